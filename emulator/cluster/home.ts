@@ -1,0 +1,19 @@
+import type { Cluster } from "../clusters.ts";
+import type { World } from "../http/handler.ts";
+import type { Settings } from "../settings.ts";
+import type { Blobs } from "../store/blobs.ts";
+import type { User, Workspace } from "./workspaces.ts";
+
+/** What the handlers of a cluster may use. */
+export interface ClusterWorld extends World {
+  readonly settings: Settings;
+  readonly cluster: Cluster;
+  /** Uploaded bytes, by SHA-256. */
+  readonly blobs: Blobs;
+}
+
+/** Whom client-id, client-secret and user-email name. */
+export interface Member {
+  readonly workspace: Workspace;
+  readonly user: User;
+}

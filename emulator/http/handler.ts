@@ -1,0 +1,56 @@
+import type { Fail, FailureCode } from "../../src/api/failures.ts";
+import type { InputOf, Operation, ResultOf } from "../../src/api/operation.ts";
+import type { OperationById, OperationId } from "../../src/api/registry.ts";
+import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Ids } from "../../src/base/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { Reply } from "./reply.ts";
+
+/** What every handler of one emulator may use. */
+export interface World {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly wall: Wall;
+  readonly ids: Ids;
+}
+
+/** The request as it came, for what validation does not carry: bytes, header order, the original target. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  /** Lower-case names; repeated ones joined by a comma. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Name, value, name, value, … as sent. */
+  readonly rawHeaders: readonly string[];
+  /** Empty for a streamed body. */
+  readonly body: Buffer;
+  /** Address of the socket's other end. */
+  readonly remoteAddress: string;
+  /** `http://host:port` that the caller spoke to. */
+  readonly origin: string;
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal;
+}
+
+/** What one call brings beside its input. `Caller` is whom the credentials named. */
+export interface Call<Code extends FailureCode, Caller> {
+  readonly request: ReceivedRequest;
+  readonly caller: Caller;
+  readonly fail: Fail<Code>;
+  /** Notes in the request log that something was accepted which the real service may refuse. */
+  finding(code: string, detail?: string): void;
+}
+
+type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
+
+/** A handler: domain only; its input is decoded, authenticated and validated. */
+export type Handler<O extends Operation, Home extends World, Caller> = (
+  input: InputOf<O>,
+  context: Home & Call<CodesOf<O>, Caller>,
+) => Promise<ResultOf<O> | Reply<O>> | ResultOf<O> | Reply<O>;
+
+/** The handlers of a set of operations: a missing or wrong one does not compile. */
+export type Handlers<Ids extends OperationId, Home extends World, Caller> = {
+  readonly [Id in Ids]: Handler<OperationById<Id>, Home, Caller>;
+};

@@ -1,0 +1,46 @@
+/** The leniencies that `--strict` turns off, by name (decisions.md, head). */
+export const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
+export type Strictness = (typeof strictnesses)[number];
+
+/** How one emulator was told to behave. Plain values, fixed at start. */
+export interface Settings {
+  /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
+  readonly publicUrl: string;
+  readonly strict: ReadonlySet<Strictness>;
+  /** Serve both spellings of a path instead of redirecting (decisions.md, C3). */
+  readonly lenientSlashes: boolean;
+  /** Ids, keys and times from the seed, one thing at a time: the same calls give the same bytes. */
+  readonly deterministic: boolean;
+  /** How long the router waits for a cluster, wall time (decisions.md, R12). */
+  readonly upstreamTimeoutMs: number;
+  readonly chatUpstreamTimeoutMs: number;
+  /** Requests a second per workspace on the wall clock; 0 is no limit (decisions.md, C4). */
+  readonly rateLimit: number;
+  /** Hosts beside loopback that webhooks may be sent to. */
+  readonly webhookAllow: readonly string[];
+  /** Round attempts up to the next whole minute, as the real retry worker does (decisions.md, C19). */
+  readonly workerTick: boolean;
+  /** Add the Standard Webhooks headers (conformance.md, 10.2). */
+  readonly standardWebhooks: boolean;
+  /** Let every signatory sign by itself after this much virtual time; undefined: nobody signs (decisions.md, C11). */
+  readonly autoSignMs: number | undefined;
+  /** Per attempt, on the wall clock (contract-api.md, Limits). */
+  readonly webhookConnectTimeoutMs: number;
+  readonly webhookResponseTimeoutMs: number;
+}
+
+export const defaultSettings: Settings = {
+  publicUrl: "http://127.0.0.1:4010",
+  strict: new Set(),
+  lenientSlashes: false,
+  deterministic: false,
+  upstreamTimeoutMs: 30_000,
+  chatUpstreamTimeoutMs: 2_500,
+  rateLimit: 0,
+  webhookAllow: [],
+  workerTick: false,
+  standardWebhooks: false,
+  autoSignMs: undefined,
+  webhookConnectTimeoutMs: 5_000,
+  webhookResponseTimeoutMs: 60_000,
+};

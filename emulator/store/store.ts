@@ -1,0 +1,91 @@
+import type * as z from "zod";
+
+/** What an index may order by; the values of one index are of one type. */
+export type IndexValue = string | number;
+
+/**
+ * A collection of objects, declared once. `key` is unique. Every index is ordered by its value, then by the
+ * primary key's order of insertion; a row for which an index returns undefined is not in that index, and an
+ * array places it there under each of its values.
+ */
+export interface Rows<Row extends object, Index extends string = string> {
+  readonly kind: "rows";
+  readonly name: string;
+  readonly schema: z.ZodType<Row>;
+  readonly key: (row: Row) => string;
+  readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
+}
+
+/** A table from an identifier to the id of the cluster that owns it: no object per row. */
+export interface Mapping {
+  readonly kind: "mapping";
+  readonly name: string;
+}
+
+export type Collection = Rows<never> | Mapping;
+
+export const rows = <Row extends object, Index extends string = never>(
+  declaration: Omit<Rows<Row, Index>, "kind">,
+): Rows<Row, Index> => ({ kind: "rows", ...declaration });
+
+export const mapping = (name: string): Mapping => ({ kind: "mapping", name });
+
+/** A slice of an index: `equals`, or from `from` (inclusive) to `to` (inclusive). */
+export interface Slice<Index extends string> {
+  /** Omitted: the order of insertion. */
+  readonly by?: Index;
+  readonly equals?: IndexValue;
+  readonly from?: IndexValue;
+  readonly to?: IndexValue;
+  readonly reverse?: boolean;
+  /** How many rows to pass over first. */
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+/** A consistent picture of the state: no transaction writes while it is open. */
+export interface View {
+  get<Row extends object>(from: Rows<Row>, key: string): Promise<Row | undefined>;
+  list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
+  /** The number of rows, or of those in the slice (its offset and limit aside). */
+  count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<number>;
+  /** The cluster that owns an identifier. */
+  lookup(from: Mapping, identifier: string): Promise<string | undefined>;
+  /** The number of identifiers in a mapping table. */
+  size(from: Mapping): Promise<number>;
+}
+
+export interface Transaction extends View {
+  /** Adds a row or replaces the one with the same key. The row is frozen. */
+  put<Row extends object>(into: Rows<Row>, row: Row): void;
+  /** Does nothing when there is no such row. */
+  delete<Row extends object>(from: Rows<Row>, key: string): void;
+  /** Maps identifiers to a cluster; the last writer wins. Says how many belonged to another cluster before. */
+  map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number };
+  /** Removes those identifiers that belong to the cluster. Says how many. */
+  unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
+  /** The next number of a sequence, from 1. */
+  next(sequence: string): number;
+}
+
+/** The state behind the emulator. Asynchronous, so that a database can stand behind it. */
+export interface Store {
+  /** Reads a consistent picture; waits while a transaction is open. */
+  read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
+  /**
+   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
+   * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator.
+   */
+  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T): Promise<T>;
+  /** Calls after each commit that touched the collection. Returns the function that ends it. */
+  watch(collection: Collection, changed: () => void): () => void;
+  /** False once a write to disk has failed: reads go on, transactions fail. */
+  readonly writable: boolean;
+  /** Compacts and closes. */
+  close(): Promise<void>;
+}
+
+/** The disk refused; nothing was written. Answers 503. */
+export class StoreFailed extends Error {
+  override readonly name = "StoreFailed";
+}

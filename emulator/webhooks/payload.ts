@@ -1,0 +1,52 @@
+import type { Activity } from "../../src/api/activities.ts";
+
+/** What a payload says of a contract (contract-api-facts.md, 5.2); built by the cluster from its rows. */
+export interface ContractFacts {
+  readonly contract_id: number;
+  readonly contract_title: string;
+  readonly contract_type: string;
+  readonly contract_type_name: string;
+  readonly contract_type_id: number;
+  readonly contract_status: string;
+  readonly contract_kind: string;
+  readonly business_user: Person;
+  readonly legal_user?: Person;
+  readonly created_at: string;
+  readonly counterparties?: readonly {
+    readonly type: "Organization" | "Individual";
+    readonly organization_name?: string;
+    readonly poc_name?: string;
+    readonly poc_email?: string;
+    readonly counterparty_id: number;
+  }[];
+  readonly external_metadata?: Readonly<Record<string, unknown>>;
+  readonly entity?: {
+    readonly reference_id: string;
+    readonly name: string;
+    readonly jurisdiction: string;
+    readonly type: string;
+  };
+  readonly contract_reference_id?: string;
+  readonly contract_template_id?: number;
+}
+
+export interface Person {
+  readonly name: string;
+  readonly email?: string;
+}
+
+/** The performer of what the service does by itself. */
+export const SYSTEM: Person = { name: "SYSTEM" };
+
+/** Something that happened in a workspace, to be told to its subscriptions. */
+export interface Happening {
+  readonly workspace_id: number;
+  readonly activity: Activity;
+  /** Virtual milliseconds. */
+  readonly at: number;
+  readonly performed_by: Person;
+  /** Absent: an activity of a counterparty that has no contract yet (decisions.md, C17). */
+  readonly contract?: ContractFacts | undefined;
+  /** Further keys of `activity_data`. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}

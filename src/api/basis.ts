@@ -1,0 +1,8 @@
+/**
+ * How we know that the real service behaves so: the specification says it, public material of the service says it,
+ * or we assume it, for the reason given (decisions.md).
+ */
+export type Basis = "specified" | "public" | { readonly assumed: string };
+
+/** A guess, with the one sentence that says why it is the best one. */
+export const assumed = (reason: string): Basis => ({ assumed: reason });

@@ -1,0 +1,81 @@
+import type { Basis } from "./basis.ts";
+
+/**
+ * A declared failure. `Data` is what the place that refuses must give, so that the words can name it.
+ * `Shape` is the form of the body; OpenAPI describes each form once.
+ */
+export interface Failure<Data = never> {
+  readonly status: number;
+  readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml" | "text";
+  /** The condition, as the reference page prints it. */
+  readonly when: string;
+  readonly basis: Basis;
+  readonly body: (data: Data) => unknown;
+  readonly headers?: (data: Data) => Readonly<Record<string, string>>;
+}
+
+interface Common<Data> {
+  readonly status: number;
+  readonly when: string;
+  readonly basis: Basis;
+  readonly headers?: (data: Data) => Readonly<Record<string, string>>;
+}
+
+type Words<Data> = string | ((data: Data) => string);
+const say = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
+
+/** Shape A, `{"detail": "<sentence>"}` (contract-api-facts.md, 2.3; decisions.md, R3). */
+export const detail = <Data = void>({ says, ...rest }: Common<Data> & { says: Words<Data> }): Failure<Data> => ({
+  ...rest,
+  shape: "detail",
+  body: (data) => ({ detail: say(says, data) }),
+});
+
+/** Shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
+export const domain = <Data = void>({
+  says,
+  code,
+  ...rest
+}: Common<Data> & { says: Words<Data>; code: string }): Failure<Data> => ({
+  ...rest,
+  shape: "domain",
+  body: (data) => {
+    const message = say(says, data);
+    return { detail: message, status_code: rest.status, code, message };
+  },
+});
+
+/** Shape C, `{"<field>": ["<message>"]}`. */
+export const field = <Data = void>({
+  says,
+  field: name,
+  ...rest
+}: Common<Data> & { says: Words<Data>; field: Words<Data> }): Failure<Data> => ({
+  ...rest,
+  shape: "fields",
+  body: (data) => ({ [say(name, data)]: [say(says, data)] }),
+});
+
+/** RFC 6749 section 5.2: `{"error": "<code>", "error_description"?: "<sentence>"}`, never cached. */
+export const oauth = <Data = void>({
+  error,
+  says,
+  ...rest
+}: Common<Data> & { error: string; says?: Words<Data> }): Failure<Data> => ({
+  ...rest,
+  shape: "oauth",
+  body: (data) => (says === undefined ? { error } : { error, error_description: say(says, data) }),
+  headers: (data) => ({ "cache-control": "no-store", ...rest.headers?.(data) }),
+});
+
+/** The control plane: `{"error": {"code", "message", "hint"?}}`. */
+export const control = <Data = void>({
+  code,
+  says,
+  hint,
+  ...rest
+}: Common<Data> & { code: string; says: Words<Data>; hint?: string }): Failure<Data> => ({
+  ...rest,
+  shape: "control",
+  body: (data) => ({ error: { code, message: say(says, data), ...(hint === undefined ? {} : { hint }) } }),
+});

@@ -1,0 +1,39 @@
+import { contractsFailures } from "./contracts/failures.ts";
+import { emulatorFailures } from "./emulator/failures.ts";
+import type { Failure } from "./failure.ts";
+import { routerFailures } from "./router/failures.ts";
+import { storageFailures } from "./storage/failures.ts";
+
+/** The catalogue: every way in which an operation may refuse, by code. A code names one failure over all services. */
+export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFailures, ...storageFailures };
+
+export type FailureCode = keyof typeof failures;
+
+/** What the words of a failure need to know. */
+export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
+
+/** Thrown to answer with a declared failure; everything else that is thrown is a bug of the emulator. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: FailureCode;
+  readonly data: unknown;
+
+  constructor(code: FailureCode, data: unknown) {
+    super(`refused: ${code}`);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/**
+ * Refuses with one of the failures `Allowed`. A helper states what it may refuse with as `Fail<"unknown-cluster">`,
+ * and only operations that declare that failure can call it.
+ */
+export type Fail<Allowed extends FailureCode = FailureCode> = <Code extends Allowed>(
+  code: Code,
+  ...data: FailureData<Code> extends void ? [] : [FailureData<Code>]
+) => never;
+
+export const fail: Fail = (code, ...data) => {
+  throw new Refusal(code, data[0]);
+};

@@ -1,0 +1,174 @@
+import type * as z from "zod";
+import type { Activity } from "./activities.ts";
+import type { Basis } from "./basis.ts";
+import type { FailureCode } from "./failures.ts";
+import type { Service } from "./services.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Kinds of request body. */
+export type RequestBody =
+  | Json
+  | { readonly kind: "form"; readonly schema: z.ZodType }
+  | { readonly kind: "jsonOrForm"; readonly schema: z.ZodType }
+  | { readonly kind: "raw" }
+  | { readonly kind: "stream"; readonly maxBytes: number };
+
+/** Kinds of response. */
+export type ResponseBody =
+  | Json
+  | { readonly kind: "empty" }
+  | { readonly kind: "html" }
+  | { readonly kind: "bytes"; readonly mediaType: string }
+  | { readonly kind: "redirect" }
+  | { readonly kind: "events"; readonly schema: z.ZodType }
+  | { readonly kind: "passthrough" };
+
+interface Json<S extends z.ZodType = z.ZodType> {
+  readonly kind: "json";
+  readonly schema: S;
+}
+
+/** A JSON document, as a request body or as an answer. */
+export const json = <S extends z.ZodType>(schema: S) => ({ kind: "json", schema }) as const;
+/** A body of type `application/x-www-form-urlencoded`. */
+export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
+/** A body that standard OAuth clients send as a form and the specification declares as JSON. */
+export const jsonOrForm = <S extends z.ZodType>(schema: S) => ({ kind: "jsonOrForm", schema }) as const;
+/** Bytes that pass unchanged, as one Buffer; they are parsed only to find identifiers. */
+export const raw = () => ({ kind: "raw" }) as const;
+/** Bytes that are never held in memory as a whole. */
+export const stream = (limit: { readonly maxBytes: number }) => ({ kind: "stream", ...limit }) as const;
+export const empty = () => ({ kind: "empty" }) as const;
+export const html = () => ({ kind: "html" }) as const;
+export const bytes = <M extends string>(mediaType: M) => ({ kind: "bytes", mediaType }) as const;
+export const redirect = () => ({ kind: "redirect" }) as const;
+/** Server-sent events, each a JSON document. */
+export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", schema }) as const;
+/** A cluster's own status, headers and body: not checked. */
+export const passthrough = () => ({ kind: "passthrough" }) as const;
+
+/**
+ * Who may call. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
+ * `cluster-key-or-bearer`: that or `authorization: Bearer <cluster key>`. `basic`: HTTP basic. `bearer`: an OAuth
+ * access token. `control-token`: the emulator's own token. `none`: anybody; a signature may still be checked.
+ */
+export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
+
+/** What the command of an operation cannot derive from its declaration; `by` names a hand-written command instead. */
+export type Cli =
+  | {
+      /** Group and verb: `contracts status`. */
+      readonly command: string;
+      /** Fields of the answer (or of each item of `rows`) that a table shows. */
+      readonly columns?: readonly string[];
+      /** The field of the answer that holds the rows, where the answer is not a list itself. */
+      readonly rows?: string;
+      /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */
+      readonly confirm?: "yes" | "name";
+    }
+  | { readonly by: string };
+
+/** One call as a person would write it; shown in help and in the OpenAPI documents. */
+export interface Example {
+  readonly title: string;
+  readonly params?: Readonly<Record<string, string | number>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface RequestShape {
+  readonly params?: z.ZodObject | undefined;
+  readonly query?: z.ZodObject | undefined;
+  /** Only the headers that the specification declares beside credentials, in lower case. */
+  readonly headers?: z.ZodObject | undefined;
+  readonly body?: RequestBody | undefined;
+}
+
+/** One HTTP operation as plain data. Routes, client, commands, OpenAPI and the reference page derive from it. */
+export interface Operation {
+  /** `<resource>.<verb>`, unique over all services. */
+  readonly id: string;
+  readonly service: Service;
+  /** Verb first, without a full stop. */
+  readonly summary: string;
+  readonly description?: string;
+  /** The catch-all alone has several. */
+  readonly method: Method | readonly Method[];
+  /** With names in braces: `/contracts/{composite_id}/status`. */
+  readonly path: string;
+  readonly auth: Auth;
+  readonly request: RequestShape;
+  readonly responses: Readonly<Record<number, ResponseBody>>;
+  /** Beside those that the service declares for all its operations. */
+  readonly failures: readonly FailureCode[];
+  readonly emits?: readonly Activity[];
+  readonly cli: Cli;
+  readonly basis: Basis;
+  readonly examples: readonly Example[];
+}
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** Ties `request.params` to the names in the path: a schema that lacks one does not compile. */
+type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
+  ? { readonly request: { readonly params?: undefined } }
+  : { readonly request: { readonly params: z.ZodObject<{ [Name in NamesIn<Path>]: z.ZodType }> } };
+
+/** Declares an operation: the same value out, the same type out. */
+export function operation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
+  return declaration;
+}
+
+type PartIn<S> = S extends z.ZodType ? z.input<S> : undefined;
+type PartOut<S> = S extends z.ZodType ? z.output<S> : Record<never, never>;
+
+type BodyOut<B> = B extends { schema: infer S extends z.ZodType }
+  ? z.output<S>
+  : B extends { kind: "raw" }
+    ? Buffer
+    : B extends { kind: "stream" }
+      ? AsyncIterable<Uint8Array>
+      : undefined;
+
+type BodyIn<B> = B extends { schema: infer S extends z.ZodType }
+  ? z.input<S>
+  : B extends { kind: "raw" | "stream" }
+    ? Uint8Array | AsyncIterable<Uint8Array>
+    : undefined;
+
+/** What a handler is given: decoded, authenticated and validated. */
+export interface InputOf<O extends Operation> {
+  readonly params: PartOut<O["request"]["params"]>;
+  readonly query: PartOut<O["request"]["query"]>;
+  readonly headers: PartOut<O["request"]["headers"]>;
+  readonly body: BodyOut<O["request"]["body"]>;
+}
+
+type Given<T, Key extends string> = [T] extends [undefined]
+  ? { readonly [K in Key]?: undefined }
+  : Record<never, never> extends T
+    ? { readonly [K in Key]?: T }
+    : { readonly [K in Key]: T };
+
+/** What a caller of the client passes: only the parts that the operation declares. */
+export type ArgumentsOf<O extends Operation> = Given<PartIn<O["request"]["params"]>, "params"> &
+  Given<PartIn<O["request"]["query"]>, "query"> &
+  Given<PartIn<O["request"]["headers"]>, "headers"> &
+  Given<BodyIn<O["request"]["body"]>, "body">;
+
+type AnswerOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
+  ? B extends { kind: "events" }
+    ? AsyncIterable<z.output<S>>
+    : z.input<S>
+  : B extends { kind: "html" }
+    ? string
+    : B extends { kind: "bytes" }
+      ? Uint8Array | AsyncIterable<Uint8Array>
+      : B extends { kind: "redirect" }
+        ? string
+        : undefined;
+
+/** The body of a success: a document, HTML text, bytes, the location of a redirect, or nothing. */
+export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["responses"]]>;

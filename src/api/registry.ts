@@ -1,0 +1,57 @@
+import type { Operation } from "./operation.ts";
+import { type ResourceName, resources } from "./resources.ts";
+
+type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
+type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
+
+/** Every declared operation, as a union of their exact types. */
+export type AnyOperation = OperationsIn<Exports>;
+export type OperationId = AnyOperation["id"];
+export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
+/** The ids of one service's operations. */
+export type IdsOf<Name extends ServiceName> = {
+  [Resource in ResourceName]: Resource extends `${Name}/${string}`
+    ? OperationsIn<Awaited<ReturnType<(typeof resources)[Resource]>>>["id"]
+    : never;
+}[ResourceName];
+type ServiceName = Operation["service"]["name"];
+
+const isOperation = (value: unknown): value is AnyOperation =>
+  typeof value === "object" && value !== null && "id" in value && "responses" in value;
+
+const loaded = await Promise.all(
+  Object.entries(resources).map(async ([name, load]) => ({
+    name: name as ResourceName,
+    operations: Object.values(await load()).filter(isOperation),
+  })),
+);
+
+/** The operations by the resource that declares them, in the order of the specification. */
+export const byResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
+  loaded.map(({ name, operations }) => [name, operations]),
+);
+
+/** All operations, in the order of the specification. */
+export const registry: readonly AnyOperation[] = Object.freeze(checked(loaded.flatMap(({ operations }) => operations)));
+
+/** An operation by its id. */
+export function operationById(id: string): AnyOperation {
+  const found = registry.find((operation) => operation.id === id);
+  if (!found) throw new Error(`No operation is called ${id}`);
+  return found;
+}
+
+function checked(operations: AnyOperation[]): AnyOperation[] {
+  const taken = new Map<string, string>();
+  const claim = (what: string, key: string, id: string) => {
+    const other = taken.get(`${what} ${key}`);
+    if (other !== undefined) throw new Error(`${id} and ${other} both have the ${what} ${key}`);
+    taken.set(`${what} ${key}`, id);
+  };
+  for (const { id, service, method, path, cli } of operations as readonly Operation[]) {
+    claim("id", id, id);
+    for (const verb of [method].flat()) claim("route", `${service.name} ${verb} ${path}`, id);
+    claim("command", "by" in cli ? cli.by : cli.command, id);
+  }
+  return operations;
+}

@@ -1,0 +1,11 @@
+/**
+ * Where each resource's operations are declared. A command loads the one module it needs from here; the registry
+ * loads all. The first part of a key is the service.
+ */
+export const resources = {
+  "router/health": () => import("./router/health.ts"),
+  "contracts/webhooks": () => import("./contracts/webhooks.ts"),
+  "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
+} as const;
+
+export type ResourceName = keyof typeof resources;

@@ -1,0 +1,82 @@
+import type { FailureCode } from "./failures.ts";
+
+/** A check that comes before the handler. */
+export type Check = "decode" | "credentials" | "validate";
+
+/** How a service differs from the others in more than paths (design.md, Profiles). */
+export interface Service {
+  readonly name: "router" | "contracts" | "emulator" | "storage";
+  readonly title: string;
+  readonly version: string;
+  /** How validation errors are worded: see emulator/http/dialects. */
+  readonly dialect: "fastapi" | "platform" | "control";
+  /** `exact`: another slash is another path. `redirect`: 302 to the documented spelling. */
+  readonly slashes: "exact" | "redirect";
+  /** Where a request goes that no operation matches. */
+  readonly unmatched: "catch-all" | "404";
+  /** The order of the checks that come before the handler. */
+  readonly checks: readonly Check[];
+  /** Failures that any operation of the service may answer with. */
+  readonly failures: readonly FailureCode[];
+}
+
+/** routing-service.md */
+export const router = {
+  name: "router",
+  title: "Routing service",
+  // routing-service.md, Versioning
+  version: "0.1.0",
+  dialect: "fastapi",
+  slashes: "exact",
+  unmatched: "catch-all",
+  // A JSON syntax error ends processing before credentials are looked at (conformance.md, 7.1).
+  checks: ["decode", "credentials", "validate"],
+  failures: ["validation", "unparsable-body", "body-too-large", "store-failed"],
+} as const satisfies Service;
+
+/** contract-api.md */
+export const contracts = {
+  name: "contracts",
+  title: "Public contract API",
+  version: "2.1",
+  dialect: "platform",
+  slashes: "redirect",
+  unmatched: "404",
+  checks: ["credentials", "decode", "validate"],
+  failures: [
+    "no-credentials",
+    "wrong-credentials",
+    "permission-denied",
+    "invalid-fields",
+    "json-parse-error",
+    "method-not-allowed",
+    "unsupported-media-type",
+    "throttled",
+    "contracts-body-too-large",
+    "contracts-store-failed",
+  ],
+} as const satisfies Service;
+
+/** The emulator's own control plane (design.md, section 8). */
+export const emulator = {
+  name: "emulator",
+  title: "Emulator control plane",
+  version: "1.0",
+  dialect: "control",
+  slashes: "exact",
+  unmatched: "404",
+  checks: ["credentials", "decode", "validate"],
+  failures: ["no-control-token", "invalid-control-input", "control-store-failed"],
+} as const satisfies Service;
+
+/** The signed PUT and GET: the base is the absolute signed URL, and no credential can reach it. */
+export const storage = {
+  name: "storage",
+  title: "Signed storage",
+  version: "1.0",
+  dialect: "platform",
+  slashes: "exact",
+  unmatched: "404",
+  checks: ["credentials", "decode", "validate"],
+  failures: [],
+} as const satisfies Service;

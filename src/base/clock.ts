@@ -1,0 +1,39 @@
+/**
+ * Virtual time: what the emulated services believe the time to be. Every timestamp in a body, every expiry and
+ * every retry is judged by it. Milliseconds since the epoch.
+ */
+export interface Clock {
+  now(): number;
+}
+
+/** Wall time: timeouts, client retries, polling and spinners. The only port through which code may sleep. */
+export interface Wall {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms`, or at once (without rejecting) when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemWall: Wall = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener("abort", done, { once: true });
+    }),
+};
+
+/** ISO 8601 UTC with seconds, as the contract API prints times: `2031-05-07T09:10:11Z`. */
+export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** ISO 8601 UTC with milliseconds, as the control plane prints times. */
+export const isoMillis = (ms: number): string => new Date(ms).toISOString();
+
+/** ISO 8601 UTC with microseconds, as webhook payloads print times (contract-api-facts.md, 5.2). */
+export const isoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

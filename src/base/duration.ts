@@ -1,0 +1,23 @@
+const iso =
+  /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
+const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
+const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
+
+/** Milliseconds of an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`); undefined when it is neither. */
+export function parseDuration(text: string): number | undefined {
+  const match = iso.exec(text) ?? short.exec(text);
+  const parts = match?.slice(1);
+  if (!parts?.some((part) => part !== undefined)) return undefined;
+  return Math.round(parts.reduce((sum, part, i) => sum + Number(part ?? 0) * unitsMs[i]!, 0));
+}
+
+/** The shortest ISO 8601 duration of a number of milliseconds: `PT2H35M`. */
+export function formatDuration(ms: number): string {
+  const days = Math.floor(ms / 86_400_000);
+  const hours = Math.floor((ms % 86_400_000) / 3_600_000);
+  const minutes = Math.floor((ms % 3_600_000) / 60_000);
+  const seconds = (ms % 60_000) / 1_000;
+  const date = days ? `${days}D` : "";
+  const time = `${hours ? `${hours}H` : ""}${minutes ? `${minutes}M` : ""}${seconds ? `${seconds}S` : ""}`;
+  return date || time ? `P${date}${time && `T${time}`}` : "PT0S";
+}

@@ -1,0 +1,54 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** The source of everything that must be unique or unguessable. Deterministic under a seed. */
+export interface Ids {
+  /** A version 4 UUID. */
+  uuid(): string;
+  /** `bytes` random bytes. */
+  bytes(bytes: number): Buffer;
+  /** `bytes` random bytes as base64url, for tokens and codes. */
+  token(bytes: number): string;
+  /** `length` characters drawn evenly from `alphabet` (at most 256 characters). */
+  pick(alphabet: string, length: number): string;
+}
+
+function idsFrom(bytes: (size: number) => Buffer): Ids {
+  return {
+    bytes,
+    uuid() {
+      const raw = bytes(16);
+      raw[6] = (raw[6]! & 0x0f) | 0x40;
+      raw[8] = (raw[8]! & 0x3f) | 0x80;
+      const hex = raw.toString("hex");
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    },
+    token: (size) => bytes(size).toString("base64url"),
+    pick(alphabet, length) {
+      const limit = 256 - (256 % alphabet.length);
+      let out = "";
+      while (out.length < length) {
+        for (const byte of bytes(length)) {
+          // Bytes past the last whole multiple would favour the first letters.
+          if (byte < limit && out.length < length) out += alphabet[byte % alphabet.length];
+        }
+      }
+      return out;
+    },
+  };
+}
+
+export const randomIds = (): Ids => idsFrom((size) => randomBytes(size));
+
+/** The same seed gives the same sequence of ids: SHA-256 in counter mode. `next` continues a sequence. */
+export function seededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
+  let counter = next;
+  const ids = idsFrom((size) => {
+    const blocks: Buffer[] = [];
+    for (let got = 0; got < size; got += 32) {
+      blocks.push(createHash("sha256").update(`${seed}\0${counter}`).digest());
+      counter += 1;
+    }
+    return Buffer.concat(blocks).subarray(0, size);
+  });
+  return { ...ids, position: () => counter };
+}
