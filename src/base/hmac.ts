@@ -10,6 +10,17 @@ export function hmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
   return mac.digest();
 }
 
+/** The same over bytes that are not held in memory. */
+export async function hmacOfStream(
+  digest: Digest,
+  key: Bytes,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Buffer> {
+  const mac = createHmac(digest, key);
+  for await (const chunk of chunks) mac.update(chunk);
+  return mac.digest();
+}
+
 /** Plain SHA-2 of the parts, one after the other. */
 export function hash(digest: Digest, ...parts: Bytes[]): Buffer {
   const sum = createHash(digest);

@@ -1,0 +1,9 @@
+/**
+ * The bytes of padded standard base64, or undefined for anything else: Buffer alone skips what it does not know, so a
+ * key with a typing error would silently be another key.
+ */
+export function decodeBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64");
+  // Comparing with the re-encoded text refuses other alphabets, blanks, missing padding and stray last bits at once.
+  return bytes.toString("base64") === text ? bytes : undefined;
+}

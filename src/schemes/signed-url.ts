@@ -1,0 +1,82 @@
+import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+
+/** What a signature binds. `url` is absolute; its path is taken as it stands, without any normalising. */
+interface Grant {
+  readonly key: Bytes;
+  readonly method: "GET" | "PUT";
+  readonly url: string;
+  /** Exactly this media type must be sent; undefined leaves it open. */
+  readonly contentType?: string | undefined;
+}
+
+/** The verdict on a signed URL; what an `expired` answer prints comes with it. */
+export type SignedUrlVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: "mismatch" }
+  | { readonly ok: false; readonly reason: "expired"; readonly expiresAtMs: number; readonly expiresSeconds: number };
+
+const mismatch = { ok: false, reason: "mismatch" } as const;
+
+/** Query parameters of a signed URL (conformance.md, section 8). */
+export const signedUrlParameters = {
+  date: "X-Sig-Date",
+  expires: "X-Sig-Expires",
+  signedHeaders: "X-Sig-SignedHeaders",
+  signature: "X-Sig-Signature",
+} as const;
+
+/** A URL that is good for one method until `expiresSeconds` after `nowMs`, virtual time. */
+export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): string {
+  const { origin, path, query } = split(grant.url);
+  query.push(
+    [signedUrlParameters.date, basicTime(grant.nowMs)],
+    [signedUrlParameters.expires, String(grant.expiresSeconds)],
+    [signedUrlParameters.signedHeaders, grant.contentType === undefined ? "host" : "content-type;host"],
+  );
+  query.push([signedUrlParameters.signature, signature(grant, query)]);
+  return `${origin}${path}?${new URLSearchParams(query)}`;
+}
+
+/**
+ * Verifies a URL that `signUrl` made. `url` is the absolute URL as it was asked for, `contentType` the header as it
+ * came. A URL is good up to and including its last millisecond. The signature is judged first, so only a URL that
+ * was ours is ever called expired.
+ */
+export function verifySignedUrl(asked: Grant & { readonly nowMs: number }): SignedUrlVerdict {
+  const { query } = split(asked.url);
+  const value = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
+  const signed = query.filter(([name]) => name !== signedUrlParameters.signature);
+  const bindsType = value(signedUrlParameters.signedHeaders) === "content-type;host";
+  if (bindsType && asked.contentType === undefined) return mismatch;
+
+  const expected = signature({ ...asked, contentType: bindsType ? asked.contentType : undefined }, signed);
+  if (query.length !== signed.length + 1) return mismatch;
+  if (!sameSecret(value(signedUrlParameters.signature), expected)) return mismatch;
+
+  const expiresSeconds = Number(value(signedUrlParameters.expires));
+  const expiresAtMs = parseBasicTime(value(signedUrlParameters.date)) + expiresSeconds * 1_000;
+  return asked.nowMs > expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
+}
+
+/** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */
+function signature({ key, method, url, contentType }: Grant, query: readonly Parameter[]): string {
+  const { host, path } = split(url);
+  const sorted = new URLSearchParams([...query]);
+  sorted.sort();
+  return hmac("sha256", key, [method, host, path, sorted, contentType?.trim() ?? ""].join("\n")).toString("hex");
+}
+
+type Parameter = [name: string, value: string];
+
+/** Cuts by hand, because `new URL` would normalise the path. */
+function split(url: string): { origin: string; host: string; path: string; query: Parameter[] } {
+  const [, origin = "", host = "", path = "", search = ""] =
+    /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];
+  return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };
+}
+
+/** `20261121T050000.123Z`: with milliseconds, so that 15 minutes are exactly 15 minutes. */
+const basicTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]/g, "");
+
+const parseBasicTime = (text: string): number =>
+  Date.parse(text.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, "$1-$2-$3:$4:"));

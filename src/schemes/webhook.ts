@@ -1,0 +1,42 @@
+import { decodeBase64 } from "../base/base64.ts";
+import { type Bytes, hmac, hmacOfStream, sameSecret } from "../base/hmac.ts";
+import { fails, holds, type Verdict } from "./verdict.ts";
+
+/** The header that carries the signature of a webhook (conformance.md, 10.1). */
+export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
+
+/**
+ * The signature of a webhook: 128 lower-case hex digits of HMAC-SHA512 over the raw body. The key is the base64 text
+ * that the service hands out, decoded before use. Throws a TypeError when it is not padded standard base64.
+ */
+export const contentHash = (hmacKeyBase64: string, body: Bytes): string =>
+  hmac("sha512", keyBytes(hmacKeyBase64), body).toString("hex");
+
+/** The same over a body that is not held in memory. */
+export const contentHashOfStream = async (
+  hmacKeyBase64: string,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<string> => (await hmacOfStream("sha512", keyBytes(hmacKeyBase64), body)).toString("hex");
+
+/**
+ * Judges a header value against the hash of what came. `malformed`: not 128 lower-case hex digits, so it is of another
+ * scheme or encoding; `mismatch`: another key or other bytes.
+ */
+export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {
+  if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return fails("malformed");
+  return sameSecret(given, expected) ? holds : fails("mismatch");
+}
+
+/** Verifies a delivery from the raw bytes that came; see `compareContentHash`. */
+export const verifyContentHash = (
+  hmacKeyBase64: string,
+  body: Bytes,
+  given: string | undefined,
+): Verdict<"malformed" | "mismatch"> => compareContentHash(given, contentHash(hmacKeyBase64, body));
+
+function keyBytes(hmacKeyBase64: string): Buffer {
+  const key = decodeBase64(hmacKeyBase64);
+  // The key itself stays out of the message: messages reach logs.
+  if (!key || key.length === 0) throw new TypeError("The HMAC key is not padded standard base64");
+  return key;
+}
