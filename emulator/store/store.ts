@@ -57,7 +57,7 @@ export interface View {
 
 export interface Transaction extends View {
   /** Adds a row or replaces the one with the same key. The row is frozen. */
-  put<Row extends object>(into: Rows<Row>, row: Row): void;
+  put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
   /** Does nothing when there is no such row. */
   delete<Row extends object>(from: Rows<Row>, key: string): void;
   /** Maps identifiers to a cluster; the last writer wins. Says how many belonged to another cluster before. */

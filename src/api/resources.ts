@@ -6,6 +6,7 @@ export const resources = {
   "router/health": () => import("./router/health.ts"),
   "contracts/webhooks": () => import("./contracts/webhooks.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
+  "emulator/state": () => import("./emulator/state.ts"),
 } as const;
 
 export type ResourceName = keyof typeof resources;

@@ -27,4 +27,21 @@ export const emulatorFailures = {
     says: "The emulator cannot write its state to disk.",
     hint: "See `svc emulator status`; reads go on, changes fail until it is restarted.",
   }),
+  "invalid-state": control({
+    status: 400,
+    when: "the document is not a state of this version",
+    basis: ours,
+    code: "invalid_state",
+    says: ({ reason }: { reason: string }) => `This is not a state that this emulator can take: ${reason}`,
+    hint: "Take one from `svc emulator state export` of the same version.",
+  }),
+  "foreign-clusters": control({
+    status: 400,
+    when: "the document has other clusters than the running emulator",
+    basis: ours,
+    code: "foreign_clusters",
+    says: ({ here, there }: { here: readonly string[]; there: readonly string[] }) =>
+      `The state is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`,
+    hint: "Start an emulator whose seed has those clusters, then import.",
+  }),
 };

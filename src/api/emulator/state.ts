@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { empty, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+const State = z.looseObject({
+  schema_version: z.int().describe("Version of this format"),
+});
+
+const WorkspaceInfo = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  name: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  hmac_key: z.string(),
+  creator_tokens: z.array(z.string()),
+  counterparty_tokens: z.array(z.string()),
+});
+
+export const listWorkspaces = operation({
+  id: "emulator.workspaces",
+  service: emulator,
+  summary: "List the workspaces with their API keys and invite tokens",
+  method: "GET",
+  path: "/_emulator/workspaces",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(WorkspaceInfo)) },
+  failures: [],
+  cli: { command: "emulator workspaces", columns: ["id", "cluster_id", "name", "client_id"] },
+  basis: ours,
+  examples: [{ title: "Which API key belongs to which workspace?" }],
+});
+
+export const exportState = operation({
+  id: "state.export",
+  service: emulator,
+  summary: "Print the whole state as one JSON document",
+  method: "GET",
+  path: "/_emulator/state",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(State) },
+  failures: [],
+  cli: { command: "emulator state export" },
+  basis: ours,
+  examples: [{ title: "Keep a state for later" }],
+});
+
+export const importState = operation({
+  id: "state.import",
+  service: emulator,
+  summary: "Replace the whole state by an exported one",
+  method: "PUT",
+  path: "/_emulator/state",
+  auth: "control-token",
+  request: { body: json(State) },
+  responses: { 204: empty() },
+  failures: ["invalid-state", "foreign-clusters"],
+  cli: { command: "emulator state import", confirm: "yes" },
+  basis: ours,
+  examples: [],
+});
+
+export const resetState = operation({
+  id: "state.reset",
+  service: emulator,
+  summary: "Go back to the seed",
+  method: "POST",
+  path: "/_emulator/reset",
+  auth: "control-token",
+  request: {},
+  responses: { 204: empty() },
+  failures: [],
+  cli: { command: "emulator reset", confirm: "yes" },
+  basis: ours,
+  examples: [{ title: "Start the next test from the beginning" }],
+});
