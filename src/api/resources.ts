@@ -4,7 +4,10 @@
  */
 export const resources = {
   "router/health": () => import("./router/health.ts"),
+  "contracts/files": () => import("./contracts/files.ts"),
+  "contracts/intake": () => import("./contracts/intake.ts"),
   "contracts/webhooks": () => import("./contracts/webhooks.ts"),
+  "storage/objects": () => import("./storage/objects.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
   "emulator/state": () => import("./emulator/state.ts"),
 } as const;

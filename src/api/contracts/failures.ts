@@ -1,5 +1,7 @@
 import { assumed } from "../basis.ts";
 import { detail, type Failure } from "../failure.ts";
+import { intakeFailures } from "./intake-failures.ts";
+import { webhookFailures } from "./webhook-failures.ts";
 
 const invalidFields: Failure<unknown> = {
   status: 400,
@@ -10,6 +12,8 @@ const invalidFields: Failure<unknown> = {
 };
 
 export const contractsFailures = {
+  ...intakeFailures,
+  ...webhookFailures,
   "no-credentials": detail({
     status: 401,
     when: "client-id or client-secret is missing",

@@ -1,9 +1,54 @@
 import * as z from "zod";
+import { activities } from "../activities.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { OrgUser } from "./people.ts";
 
-const HmacKey = z.strictObject({
-  hmac_key: z.string().describe("Base64 of the key; decode it before use"),
+const SubscriptionRequest = z.object({
+  title: z.string().min(1).describe("Name of the subscription"),
+  url: z.string().min(1).describe("The receiver; https, or http to this machine"),
+  only_for_activities: z.array(z.enum(activities)).min(1).describe("The activities to be told of"),
+  description: z.string().nullable().optional(),
+  custom_headers: z
+    .record(z.string(), z.string())
+    .nullable()
+    .optional()
+    .describe("Headers named X-…, sent with each delivery"),
+});
+
+const Subscription = z.strictObject({
+  id: z.int(),
+  title: z.string(),
+  only_for_activities: z.array(z.enum(activities)),
+  url: z.string(),
+  created_by_user: OrgUser,
+  description: z.string().nullable(),
+  custom_headers: z.record(z.string(), z.string()),
+  status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
+});
+
+export const createWebhook = operation({
+  id: "webhooks.create",
+  service: contracts,
+  summary: "Subscribe a receiver to activities",
+  method: "POST",
+  path: "/api/v2.1/public/webhooks/",
+  auth: "api-key",
+  request: { body: json(SubscriptionRequest) },
+  responses: { 201: json(Subscription) },
+  failures: ["developer-settings-required"],
+  cli: { command: "webhooks create", columns: ["id", "title", "status", "url"] },
+  basis: "specified",
+  examples: [
+    {
+      title: "Tell a receiver of signatures",
+      body: {
+        title: "Signatures",
+        url: "https://receiver.example/hooks",
+        only_for_activities: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+      },
+    },
+  ],
 });
 
 export const showHmacKey = operation({
@@ -14,7 +59,9 @@ export const showHmacKey = operation({
   path: "/api/v2.1/public/webhooks/hmac_key/",
   auth: "api-key",
   request: {},
-  responses: { 200: json(HmacKey) },
+  responses: {
+    200: json(z.strictObject({ hmac_key: z.string().describe("Base64 of the key; decode it before use") })),
+  },
   failures: [],
   cli: { command: "webhooks hmac-key" },
   basis: "public",
@@ -30,8 +77,23 @@ export const deleteWebhook = operation({
   auth: "api-key",
   request: { params: z.object({ webhook_id: z.int().describe("Id of the subscription") }) },
   responses: { 204: empty() },
-  failures: ["not-found"],
+  failures: ["developer-settings-required", "webhook-not-found"],
   cli: { command: "webhooks delete", confirm: "yes" },
   basis: "public",
   examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 41 } }],
+});
+
+export const retriggerWebhooks = operation({
+  id: "webhooks.re-trigger",
+  service: contracts,
+  summary: "Send the last webhook call of each contract again",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/webhooks/re_trigger_latest/",
+  auth: "api-key",
+  request: { body: json(z.object({ contract_ids: z.array(z.int()).min(1).describe("Integer contract ids") })) },
+  responses: { 200: json(z.strictObject({ message: z.string() })) },
+  failures: ["nothing-to-re-trigger"],
+  cli: { command: "webhooks re-trigger" },
+  basis: "public",
+  examples: [{ title: "After an outage of the receiver", body: { contract_ids: [1, 2] } }],
 });

@@ -1,1 +1,101 @@
-export const storageFailures = {};
+import { assumed } from "../basis.ts";
+import type { Failure } from "../failure.ts";
+
+/** What every error document of the storage ends with. */
+interface Ids {
+  readonly requestId: string;
+  readonly hostId: string;
+}
+
+const xml = { "content-type": "application/xml", "access-control-allow-origin": "*" } as const;
+
+/** An error document of the S3 style with neutral names (conformance.md, section 8). */
+const document = (code: string, message: string, extra: Readonly<Record<string, string>>, ids: Ids): string => {
+  const all = { Code: code, Message: message, ...extra, RequestId: ids.requestId, HostId: ids.hostId };
+  const elements = Object.entries(all).map(([name, text]) => `<${name}>${escaped(text)}</${name}>`);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${elements.join("")}</Error>`;
+};
+
+const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+const expired: Failure<Ids & { lifetimeSeconds: number; expires: string; now: string }> = {
+  status: 403,
+  shape: "xml",
+  when: "the signed URL has expired",
+  basis: "public",
+  headers: () => xml,
+  body: ({ lifetimeSeconds, expires, now, ...ids }) =>
+    document(
+      "AccessDenied",
+      "Request has expired",
+      { "X-Expires": String(lifetimeSeconds), Expires: expires, ServerTime: now },
+      ids,
+    ),
+};
+
+const signatureMismatch: Failure<Ids> = {
+  status: 403,
+  shape: "xml",
+  when: "the URL was altered, is for another method, or the Content-Type is not the one given at initialization",
+  basis: "public",
+  headers: () => xml,
+  body: (ids) =>
+    document(
+      "SignatureDoesNotMatch",
+      "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+      {},
+      ids,
+    ),
+};
+
+const noSuchKey: Failure<Ids & { key: string }> = {
+  status: 404,
+  shape: "xml",
+  when: "nothing has been uploaded yet",
+  basis: "public",
+  headers: () => xml,
+  body: ({ key, ...ids }) => document("NoSuchKey", "The specified key does not exist.", { Key: key }, ids),
+};
+
+const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
+  status: 400,
+  shape: "xml",
+  when: "more than 5 GiB are sent",
+  basis: assumed("The limit of the storage style that is emulated."),
+  headers: () => xml,
+  body: ({ maxBytes, ...ids }) =>
+    document(
+      "EntityTooLarge",
+      "Your proposed upload exceeds the maximum allowed size",
+      { MaxSizeAllowed: String(maxBytes) },
+      ids,
+    ),
+};
+
+const credentialsOnStorage: Failure<Ids> = {
+  status: 400,
+  shape: "xml",
+  when: "client-id or client-secret is sent, under --strict=storage",
+  basis: assumed("The specification forbids these headers; a storage would ignore them silently."),
+  headers: () => xml,
+  body: (ids) =>
+    document("InvalidRequest", "The headers client-id and client-secret must not be sent to a signed URL.", {}, ids),
+};
+
+const storeFailed: Failure<Ids> = {
+  status: 503,
+  shape: "xml",
+  when: "the state cannot be written to disk",
+  basis: assumed("A service that cannot write answers that it is unavailable."),
+  headers: () => xml,
+  body: (ids) => document("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
+};
+
+export const storageFailures = {
+  "storage-expired": expired,
+  "storage-signature-mismatch": signatureMismatch,
+  "storage-no-such-key": noSuchKey,
+  "storage-too-large": entityTooLarge,
+  "storage-credentials": credentialsOnStorage,
+  "storage-store-failed": storeFailed,
+};

@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+
+const UploadRequest = z.object({
+  files: z
+    .array(
+      z.object({
+        filename: z.string().min(1).describe("Name of the file; cleaned, and given an extension when it has none"),
+        content_type: z
+          .string()
+          .trim()
+          // The storage compares it to the letter with the Content-Type of the PUT, so it must survive as a header.
+          .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/, {
+            error: "Value should be a MIME type such as application/pdf",
+          })
+          .describe("MIME type; the PUT must carry exactly this Content-Type"),
+      }),
+    )
+    .min(1)
+    .max(50)
+    .describe("The files to upload, 1 to 50"),
+});
+
+const Uploads = z.strictObject({
+  files: z.array(
+    z.strictObject({
+      file_id: z.string(),
+      filename: z.string(),
+      upload_url: z.string(),
+      expires_at: z.string(),
+    }),
+  ),
+});
+
+export const initializeUploads = operation({
+  id: "files.initialize",
+  service: contracts,
+  summary: "Ask for signed URLs to upload files to",
+  description: "Each URL takes the raw bytes by PUT until expires_at, without client-id and client-secret.",
+  method: "POST",
+  path: "/api/v2.1/public/workspace/files/uploads/",
+  auth: "api-key",
+  request: { body: json(UploadRequest) },
+  responses: { 200: json(Uploads) },
+  failures: [],
+  cli: { command: "files initialize", rows: "files", columns: ["file_id", "filename", "expires_at", "upload_url"] },
+  basis: "specified",
+  examples: [
+    {
+      title: "One PDF",
+      body: { files: [{ filename: "msa.pdf", content_type: "application/pdf" }] },
+    },
+  ],
+});
+
+export const showFile = operation({
+  id: "files.show",
+  service: contracts,
+  summary: "Get a signed URL to download a file from",
+  method: "GET",
+  path: "/api/v2.1/public/workspace/files/{file_id}/",
+  auth: "api-key",
+  request: { params: z.object({ file_id: z.string().describe("The file_id of the upload") }) },
+  responses: { 200: json(z.strictObject({ signed_url: z.string() })) },
+  failures: ["not-found"],
+  cli: { command: "files show" },
+  basis: "specified",
+  examples: [{ title: "Where to download an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } }],
+});

@@ -1,0 +1,208 @@
+import * as z from "zod";
+import { empty, json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { OrgUser } from "./people.ts";
+
+export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
+export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]);
+
+/** A row of `assignees` as a request sends it. */
+export const Assignee = z.object({
+  entity_id: z.string().describe("Id of the user"),
+  entity_type: z.enum(["ORG_USER"]),
+  assignee_type: z.enum(["ASSIGNED_TO", "COLLABORATOR"]),
+});
+
+const title = z.string().min(1).max(255).describe("Title of the request");
+const description = z.string().nullable().describe("What is asked for");
+const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
+const assignees = z.array(Assignee).nullable().describe("Who works on it");
+const metadata = z.record(z.string(), z.string()).nullable().describe("Free-form keys with text values");
+
+export const CreateIntakeRequest = z.object({
+  title,
+  description: description.optional(),
+  priority: Priority.optional().describe("MEDIUM when left out"),
+  workflow_id: z.int().describe("A published INTAKE_WORKFLOW of the workspace"),
+  due_date: dueDate.optional(),
+  file_ids: z.array(z.string()).nullable().optional().describe("The file_id of each uploaded file to attach"),
+  assignees: assignees.optional(),
+  metadata: metadata.optional(),
+});
+
+export const UpdateIntakeRequest = z.object({
+  title: title.optional(),
+  description: description.optional(),
+  status: IntakeStatus.optional(),
+  priority: Priority.optional(),
+  due_date: dueDate.optional(),
+  assignees: assignees.optional(),
+  metadata: metadata.optional(),
+});
+
+const AssigneeOut = z.strictObject({
+  entity_id: z.string(),
+  entity_type: z.enum(["ORG_USER", "ROLE"]),
+  assignee_type: z.enum(["ASSIGNED_TO", "COLLABORATOR"]),
+  assignee_org_user: OrgUser,
+});
+
+/** contract-api-facts.md, 3.2 */
+export const IntakeRecord = z.strictObject({
+  id: z.int(),
+  title: z.string(),
+  description: z.string().nullable(),
+  status: IntakeStatus,
+  priority: Priority,
+  due_date: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  public_id: z.string(),
+  reference_id: z.string(),
+  created_by: OrgUser,
+  created_at: z.string(),
+  modified_at: z.string(),
+  frozen_workflow: z.strictObject({
+    id: z.int(),
+    workflow_id: z.int(),
+    title: z.string(),
+    description: z.string(),
+    type: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW", "INTAKE_WORKFLOW"]),
+  }),
+});
+
+const Task = z.strictObject({
+  id: z.int(),
+  title: z.string(),
+  notes: z.string().nullable(),
+  absolute_due_date: z.string().nullable(),
+  status: z.enum(["COMPLETED", "UPCOMING", "OVERDUE", "NO_DATE"]),
+  priority: Priority,
+  intake_task_status: z.enum(["PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
+  reference_id: z.string().nullable(),
+});
+
+export const IntakeDetail = z.strictObject({
+  ...IntakeRecord.shape,
+  assignees: z.array(AssigneeOut),
+  collaborators: z.array(AssigneeOut),
+  tasks: z.array(Task),
+  attachments: z.array(z.strictObject({ uuid: z.string(), name: z.string() })),
+});
+
+const params = z.object({ intake_id: z.int().describe("Id of the intake") });
+
+export const createIntake = operation({
+  id: "intake.create",
+  service: contracts,
+  summary: "Create a legal intake",
+  method: "POST",
+  path: "/api/v1/public/legal_intake/",
+  auth: "api-key",
+  request: { body: json(CreateIntakeRequest) },
+  responses: { 201: json(IntakeDetail) },
+  failures: ["unpublished-workflow", "not-an-intake-workflow", "unknown-file-ids"],
+  cli: { by: "intake create" },
+  basis: "specified",
+  examples: [
+    {
+      title: "A request with an uploaded file",
+      body: {
+        title: "Review the reseller agreement",
+        priority: "HIGH",
+        workflow_id: 201,
+        file_ids: ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"],
+        metadata: { cost_center: "4711" },
+      },
+    },
+  ],
+});
+
+const list = z.string().describe("Comma list; a comma in a value is written \\,");
+
+export const listIntakes = operation({
+  id: "intake.list",
+  service: contracts,
+  summary: "List legal intakes",
+  method: "GET",
+  path: "/api/v1/public/legal_intake/",
+  auth: "api-key",
+  request: {
+    query: z.object({
+      page: z.int().min(1).default(1).describe("From 1"),
+      limit: z.int().min(1).max(100).default(50).describe("Rows on a page"),
+      query: z.string().optional().describe("Text in the title, description or reference id"),
+      sort: z.string().optional().describe("created_at, priority, status or title, with a leading - or +"),
+      filter__priority: Priority.optional(),
+      "filter__priority[$eq]": Priority.optional(),
+      "filter__priority[$ne]": Priority.optional(),
+      "filter__priority[$in]": list.optional(),
+      filter__status: IntakeStatus.optional(),
+      "filter__status[$eq]": IntakeStatus.optional(),
+      "filter__status[$ne]": IntakeStatus.optional(),
+      "filter__status[$in]": list.optional(),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        intakes: z.array(IntakeRecord),
+        total_count: z.int(),
+        page: z.int(),
+        limit: z.int(),
+        total_pages: z.int(),
+        has_next: z.boolean(),
+        has_previous: z.boolean(),
+      }),
+    ),
+  },
+  failures: ["invalid-sort"],
+  cli: { command: "intake list", rows: "intakes", columns: ["id", "reference_id", "status", "priority", "title"] },
+  basis: "public",
+  examples: [{ title: "What is open and urgent", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
+});
+
+export const showIntake = operation({
+  id: "intake.show",
+  service: contracts,
+  summary: "Show a legal intake",
+  method: "GET",
+  path: "/api/v1/public/legal_intake/{intake_id}/",
+  auth: "api-key",
+  request: { params },
+  responses: { 200: json(IntakeDetail) },
+  failures: [],
+  cli: { command: "intake show" },
+  basis: "public",
+  examples: [{ title: "One intake", params: { intake_id: 1 } }],
+});
+
+export const updateIntake = operation({
+  id: "intake.update",
+  service: contracts,
+  summary: "Change a legal intake",
+  description: "What is left out stays as it is; null clears description and due_date.",
+  method: "PATCH",
+  path: "/api/v1/public/legal_intake/{intake_id}/",
+  auth: "api-key",
+  request: { params, body: json(UpdateIntakeRequest) },
+  responses: { 200: json(IntakeDetail) },
+  failures: [],
+  cli: { command: "intake update" },
+  basis: "public",
+  examples: [{ title: "Start work on it", params: { intake_id: 1 }, body: { status: "IN_PROGRESS" } }],
+});
+
+export const deleteIntake = operation({
+  id: "intake.delete",
+  service: contracts,
+  summary: "Delete a legal intake",
+  method: "DELETE",
+  path: "/api/v1/public/legal_intake/{intake_id}/",
+  auth: "api-key",
+  request: { params },
+  responses: { 204: empty() },
+  failures: [],
+  cli: { command: "intake delete", confirm: "yes" },
+  basis: "public",
+  examples: [{ title: "Withdraw a request", params: { intake_id: 1 } }],
+});

@@ -1,0 +1,56 @@
+import * as z from "zod";
+import { bytes, empty, operation, stream } from "../operation.ts";
+import { storage } from "../services.ts";
+
+/** decisions.md, C24 */
+const maxBytes = 5 * 1024 ** 3;
+
+/** All optional: a URL that lost one of them is answered 403 like any other that was tampered with. */
+const signature = z.object({
+  "X-Sig-Date": z.string().optional().describe("When the URL was signed"),
+  "X-Sig-Expires": z.string().optional().describe("For how many seconds it is valid"),
+  "X-Sig-SignedHeaders": z.string().optional().describe("The headers that the signature covers"),
+  "X-Sig-Signature": z.string().optional().describe("The signature"),
+});
+
+const params = z.object({
+  object_key: z.string().describe("Key of the stored object"),
+  filename: z.string().describe("Name that a download gets"),
+});
+
+export const putObject = operation({
+  id: "storage.put",
+  service: storage,
+  summary: "Upload the bytes of a file to its signed URL",
+  description: "Reusable until it expires; the last PUT replaces the object.",
+  method: "PUT",
+  path: "/_storage/{object_key}/{filename}",
+  auth: "none",
+  request: { params, query: signature, body: stream({ maxBytes }) },
+  responses: { 200: empty() },
+  failures: [
+    "storage-expired",
+    "storage-signature-mismatch",
+    "storage-too-large",
+    "storage-credentials",
+    "storage-store-failed",
+  ],
+  cli: { by: "files upload" },
+  basis: "specified",
+  examples: [],
+});
+
+export const getObject = operation({
+  id: "storage.get",
+  service: storage,
+  summary: "Download a file from its signed URL",
+  method: "GET",
+  path: "/_storage/{object_key}/{filename}",
+  auth: "none",
+  request: { params, query: signature },
+  responses: { 200: bytes("application/octet-stream") },
+  failures: ["storage-expired", "storage-signature-mismatch", "storage-no-such-key"],
+  cli: { by: "files download" },
+  basis: { assumed: "The specification shows only that the download URL is signed; the style is that of the upload." },
+  examples: [],
+});
