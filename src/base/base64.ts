@@ -7,3 +7,9 @@ export function decodeBase64(text: string): Buffer | undefined {
   // Comparing with the re-encoded text refuses other alphabets, blanks, missing padding and stray last bits at once.
   return bytes.toString("base64") === text ? bytes : undefined;
 }
+
+/** The same for the standard and the URL-safe alphabet, with padding or without: what lenient foreign verifiers accept. */
+export function decodeAnyBase64(text: string): Buffer | undefined {
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
+  return decodeBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="));
+}

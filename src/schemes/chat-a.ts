@@ -1,0 +1,34 @@
+import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+import { isFresh } from "./freshness.ts";
+import { fails, holds, type Verdict } from "./verdict.ts";
+
+/** A request of the chat app older than this is refused; exactly this old passes (conformance.md, section 5). */
+export const chatAMaxAgeSeconds = 300;
+
+interface Signed {
+  readonly signingSecret: string;
+  /** Seconds since the epoch, as the timestamp header says it. */
+  readonly timestamp: string;
+  /** The raw body: JSON that was parsed and printed again has another signature. */
+  readonly body: Bytes;
+}
+
+/** The `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
+export const signChatA = ({ signingSecret, timestamp, body }: Signed): string =>
+  `v0=${hmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
+
+/** Verifies the two headers against the raw body. `nowsMs`: the clocks on one of which the request must be fresh. */
+export function verifyChatA(
+  request: Pick<Signed, "signingSecret" | "body"> & {
+    readonly timestamp: string | undefined;
+    readonly signature: string | undefined;
+    readonly nowsMs: readonly number[];
+  },
+): Verdict<"missing" | "stale" | "mismatch"> {
+  const { timestamp, signature, nowsMs } = request;
+  if (!timestamp || !signature) return fails("missing");
+  // The age is counted in whole seconds: 300 passes, 301 does not.
+  const nows = nowsMs.map((ms) => Math.floor(ms / 1_000));
+  if (!/^\d+$/.test(timestamp) || !isFresh(Number(timestamp), nows, chatAMaxAgeSeconds)) return fails("stale");
+  return sameSecret(signature, signChatA({ ...request, timestamp })) ? holds : fails("mismatch");
+}

@@ -1,0 +1,81 @@
+import { type Bytes, hash, hmac, sameSecret } from "../base/hmac.ts";
+import { isFresh } from "./freshness.ts";
+import { fails, holds, type Verdict } from "./verdict.ts";
+
+export const crmAVersions = ["v1", "v2", "v3"] as const;
+export type CrmAVersion = (typeof crmAVersions)[number];
+
+/** A v3 request older than this is refused; exactly this old passes (conformance.md, section 3). */
+export const crmAMaxAgeMs = 300_000;
+
+/** What the versions sign. v1 reads the secret and the body alone, v2 all but the timestamp. */
+interface Signed {
+  readonly version: CrmAVersion;
+  readonly clientSecret: string;
+  readonly method: string;
+  /** The full public URL with scheme, host and query in the order of the request, escapes as they came. */
+  readonly url: string;
+  /** The raw body; empty for a GET. */
+  readonly body: Bytes;
+  /** Milliseconds since the epoch as text, verbatim; empty for v1 and v2. */
+  readonly timestamp: string;
+}
+
+/** The signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
+export function signCrmA({ version, clientSecret, method, url, body, timestamp }: Signed): string {
+  switch (version) {
+    case "v1":
+      return hash("sha256", clientSecret, body).toString("hex");
+    case "v2":
+      return hash("sha256", clientSecret, method, url, body).toString("hex");
+    case "v3":
+      return hmac("sha256", clientSecret, method, signedForm(url), body, timestamp).toString("base64");
+  }
+}
+
+/**
+ * Verifies the signature headers of a request. Without a version header it is v3 where a timestamp came, else v1
+ * (decisions.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
+ * proves nothing about the request, so the caller may refuse it. `nowsMs`: see `isFresh`.
+ */
+export function verifyCrmA(
+  request: Omit<Signed, "version" | "timestamp"> & {
+    readonly version: string | undefined;
+    readonly timestamp: string | undefined;
+    readonly signature: string | undefined;
+    readonly nowsMs: readonly number[];
+  },
+): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARefusal>, typeof holds> {
+  const { signature, timestamp = "" } = request;
+  if (!signature) return fails("missing");
+  const asked = request.version ?? (timestamp ? "v3" : "v1");
+  const version = crmAVersions.find((known) => known === asked);
+  if (!version) return fails("unknown-version");
+  if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowsMs, crmAMaxAgeMs))) {
+    return fails("stale");
+  }
+  return sameSecret(signature, signCrmA({ ...request, version, timestamp }))
+    ? { ...holds, version }
+    : fails("mismatch");
+}
+
+export type CrmARefusal = "missing" | "unknown-version" | "stale" | "mismatch";
+
+/** The escapes that v3 decodes before signing; `%20`, `%26`, `%2B` and `%3D` are not among them. */
+const decodedByV3: Readonly<Record<string, string>> = {
+  "%3A": ":",
+  "%2F": "/",
+  "%3F": "?",
+  "%40": "@",
+  "%21": "!",
+  "%24": "$",
+  "%27": "'",
+  "%28": "(",
+  "%29": ")",
+  "%2A": "*",
+  "%2C": ",",
+  "%3B": ";",
+};
+
+const signedForm = (url: string): string =>
+  url.replace(/#.*$/, "").replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);

@@ -1,0 +1,44 @@
+import { decodeAnyBase64 } from "../base/base64.ts";
+import { hmac, sameSecret } from "../base/hmac.ts";
+import { fails } from "./verdict.ts";
+
+export type CrmBVerdict =
+  | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
+
+/** A signed request: base64 HMAC-SHA256 over the base64 text of the JSON, a period, and that text (conformance.md, section 4). */
+export function signCrmB(consumerSecret: string, envelope: string): string {
+  const text = Buffer.from(envelope).toString("base64");
+  return `${hmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
+}
+
+/**
+ * Verifies a signed request and opens its envelope, in this order: nothing of the JSON is believed before the
+ * signature holds. Both parts may use the URL-safe alphabet, as the vendor's own decoder allows. `issuedAt` is not
+ * judged: it is documented as internal and often null.
+ */
+export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
+  const period = signedRequest.indexOf(".");
+  const text = signedRequest.slice(period + 1);
+  const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
+  if (!given) return fails("malformed");
+
+  if (!sameSecret(given, hmac("sha256", consumerSecret, text))) return fails("mismatch");
+
+  const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
+  if (!envelope) return fails("malformed");
+  // Only the one algorithm that was checked; an envelope without the member means it too.
+  const { algorithm = "HMACSHA256" } = envelope;
+  if (String(algorithm).toUpperCase() !== "HMACSHA256") return fails("unknown-algorithm");
+  return { ok: true, envelope };
+}
+
+function parseObject(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

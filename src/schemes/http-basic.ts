@@ -1,0 +1,24 @@
+import { decodeBase64 } from "../base/base64.ts";
+
+export interface BasicCredentials {
+  readonly user: string;
+  /** May hold colons and may be empty. */
+  readonly password: string;
+}
+
+/**
+ * The credentials in an `authorization` header, or undefined where the routing service says `Not authenticated`: another
+ * scheme, not base64, not ASCII, or no colon (conformance.md, 7.6). The scheme's case does not matter.
+ */
+export function parseBasic(header: string | undefined): BasicCredentials | undefined {
+  const [, encoded = ""] = /^basic\s+(\S+)\s*$/i.exec(header ?? "") ?? [];
+  const text = decodeBase64(encoded)?.toString("latin1") ?? "";
+  const colon = text.indexOf(":");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is the range that the service decodes.
+  if (colon < 0 || !/^[\x00-\x7f]*$/.test(text)) return undefined;
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** The `authorization` header for a pair. */
+export const basicHeader = ({ user, password }: BasicCredentials): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;

@@ -1,0 +1,47 @@
+import { decodeBase64 } from "../base/base64.ts";
+import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+import { fails, holds, type Verdict } from "./verdict.ts";
+
+/** How far a timestamp may be from now, either way (conformance.md, 10.2). */
+export const standardWebhookToleranceSeconds = 300;
+
+interface Message {
+  /** Base64 of the key, with or without `whsec_` before it. */
+  readonly secret: string;
+  /** Stays the same over all attempts. */
+  readonly id: string;
+  /** Seconds since the epoch, of the attempt. */
+  readonly timestamp: string;
+  readonly body: Bytes;
+}
+
+export interface StandardWebhookHeaders {
+  readonly "webhook-id": string;
+  readonly "webhook-timestamp": string;
+  readonly "webhook-signature": string;
+}
+
+/** The three headers of Standard Webhooks. Throws a TypeError when the secret is not padded standard base64. */
+export const standardWebhookHeaders = (message: Message): StandardWebhookHeaders => ({
+  "webhook-id": message.id,
+  "webhook-timestamp": message.timestamp,
+  "webhook-signature": signature(message),
+});
+
+/** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are passed over. */
+export function verifyStandardWebhook(
+  received: Partial<StandardWebhookHeaders> & Pick<Message, "secret" | "body"> & { readonly nowMs: number },
+): Verdict<"missing" | "stale" | "mismatch"> {
+  const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = received;
+  if (!id || !timestamp || !signatures) return fails("missing");
+  const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
+  if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds) return fails("stale");
+  const expected = signature({ ...received, id, timestamp });
+  return signatures.split(" ").some((given) => sameSecret(given, expected)) ? holds : fails("mismatch");
+}
+
+function signature({ secret, id, timestamp, body }: Message): string {
+  const key = decodeBase64(secret.replace(/^whsec_/, ""));
+  if (!key || key.length === 0) throw new TypeError("The webhook secret is not padded standard base64");
+  return `v1,${hmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
+}

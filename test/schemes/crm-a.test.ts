@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm-a.ts";
+
+const { crm_a: crmA } = vectors;
+const v3 = crmA.vectors.find(({ id }) => id === "A7")!;
+
+const signed = (vector: (typeof crmA.vectors)[number]) => ({
+  version: vector.version as CrmAVersion,
+  clientSecret: vector.client_secret,
+  method: vector.method ?? "",
+  url: vector.uri ?? "",
+  body: vector.body,
+  timestamp: vector.timestamp ?? "",
+});
+
+const verify = (change: Partial<Parameters<typeof verifyCrmA>[0]>) =>
+  verifyCrmA({ ...signed(v3), signature: v3.signature, nowsMs: [Number(v3.timestamp)], ...change });
+
+describe("the signature of the CRM that signs requests", () => {
+  for (const vector of crmA.vectors) {
+    it(`equals vector ${vector.id} (${vector.version})`, () => {
+      assert.equal(signCrmA(signed(vector)), vector.signature);
+      const nowsMs = [Number(vector.timestamp ?? 0)];
+      const verdict = verifyCrmA({ ...signed(vector), signature: vector.signature, nowsMs });
+      assert.deepEqual(verdict, { ok: true, version: vector.version });
+    });
+  }
+
+  it("decodes for v3 exactly the twelve escapes, in either case", () => {
+    const sign = (url: string) => signCrmA({ ...signed(v3), url });
+    for (const [written, meant] of Object.entries(crmA.decode_only_in_query)) {
+      assert.equal(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
+      assert.equal(sign(`https://h/?a=${written.toLowerCase()}`), sign(`https://h/?a=${meant}`), written);
+    }
+    for (const [written, meant] of Object.entries({ "%20": " ", "%26": "&", "%3D": "=", "%2B": "+", "%25": "%" })) {
+      assert.notEqual(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
+    }
+    assert.equal(Object.keys(crmA.decode_only_in_query).length, 12);
+  });
+
+  it("does not sign a fragment", () =>
+    assert.deepEqual(verify({ url: `${v3.uri}#part` }), { ok: true, version: "v3" }));
+
+  for (const { age_ms: age, ok } of crmA.age_cases) {
+    it(`${ok ? "accepts" : "refuses"} a v3 request of ${age} ms`, () =>
+      assert.deepEqual(
+        verify({ nowsMs: [Number(v3.timestamp) + age] }),
+        ok ? { ok: true, version: "v3" } : { ok: false, reason: "stale" },
+      ));
+  }
+
+  it("guesses v3 from a timestamp and v1 without one", () => {
+    const v1 = crmA.vectors.find(({ id }) => id === "A4")!;
+    const guess = verify({ ...signed(v1), version: undefined, timestamp: undefined, signature: v1.signature });
+    assert.deepEqual(
+      [verify({ version: undefined }), guess],
+      [
+        { ok: true, version: "v3" },
+        { ok: true, version: "v1" },
+      ],
+    );
+  });
+
+  const refused: [string, Partial<Parameters<typeof verifyCrmA>[0]>, string][] = [
+    ["no signature", { signature: undefined }, "missing"],
+    ["an unknown version", { version: "v4" }, "unknown-version"],
+    ["a timestamp printed as a fraction", { timestamp: `${v3.timestamp}.0` }, "stale"],
+    ["no timestamp under v3", { timestamp: undefined }, "stale"],
+    ["another method", { method: "POST" }, "mismatch"],
+    ["another body", { body: "undefined" }, "mismatch"],
+    [
+      "another order of the query",
+      { url: v3.uri!.replace("portalId=62515&name=A%20%26%20B", "name=A%20%26%20B&portalId=62515") },
+      "mismatch",
+    ],
+    ["another secret", { clientSecret: "x" }, "mismatch"],
+    ["a v3 signature passed off as v2", { version: "v2" }, "mismatch"],
+  ];
+  for (const [what, change, reason] of refused) {
+    it(`refuses ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+  }
+});

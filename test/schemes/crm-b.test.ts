@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { openCrmB, signCrmB } from "../../src/schemes/crm-b.ts";
+
+const { crm_b: crmB } = vectors;
+const secret = crmB.consumer_secret;
+
+describe("the signed request of the CRM with a canvas", () => {
+  it("is signed as the vector is", () => assert.equal(signCrmB(secret, crmB.envelope_json), crmB.signed_request));
+
+  it("opens to its envelope, also from a form post", () => {
+    const envelope = JSON.parse(crmB.envelope_json);
+    const posted = new URLSearchParams(crmB.form_body).get("signed_request") ?? "";
+    assert.deepEqual(openCrmB(secret, crmB.signed_request), { ok: true, envelope });
+    assert.deepEqual(openCrmB(secret, posted), { ok: true, envelope });
+  });
+
+  const reasons: Record<string, string> = {
+    B2: "mismatch",
+    B3: "mismatch",
+    B4: "malformed",
+    B5: "malformed",
+    B6: "malformed",
+    B7: "unknown-algorithm",
+    B8: "malformed",
+  };
+  for (const { id, why, signed_request } of crmB.negative) {
+    it(`refuses vector ${id}: ${why}`, () =>
+      assert.deepEqual(openCrmB(secret, signed_request), { ok: false, reason: reasons[id] }));
+  }
+
+  for (const { id, signed_request } of crmB.tolerant) {
+    it(`accepts vector ${id}, in the URL-safe alphabet`, () => assert.equal(openCrmB(secret, signed_request).ok, true));
+  }
+
+  it("takes an envelope without an algorithm, and one in lower case", () =>
+    assert.deepEqual(
+      ["{}", '{"algorithm":"hmacsha256"}'].map((json) => openCrmB(secret, signCrmB(secret, json)).ok),
+      [true, true],
+    ));
+
+  it("refuses a signed envelope that is no object", () =>
+    assert.deepEqual(
+      ["[]", "null", '"text"', "1"].map((json) => openCrmB(secret, signCrmB(secret, json))),
+      Array(4).fill({ ok: false, reason: "malformed" }),
+    ));
+});

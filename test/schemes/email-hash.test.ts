@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
+
+describe("the hash of an e-mail address", () => {
+  // printf ann@corp.example | sha256sum
+  const ann = "25a04c95e5b8390d2cd13e937612ef5f083ba4c459e00ad0e32f6dcd71c84a78";
+
+  it("is the lower-case hex SHA-256 of the address", () => assert.equal(emailHash("ann@corp.example"), ann));
+
+  it("does not depend on case or blanks around", () => assert.equal(emailHash(" \tAnn@CORP.example\n"), ann));
+
+  it("is told from an address by its form", () =>
+    assert.deepEqual([ann, ann.toUpperCase(), ann.slice(1), `${ann}0`, "ann@corp.example"].map(isEmailHash), [
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]));
+});

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { basicHeader, parseBasic } from "../../src/schemes/http-basic.ts";
+
+const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+
+describe("basic credentials", () => {
+  for (const { header, parsed } of vectors.http_basic) {
+    const expected = parsed && { user: parsed[0], password: parsed[1] };
+    it(`of ${JSON.stringify(header)} are ${JSON.stringify(expected)}`, () =>
+      assert.deepEqual(parseBasic(header), expected));
+  }
+
+  it("are none without a header, without a value, beyond ASCII, or without padding", () =>
+    assert.deepEqual(
+      [undefined, "", "Basic", "Basic ", basic("jörg:x"), "Basic YTo"].map(parseBasic),
+      Array(6).fill(undefined),
+    ));
+
+  it("come back as they were given", () => {
+    const pair = { user: "billing", password: "s3cret:with:colons" };
+    assert.deepEqual(parseBasic(basicHeader(pair)), pair);
+  });
+});

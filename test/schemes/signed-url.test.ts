@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { signUrl, verifySignedUrl } from "../../src/schemes/signed-url.ts";
+
+const nowMs = Date.UTC(2026, 10, 21, 5, 0, 0, 123);
+const grant = { key: "storage key", method: "PUT", contentType: "application/pdf" } as const;
+const url = signUrl({
+  ...grant,
+  url: "http://127.0.0.1:4011/_storage/eu-1/a%2Fb.pdf",
+  nowMs,
+  expiresSeconds: 900,
+});
+const ask = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
+  verifySignedUrl({ ...grant, url, nowMs, ...change });
+const mismatch = { ok: false, reason: "mismatch" };
+
+describe("a signed URL", () => {
+  it("names its parameters as the storage does", () =>
+    assert.deepEqual(
+      [...new URL(url).searchParams].map(([name, value]) => (name === "X-Sig-Signature" ? [name] : [name, value])),
+      [
+        ["X-Sig-Date", "20261121T050000.123Z"],
+        ["X-Sig-Expires", "900"],
+        ["X-Sig-SignedHeaders", "content-type;host"],
+        ["X-Sig-Signature"],
+      ],
+    ));
+
+  it("is good at once and up to its last millisecond", () =>
+    assert.deepEqual([ask({}), ask({ nowMs: nowMs + 900_000 })], [{ ok: true }, { ok: true }]));
+
+  it("is expired one millisecond later, and says what the answer prints", () =>
+    assert.deepEqual(ask({ nowMs: nowMs + 900_001 }), {
+      ok: false,
+      reason: "expired",
+      expiresAtMs: nowMs + 900_000,
+      expiresSeconds: 900,
+    }));
+
+  it("ignores blanks around the content type and the order of parameters", () => {
+    const [base, query = ""] = url.split("?");
+    const turned = `${base}?${query.split("&").reverse().join("&")}`;
+    assert.deepEqual([ask({ contentType: " application/pdf " }), ask({ url: turned })], [{ ok: true }, { ok: true }]);
+  });
+
+  const tampered: [string, Partial<Parameters<typeof verifySignedUrl>[0]>][] = [
+    ["another method", { method: "GET" }],
+    ["another content type", { contentType: "application/pdf; charset=utf-8" }],
+    ["no content type", { contentType: undefined }],
+    ["another path", { url: url.replace("b.pdf", "c.pdf") }],
+    ["the same path, decoded", { url: url.replace("%2F", "/") }],
+    ["another host", { url: url.replace("127.0.0.1", "localhost") }],
+    ["a later expiry", { url: url.replace("Expires=900", "Expires=9000") }],
+    ["a later date", { url: url.replace("T05", "T06") }],
+    ["the content type no longer among the signed headers", { url: url.replace("content-type%3Bhost", "host") }],
+    ["one more parameter", { url: `${url}&x=1` }],
+    ["the signature twice", { url: `${url}&X-Sig-Signature=0` }],
+    ["no signature", { url: url.replace(/&X-Sig-Signature=.*/, "") }],
+    ["no query at all", { url: url.replace(/\?.*/, "") }],
+    ["another key", { key: "another" }],
+  ];
+  for (const [what, change] of tampered) {
+    it(`does not match with ${what}, in time or out of it`, () => {
+      assert.deepEqual(ask(change), mismatch);
+      assert.deepEqual(ask({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
+    });
+  }
+
+  it("leaves the content type open where none was named", () => {
+    const open = signUrl({ key: "k", method: "GET", url: "http://h/f?name=a%20b", nowMs, expiresSeconds: 900 });
+    const check = (contentType?: string) => verifySignedUrl({ key: "k", method: "GET", url: open, nowMs, contentType });
+    assert.deepEqual([check(), check("text/plain")], [{ ok: true }, { ok: true }]);
+  });
+});

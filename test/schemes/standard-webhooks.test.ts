@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { standardWebhookHeaders, verifyStandardWebhook } from "../../src/schemes/standard-webhooks.ts";
+
+const { standard_webhooks: vector } = vectors;
+const { secret, body } = vector;
+const headers = {
+  "webhook-id": vector["webhook-id"],
+  "webhook-timestamp": vector["webhook-timestamp"],
+  "webhook-signature": vector["webhook-signature"],
+};
+const sentMs = Number(headers["webhook-timestamp"]) * 1_000;
+const verify = (change: Partial<Parameters<typeof verifyStandardWebhook>[0]>) =>
+  verifyStandardWebhook({ ...headers, secret, body, nowMs: sentMs, ...change });
+
+describe("the Standard Webhooks headers", () => {
+  const message = { id: headers["webhook-id"], timestamp: headers["webhook-timestamp"], body };
+
+  it("equal the vector, with the prefix of the secret or without it", () => {
+    assert.deepEqual(standardWebhookHeaders({ ...message, secret }), headers);
+    assert.deepEqual(standardWebhookHeaders({ ...message, secret: secret.replace("whsec_", "") }), headers);
+  });
+
+  it("verify within the tolerance, both ways", () => {
+    const tolerance = vector.tolerance_s * 1_000;
+    const at = (offset: number) => verify({ nowMs: sentMs + offset });
+    assert.deepEqual([at(0), at(tolerance), at(-tolerance)], [{ ok: true }, { ok: true }, { ok: true }]);
+    const stale = { ok: false, reason: "stale" };
+    assert.deepEqual([at(tolerance + 1_000), at(-tolerance - 1_000)], [stale, stale]);
+  });
+
+  it("verify when one signature of several is right", () =>
+    assert.deepEqual(verify({ "webhook-signature": `v1a,abc v1,AAAA ${headers["webhook-signature"]}` }), { ok: true }));
+
+  const refused: [string, Parameters<typeof verify>[0], string][] = [
+    ["another id", { "webhook-id": "msg_2" }, "mismatch"],
+    ["another body", { body: `${body} ` }, "mismatch"],
+    ["another secret", { secret: "whsec_AAAA" }, "mismatch"],
+    ["a timestamp that is no number", { "webhook-timestamp": "now" }, "stale"],
+    ["a missing header", { "webhook-signature": "" }, "missing"],
+  ];
+  for (const [what, change, reason] of refused) {
+    it(`refuse ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+  }
+
+  it("refuse a secret that is not base64", () =>
+    assert.throws(() => standardWebhookHeaders({ ...message, secret: "whsec_?" }), { name: "TypeError" }));
+});

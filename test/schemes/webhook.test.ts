@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import {
+  compareContentHash,
+  contentHash,
+  contentHashHeader,
+  contentHashOfStream,
+  verifyContentHash,
+} from "../../src/schemes/webhook.ts";
+
+const { webhook } = vectors;
+const [{ hmac_key: key, body, content_hash: expected }] = webhook.vectors as [(typeof webhook.vectors)[number]];
+
+describe("the signature of a webhook", () => {
+  it("travels in the specified header", () => assert.equal(contentHashHeader, webhook.header));
+
+  for (const vector of webhook.vectors) {
+    it(`equals vector ${vector.id}, in one piece and as a stream`, async () => {
+      const bytes = Buffer.from(vector.body);
+      assert.equal(bytes.length, vector.body_bytes);
+      assert.equal(contentHash(vector.hmac_key, bytes), vector.content_hash);
+      const chunks = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+      assert.equal(await contentHashOfStream(vector.hmac_key, chunks), vector.content_hash);
+      assert.deepEqual(verifyContentHash(vector.hmac_key, bytes, vector.content_hash), { ok: true });
+    });
+  }
+
+  for (const { id, why, hmac_key, body, content_hash } of webhook.negative) {
+    it(`refuses vector ${id}: ${why}`, () => {
+      const reason = /^[0-9a-f]{128}$/.test(content_hash) ? "mismatch" : "malformed";
+      assert.deepEqual(verifyContentHash(hmac_key, Buffer.from(body), content_hash), { ok: false, reason });
+    });
+  }
+
+  it("refuses a body that differs by one byte", () =>
+    assert.deepEqual(verifyContentHash(key, `${body} `, expected), { ok: false, reason: "mismatch" }));
+
+  for (const given of [
+    undefined,
+    "",
+    expected.toUpperCase(),
+    expected.slice(1),
+    `${expected}\n`,
+    `sha512=${expected}`,
+  ]) {
+    it(`calls ${JSON.stringify(given?.slice(0, 12))}… malformed instead of comparing it`, () =>
+      assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
+  }
+
+  for (const bad of ["", "SmVmZQ", "SmVmZQ== ", "SmVmZR==", "Sm_mZQ==", "Jefe!"]) {
+    it(`refuses the key ${JSON.stringify(bad)} and keeps it out of the message`, () =>
+      assert.throws(() => contentHash(bad, "x"), {
+        name: "TypeError",
+        message: "The HMAC key is not padded standard base64",
+      }));
+  }
+});
