@@ -4,20 +4,31 @@ import { rows, type Transaction } from "../store/store.ts";
 /** One thing to do at a virtual time. `lane` groups entries that share a limit (a subscription); `ref` names the row. */
 const Entry = z.strictObject({
   id: z.int(),
-  due: z.number(),
+  /** Virtual milliseconds. */
+  due: z.int(),
   kind: z.string(),
   lane: z.string(),
   ref: z.string(),
 });
 export type Entry = z.infer<typeof Entry>;
 
-/** The one durable queue (design.md, section 7). Order is by due, then id. */
-export const schedule = rows<Entry, "due">({
+/**
+ * The one durable queue (design.md, section 7). `turn` is its order: by due, then by id. `lane` finds what waits
+ * for one thing, so that it can be called off.
+ */
+export const schedule = rows<Entry, "turn" | "lane">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
-  indexes: { due: (entry) => entry.due },
+  indexes: { turn: (entry) => turnOf(entry.due, entry.id), lane: (entry) => entry.lane },
 });
+
+/** A text that sorts by due, then by id. */
+export const turnOf = (due: number, id: number): string =>
+  `${String(due).padStart(15, "0")}:${String(id).padStart(15, "0")}`;
+
+/** After every entry that is due at `due`, and before all later ones. */
+export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGER);
 
 /**
  * Puts an entry into the queue, in the caller's own transaction. Without an id it takes the next number; a retry
@@ -27,4 +38,14 @@ export function enqueue(tx: Transaction, entry: Omit<Entry, "id"> & { readonly i
   const whole = { ...entry, id: entry.id ?? tx.next("schedule") };
   tx.put(schedule, whole);
   return whole;
+}
+
+/** Takes an entry out of the queue: in the transaction that records its outcome. */
+export const dequeue = (tx: Transaction, entry: Entry): void => tx.delete(schedule, String(entry.id));
+
+/** Calls off everything that waits in a lane. Says how many entries there were. */
+export async function cancelLane(tx: Transaction, lane: string): Promise<number> {
+  const waiting = await tx.list(schedule, { by: "lane", equals: lane });
+  for (const entry of waiting) dequeue(tx, entry);
+  return waiting.length;
 }

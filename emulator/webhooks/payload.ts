@@ -1,4 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
+import { isoMicros } from "../../src/base/clock.ts";
 
 /** What a payload says of a contract (contract-api-facts.md, 5.2); built by the cluster from its rows. */
 export interface ContractFacts {
@@ -50,3 +51,30 @@ export interface Happening {
   /** Further keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
+
+/** The body of an event: compact JSON in the order of keys of contract-api-facts.md, 5.2, times in microseconds. */
+export function eventBody({ activity, at, performed_by, contract, data }: Happening): string {
+  return JSON.stringify({
+    activity,
+    activity_data: { performed_by: person(performed_by), timestamp: isoMicros(at), ...data },
+    ...(contract && {
+      contract_id: contract.contract_id,
+      contract_title: contract.contract_title,
+      contract_type: contract.contract_type,
+      contract_type_name: contract.contract_type_name,
+      contract_type_id: contract.contract_type_id,
+      contract_status: contract.contract_status,
+      contract_kind: contract.contract_kind,
+      business_user: person(contract.business_user),
+      legal_user: contract.legal_user && person(contract.legal_user),
+      created_at: contract.created_at,
+      counterparties: contract.counterparties,
+      external_metadata: contract.external_metadata,
+      entity: contract.entity,
+      contract_reference_id: contract.contract_reference_id,
+      contract_template_id: contract.contract_template_id,
+    }),
+  });
+}
+
+const person = ({ name, email }: Person): Person => ({ name, ...(email !== undefined && { email }) });

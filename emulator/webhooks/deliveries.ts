@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { activities } from "../../src/api/activities.ts";
+import { rows } from "../store/store.ts";
+
+/** One happening as it is told: serialised once, and every delivery of it refers to these bytes. */
+export const WebhookEvent = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  activity: z.enum(activities),
+  /** Null: an activity of a counterparty that has no contract yet. */
+  contract_id: z.int().nullable(),
+  /** Virtual milliseconds. */
+  at: z.int(),
+  body: z.string(),
+});
+export type WebhookEvent = z.infer<typeof WebhookEvent>;
+
+export const webhookEvents = rows<WebhookEvent, "contract" | "at">({
+  name: "webhook_events",
+  schema: WebhookEvent,
+  key: (row) => String(row.id),
+  indexes: { contract: (row) => row.contract_id ?? undefined, at: (row) => row.at },
+});
+
+/** `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. The others are final. */
+export const Outcome = z.enum([
+  "waiting",
+  "retrying",
+  "delivered",
+  "failed",
+  "skipped_disabled",
+  "skipped_deleted",
+  "skipped_not_allowed",
+]);
+export type Outcome = z.infer<typeof Outcome>;
+
+/** One activity to one subscription. */
+export const Delivery = z.strictObject({
+  id: z.int(),
+  event_id: z.int(),
+  webhook_id: z.int(),
+  workspace_id: z.int(),
+  activity: z.enum(activities),
+  contract_id: z.int().nullable(),
+  outcome: Outcome,
+  /** How many attempts were made, resends included. */
+  attempts: z.int(),
+  /** Failed attempts of the schedule, resends not included: they decide the next delay. */
+  failures: z.int(),
+  /** Virtual milliseconds, as are the following. */
+  next_attempt_at: z.int().nullable(),
+  created_at: z.int(),
+  /** When the record may be dropped; null while it is not final (decisions.md, C21). */
+  keep_until: z.int().nullable(),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+export const deliveries = rows<
+  Delivery,
+  "workspace" | "webhook" | "activity" | "contract" | "outcome" | "event" | "keep_until"
+>({
+  name: "webhook_deliveries",
+  schema: Delivery,
+  key: (row) => String(row.id),
+  indexes: {
+    workspace: (row) => row.workspace_id,
+    webhook: (row) => row.webhook_id,
+    activity: (row) => row.activity,
+    contract: (row) => row.contract_id ?? undefined,
+    outcome: (row) => row.outcome,
+    event: (row) => row.event_id,
+    keep_until: (row) => row.keep_until ?? undefined,
+  },
+});
+
+/** One POST and what came of it. A row of its own, so that a retry does not write the earlier ones again. */
+export const Attempt = z.strictObject({
+  delivery_id: z.int(),
+  /** From 1. */
+  number: z.int(),
+  resend: z.boolean(),
+  /** Virtual milliseconds. */
+  planned_at: z.int(),
+  at: z.int(),
+  url: z.string(),
+  /** Of the answer; null when there was none. */
+  status: z.int().nullable(),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  /** Wall time; 0 under --deterministic. */
+  duration_ms: z.number(),
+  /** The first 64 kB, as UTF-8; null when there was no answer. */
+  response_body: z.string().nullable(),
+});
+export type Attempt = z.infer<typeof Attempt>;
+
+export const attempts = rows<Attempt, "delivery">({
+  name: "webhook_attempts",
+  schema: Attempt,
+  key: (row) => `${row.delivery_id}/${row.number}`,
+  indexes: { delivery: (row) => row.delivery_id },
+});

@@ -1,0 +1,49 @@
+import type { Clock } from "../../src/base/clock.ts";
+import { enqueue } from "../clock/schedule.ts";
+import type { Transaction } from "../store/store.ts";
+import { deliveries, webhookEvents } from "./deliveries.ts";
+import { eventBody, type Happening } from "./payload.ts";
+import { laneOf, subscriptions, wants } from "./subscriptions.ts";
+
+/**
+ * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
+ * transaction: a delivery and an entry of the schedule that is due now. A disabled subscription gets its delivery
+ * too; it ends as skipped when its turn comes, so that nothing is dropped silently.
+ */
+export async function emit(tx: Transaction, clock: Clock, happening: Happening): Promise<void> {
+  const { workspace_id, activity } = happening;
+  const contract_id = happening.contract?.contract_id ?? null;
+  const event = {
+    id: tx.next("webhook_event"),
+    workspace_id,
+    activity,
+    contract_id,
+    at: happening.at,
+    // Serialised once: what is signed and what is sent are the same bytes, in every attempt (decisions.md, C17).
+    body: eventBody(happening),
+  };
+  // Kept even when nobody listens: a person may wait for the activity.
+  tx.put(webhookEvents, event);
+  const due = clock.now();
+  for (const { id: webhook_id } of await tx.list(subscriptions, {
+    by: "wants",
+    equals: wants(workspace_id, activity),
+  })) {
+    const id = tx.next("delivery");
+    tx.put(deliveries, {
+      id,
+      event_id: event.id,
+      webhook_id,
+      workspace_id,
+      activity,
+      contract_id,
+      outcome: "waiting",
+      attempts: 0,
+      failures: 0,
+      next_attempt_at: due,
+      created_at: due,
+      keep_until: null,
+    });
+    enqueue(tx, { due, kind: "deliver", lane: laneOf(webhook_id), ref: String(id) });
+  }
+}

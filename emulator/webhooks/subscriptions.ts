@@ -1,0 +1,43 @@
+import * as z from "zod";
+import { type Activity, activities } from "../../src/api/activities.ts";
+import { rows } from "../store/store.ts";
+
+/** contract-api-facts.md, 5.1. `DISABLED_BY_ERROR` is the automatic disabling at six failures (decisions.md, C18). */
+export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
+export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
+
+/** A webhook of a workspace: where to tell which activities. */
+export const Subscription = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  cluster_id: z.string(),
+  title: z.string(),
+  description: z.string().nullable(),
+  url: z.string(),
+  only_for_activities: z.array(z.enum(activities)),
+  custom_headers: z.record(z.string(), z.string()),
+  status: SubscriptionStatus,
+  /** Attempts without 2xx since the last 2xx, over all its deliveries (decisions.md, C18). */
+  failure_count: z.int(),
+  /** Id of the user who made it. */
+  created_by: z.int(),
+  /** Virtual milliseconds. */
+  created_at: z.int(),
+});
+export type Subscription = z.infer<typeof Subscription>;
+
+export const subscriptions = rows<Subscription, "workspace" | "wants">({
+  name: "webhook_subscriptions",
+  schema: Subscription,
+  key: (row) => String(row.id),
+  indexes: {
+    workspace: (row) => row.workspace_id,
+    wants: (row) => row.only_for_activities.map((activity) => wants(row.workspace_id, activity)),
+  },
+});
+
+/** Finds the subscriptions of a workspace that want an activity. */
+export const wants = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
+
+/** The lane of a subscription in the schedule: its attempts share the limit of `6 − counter`. */
+export const laneOf = (webhookId: number): string => `webhook:${webhookId}`;
