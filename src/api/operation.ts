@@ -22,7 +22,7 @@ export type ResponseBody =
   | { readonly kind: "bytes"; readonly mediaType: string }
   | { readonly kind: "redirect" }
   | { readonly kind: "events"; readonly schema: z.ZodType }
-  | { readonly kind: "passthrough" };
+  | { readonly kind: "passthrough"; readonly schema?: z.ZodType };
 
 interface Json<S extends z.ZodType = z.ZodType> {
   readonly kind: "json";
@@ -45,8 +45,8 @@ export const bytes = <M extends string>(mediaType: M) => ({ kind: "bytes", media
 export const redirect = () => ({ kind: "redirect" }) as const;
 /** Server-sent events, each a JSON document. */
 export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", schema }) as const;
-/** A cluster's own status, headers and body: not checked. */
-export const passthrough = () => ({ kind: "passthrough" }) as const;
+/** A cluster's own status, headers and body: not checked. The schema, where the specification shows one, is for readers. */
+export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(schema && { schema }) }) as const;
 
 /**
  * Who may call. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.

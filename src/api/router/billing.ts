@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { json, operation, passthrough } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+export const receiveBillingEvent = operation({
+  id: "billing.event",
+  service: router,
+  summary: "Forward a billing event to the cluster of its customer",
+  description: "The customer id has the form {cluster_id}_{workspace_id}.",
+  method: "POST",
+  path: "/router/v1/billing/webhook",
+  auth: "basic",
+  request: { body: json(z.record(z.string(), z.unknown())) },
+  responses: { 200: passthrough() },
+  failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwarding],
+  cli: { command: "billing event" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Report a new subscription",
+      body: { event_type: "subscription_created", content: { customer: { id: "eu-1_1" } } },
+    },
+  ],
+});

@@ -1,0 +1,124 @@
+import * as z from "zod";
+import { operation, passthrough, raw } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+/** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (decisions.md, R15 and R21). */
+const webhook = {
+  service: router,
+  method: "POST",
+  auth: "none",
+  responses: { 200: passthrough() },
+  basis: "specified",
+} as const;
+const answersObject = { 200: passthrough(z.record(z.string(), z.unknown())) } as const;
+const failures = ["bad-chat-a-signature", ...forwarding] as const;
+const destinationFailures = ["unknown-destination", ...failures] as const;
+const destination = z.object({ destination: z.string().describe("Named set of clusters") });
+
+const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
+const interaction = payload({ type: "block_actions", team: { id: "T1DC2JH3J" } });
+const event = { type: "event_callback", team_id: "T1DC2JH3J", event: { type: "app_mention" } };
+const suggestion = payload({ type: "block_suggestion", team: { id: "T1DC2JH3J" } });
+
+export const receiveInteraction = operation({
+  ...webhook,
+  id: "chat-a.interaction",
+  summary: "Forward an interaction of chat_a to its team's cluster",
+  path: "/router/v1/integrations/chat_a/webhook/interaction",
+  request: { body: raw() },
+  responses: answersObject,
+  failures,
+  cli: { command: "chat-a interaction" },
+  examples: [{ title: "A button was pressed", body: interaction }],
+});
+
+export const receiveEvent = operation({
+  ...webhook,
+  id: "chat-a.event",
+  summary: "Forward an event of chat_a to its team's cluster",
+  path: "/router/v1/integrations/chat_a/webhook/event/",
+  request: { body: raw() },
+  failures,
+  cli: { command: "chat-a event" },
+  examples: [{ title: "The app was mentioned", body: event }],
+});
+
+export const receiveOptions = operation({
+  ...webhook,
+  id: "chat-a.options",
+  summary: "Forward a request for options of chat_a to its team's cluster",
+  path: "/router/v1/integrations/chat_a/webhook/options",
+  request: { body: raw() },
+  failures,
+  cli: { command: "chat-a options" },
+  examples: [{ title: "A menu asks for its options", body: suggestion }],
+});
+
+export const receiveDestinationInteraction = operation({
+  ...webhook,
+  id: "chat-a.destination-interaction",
+  summary: "Forward an interaction of chat_a within a destination",
+  path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/interaction",
+  request: { params: destination, body: raw() },
+  responses: answersObject,
+  failures: destinationFailures,
+  cli: { command: "chat-a destination-interaction" },
+  examples: [
+    {
+      title: "A button was pressed",
+      params: { destination: "default" },
+      body: interaction,
+    },
+  ],
+});
+
+export const receiveDestinationEvent = operation({
+  ...webhook,
+  id: "chat-a.destination-event",
+  summary: "Forward an event of chat_a within a destination",
+  path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/event/",
+  request: { params: destination, body: raw() },
+  failures: destinationFailures,
+  cli: { command: "chat-a destination-event" },
+  examples: [{ title: "The app was mentioned", params: { destination: "default" }, body: event }],
+});
+
+export const receiveDestinationOptions = operation({
+  ...webhook,
+  id: "chat-a.destination-options",
+  summary: "Forward a request for options of chat_a within a destination",
+  path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/options",
+  request: { params: destination, body: raw() },
+  failures: destinationFailures,
+  cli: { command: "chat-a destination-options" },
+  examples: [
+    {
+      title: "A menu asks for its options",
+      params: { destination: "default" },
+      body: suggestion,
+    },
+  ],
+});
+
+export const receiveOAuthRedirect = operation({
+  ...webhook,
+  id: "chat-a.oauth-redirect",
+  summary: "Offer an app-authorization callback of chat_a to every cluster of a destination",
+  description: "The cluster that owns the OAuth state is unknown, so the first successful answer is returned.",
+  method: "GET",
+  path: "/router/v1/integrations/destinations/{destination}/chat_a/oauth_redirect",
+  request: {
+    params: destination,
+    query: z.object({
+      code: z.string().optional().describe("Code of chat_a"),
+      state: z.string().optional().describe("State that a cluster began with"),
+      error: z.string().optional().describe("What chat_a sends instead of a code"),
+    }),
+  },
+  failures: ["unknown-destination", ...forwarding],
+  cli: { command: "chat-a oauth-redirect" },
+  examples: [
+    { title: "The app was installed", params: { destination: "default" }, query: { code: "c0de", state: "st_81" } },
+  ],
+});

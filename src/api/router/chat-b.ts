@@ -1,0 +1,24 @@
+import { operation, passthrough, raw } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+export const receiveActivity = operation({
+  id: "chat-b.messaging",
+  service: router,
+  summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
+  method: "POST",
+  path: "/router/v1/integrations/chat_b/webhook/messaging",
+  // The bot-framework token is checked by the handler: it is of another issuer than `bearer` means.
+  auth: "none",
+  request: { body: raw() },
+  responses: { 200: passthrough() },
+  failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwarding],
+  cli: { command: "chat-b messaging" },
+  basis: "specified",
+  examples: [
+    {
+      title: "A message arrives",
+      body: { type: "message", channelId: "msteams", channelData: { tenant: { id: "9f1c6a1e" } } },
+    },
+  ],
+});

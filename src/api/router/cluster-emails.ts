@@ -1,0 +1,48 @@
+import * as z from "zod";
+import { operation } from "../operation.ts";
+import { clusterId, identifiers, lookup, lookupFailures, mapping, unmapping } from "./mapping-table.ts";
+
+const emailHash = z
+  .string()
+  .describe("Lower-case hex SHA-256 of the trimmed, lower-cased address; any string is taken");
+
+const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
+
+const BulkClusterEmailRequest = z.object({
+  email_hash_list: identifiers("E-mail hashes"),
+  cluster_id: clusterId,
+});
+
+const example = {
+  email_hash_list: ["973dfe463ec85785f5f95af5ba3906eedb2d931c24e69824a89ea65dba4e813b"],
+  cluster_id: "eu-1",
+};
+
+export const showClusterEmail = operation({
+  ...lookup(ClusterEmailDomain),
+  id: "cluster-emails.show",
+  summary: "Look up the cluster of an e-mail hash",
+  path: "/router/v1/cluster_emails/email/{email_hash}",
+  request: { params: z.object({ email_hash: emailHash }) },
+  failures: [...lookupFailures, "no-email-mapping"],
+  cli: { command: "router show-email" },
+  examples: [{ title: "Whose is this address?", params: { email_hash: example.email_hash_list[0] as string } }],
+});
+
+export const mapClusterEmails = operation({
+  ...mapping(BulkClusterEmailRequest),
+  id: "cluster-emails.map",
+  summary: "Map e-mail hashes to a cluster",
+  path: "/router/v1/cluster_emails/bulk",
+  cli: { by: "router map-emails" },
+  examples: [{ title: "Map one address to eu-1", body: example }],
+});
+
+export const unmapClusterEmails = operation({
+  ...unmapping(BulkClusterEmailRequest),
+  id: "cluster-emails.unmap",
+  summary: "Remove e-mail hashes of a cluster",
+  path: "/router/v1/cluster_emails/bulk",
+  cli: { by: "router unmap-emails" },
+  examples: [{ title: "Forget one address of eu-1", body: example }],
+});

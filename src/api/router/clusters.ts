@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { router } from "../services.ts";
+import { ExternalServiceIntegrationType } from "./external-integrations.ts";
+import { identifiers } from "./mapping-table.ts";
+
+const ClusterInfoDomain = z.strictObject({
+  cluster_id: z.string(),
+  cluster_label: z.string().describe("Name of the region"),
+  cluster_url: z.string().min(1).meta({ format: "uri" }),
+  cluster_oo_url: z.string().meta({ format: "uri" }),
+  cluster_wopi_oo_url: z.string().meta({ format: "uri" }),
+  sidebar_backend_url: z.string().meta({ format: "uri" }),
+});
+
+const WorkspaceExternalIntegrationDelete = z.object({
+  external_id_list: identifiers("Ids of the integration"),
+  integration_type: ExternalServiceIntegrationType,
+});
+
+const DeleteWorkspaceDataRequest = z.object({
+  email_hash_list: identifiers("E-mail hashes").optional(),
+  chat_a_team_id_list: identifiers("Team ids of chat_a").optional(),
+  external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),
+  client_ids: identifiers("OAuth client ids").optional(),
+  creator_tokens: identifiers("Creator invite tokens").optional(),
+  cp_tokens: identifiers("Counterparty invite tokens").optional(),
+  user_codes: identifiers("User codes of device grants").optional(),
+});
+
+export const listClusters = operation({
+  id: "clusters.list",
+  service: router,
+  summary: "List the clusters that the router can route to",
+  method: "GET",
+  path: "/router/v1/clusters/",
+  auth: "none",
+  request: {},
+  responses: { 200: json(z.array(ClusterInfoDomain)) },
+  failures: [],
+  cli: { command: "router clusters", columns: ["cluster_id", "cluster_label", "cluster_url"] },
+  basis: "specified",
+  examples: [{ title: "Which clusters are there?" }],
+});
+
+export const deleteWorkspaceData = operation({
+  id: "clusters.delete-workspace-data",
+  service: router,
+  summary: "Delete all routing data of one workspace",
+  description:
+    "Deletes only rows that belong to the cluster, in one transaction; identifiers that do not exist are ignored.",
+  method: "DELETE",
+  path: "/router/v1/clusters/{cluster_id}/workspace-data",
+  auth: "cluster-key",
+  request: {
+    params: z.object({ cluster_id: z.string().describe("Cluster that the workspace lives on") }),
+    body: json(DeleteWorkspaceDataRequest),
+  },
+  responses: { 200: json(z.boolean().describe("Always true")) },
+  failures: ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"],
+  cli: { command: "router offboard", confirm: "name" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Forget a workspace's client and one of its tokens",
+      params: { cluster_id: "eu-1" },
+      body: { client_ids: ["cli_7h2k"], creator_tokens: ["inv_3f9c"] },
+    },
+  ],
+});

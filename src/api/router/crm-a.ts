@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { html, json, operation, redirect } from "../operation.ts";
+import { router } from "../services.ts";
+
+const headers = z.object({
+  "user-agent": z.string().optional(),
+  "x-forwarded-for": z.string().optional(),
+  "x-crm-a-signature": z.string().optional().describe("Hex for version 1 and 2, base64 for version 3"),
+  "x-crm-a-signature-version": z.string().optional().describe("v1, v2 or v3"),
+  "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; needed for version 3"),
+});
+
+export const openCrmAIframe = operation({
+  id: "crm-a.iframe",
+  service: router,
+  summary: "Open the embedded app of crm_a",
+  description: "Verifies the request signature, then redirects to a contract page or renders the front end.",
+  method: "GET",
+  path: "/router/v1/crm_a/iframe",
+  auth: "none",
+  request: {
+    headers,
+    query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
+  },
+  responses: { 200: html(), 302: redirect() },
+  failures: ["bad-crm-a-signature"],
+  cli: { command: "crm-a iframe" },
+  basis: "specified",
+  examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
+});
+
+const CardsResponse = z.strictObject({
+  results: z.array(z.looseObject({ objectId: z.int(), title: z.string() })),
+  primaryAction: z.looseObject({ type: z.string() }).optional(),
+});
+
+export const listCrmACards = operation({
+  id: "crm-a.cards",
+  service: router,
+  summary: "List the cards that crm_a shows beside a record",
+  method: "GET",
+  path: "/router/v1/crm_a/cards",
+  auth: "none",
+  request: { headers },
+  responses: { 200: json(CardsResponse) },
+  failures: ["bad-crm-a-signature"],
+  cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
+  basis: assumed("The input is specified; the answer is not shown (R29)."),
+  examples: [{ title: "List the cards" }],
+});

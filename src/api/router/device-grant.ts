@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, jsonOrForm, operation } from "../operation.ts";
+import { router } from "../services.ts";
+
+const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
+
+const DeviceGrantTokenResponse = z.strictObject({
+  device_code: z.string(),
+  user_code: z.string(),
+  verification_uri: z.string().meta({ format: "uri" }),
+  verification_uri_complete: z.string().meta({ format: "uri" }),
+  expires_in: z.int().describe("Seconds"),
+  interval: z.int().describe("Seconds between polls"),
+});
+
+export const createDeviceCode = operation({
+  id: "device-grant.code",
+  service: router,
+  summary: "Begin a device authorization",
+  method: "POST",
+  path: "/router/v1/oauth2.0/device/code/",
+  auth: "none",
+  request: { body: jsonOrForm(DeviceGrantTokenCreateRequest) },
+  responses: { 200: json(DeviceGrantTokenResponse) },
+  failures: ["invalid-client"],
+  cli: { command: "auth device-code" },
+  basis: "specified",
+  examples: [{ title: "Ask for a user code", body: { client_id: "cli_7h2k" } }],
+});
+
+const OAuthGrantType = z.enum([
+  "urn:ietf:params:oauth:grant-type:device_code",
+  "urn:ietf:params:oauth:grant-type:token-exchange",
+]);
+
+const AccessTokenGetRequest = z.object({
+  device_code: z.string(),
+  client_id: z.string(),
+  grant_type: OAuthGrantType,
+});
+
+/** RFC 6749, 5.1; `scope` is always present (decisions.md, R30). */
+const TokenResponse = z.strictObject({
+  access_token: z.string(),
+  token_type: z.string(),
+  expires_in: z.int().describe("Seconds"),
+  refresh_token: z.string().optional(),
+  scope: z.string(),
+  id_token: z.string().optional(),
+  issued_token_type: z.string().optional().describe("Only for token exchange"),
+});
+
+export const redeemDeviceCode = operation({
+  id: "device-grant.token",
+  service: router,
+  summary: "Poll for the tokens of a device authorization",
+  method: "POST",
+  path: "/router/v1/oauth2.0/token/",
+  auth: "none",
+  request: { body: jsonOrForm(AccessTokenGetRequest) },
+  responses: { 200: json(TokenResponse) },
+  failures: [
+    "authorization-pending",
+    "slow-down",
+    "access-denied",
+    "expired-token",
+    "invalid-grant",
+    "invalid-client",
+    "token-cluster-down",
+  ],
+  cli: { command: "auth device-token" },
+  basis: "public",
+  examples: [
+    {
+      title: "Poll once",
+      body: {
+        device_code: "dc_19ab",
+        client_id: "cli_7h2k",
+        grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      },
+    },
+  ],
+});
+
+export const createOAuthClient = operation({
+  id: "device-grant.create-client",
+  service: router,
+  summary: "Create an OAuth client",
+  method: "POST",
+  path: "/router/v1/oauth2.0/client/",
+  auth: "none",
+  request: { body: json(z.object({ client_name: z.string().describe("Name of the client") })) },
+  responses: { 200: json(z.strictObject({ client_name: z.string(), client_id: z.string() })) },
+  failures: [],
+  cli: { command: "auth create-client" },
+  basis: "specified",
+  examples: [{ title: "Create a client", body: { client_name: "Desktop add-in" } }],
+});
+
+const DeviceGrantUpdateRequest = z.object({
+  user_code: z.string(),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+  cluster_id: z.string(),
+});
+
+export const decideDeviceGrant = operation({
+  id: "device-grant.decide",
+  service: router,
+  summary: "Set the status of a device grant, as a cluster does",
+  method: "POST",
+  path: "/router/v1/oauth2.0/device/cluster_info/",
+  auth: "cluster-key",
+  request: { body: json(DeviceGrantUpdateRequest) },
+  responses: { 200: json(z.strictObject(DeviceGrantUpdateRequest.shape)) },
+  failures: [
+    "missing-cluster-key",
+    "invalid-cluster-key",
+    "foreign-cluster-key",
+    "unknown-cluster",
+    "unknown-user-code",
+    "expired-user-code",
+    "already-decided",
+  ],
+  cli: { command: "auth device-decide" },
+  basis: assumed("The input is specified; answer and transitions are not shown (R30)."),
+  examples: [
+    { title: "Approve a user code", body: { user_code: "WDJBMJHT", status: "AUTHORIZED", cluster_id: "eu-1" } },
+  ],
+});

@@ -1,0 +1,34 @@
+import * as z from "zod";
+import { operation, passthrough } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"]).describe("OAuth provider");
+
+export const receiveExternalRedirect = operation({
+  id: "external-oauth.redirect",
+  service: router,
+  summary: "Pass a provider's redirect on to the cluster that asked for it",
+  description: "A state that begins with {cluster_id}_ decides; else all clusters are called.",
+  method: "GET",
+  path: "/router/v1/oauth2.0/external/{provider}/redirect",
+  auth: "none",
+  request: {
+    params: z.object({ provider: OAuthProviderType }),
+    query: z.object({
+      code: z.string().optional().describe("Code of the provider"),
+      state: z.string().optional().describe("State that the cluster began with"),
+    }),
+  },
+  responses: { 200: passthrough() },
+  failures: forwarding,
+  cli: { command: "auth external-redirect" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Come back from a provider",
+      params: { provider: "ProviderA" },
+      query: { code: "c0de", state: "eu-1_4af0" },
+    },
+  ],
+});

@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation, passthrough, raw } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+export const receiveBlackhole = operation({
+  id: "mailer.blackhole",
+  service: router,
+  summary: "Take an inbound e-mail and keep it from everybody",
+  method: "POST",
+  path: "/router/v1/mailer/inbound/blackhole",
+  auth: "none",
+  request: { body: raw() },
+  responses: { 200: json(z.strictObject({})) },
+  failures: [],
+  cli: { command: "mailer blackhole" },
+  basis: assumed("The path is specified; body and answer are not shown (R27)."),
+  examples: [{ title: "Swallow an inbound e-mail", body: { Subject: "Hello" } }],
+});
+
+const MailerWebhookAPIRequest = z.object({
+  Metadata: z.record(z.string(), z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
+});
+
+export const receiveMailerEvent = operation({
+  id: "mailer.webhook",
+  service: router,
+  summary: "Forward an event of the e-mail provider to its cluster",
+  method: "POST",
+  path: "/api/v1/emails/mailer/webhook",
+  auth: "none",
+  request: { body: json(MailerWebhookAPIRequest) },
+  responses: { 200: passthrough() },
+  failures: forwarding,
+  cli: { command: "mailer webhook" },
+  basis: "specified",
+  examples: [
+    { title: "Report a delivered e-mail", body: { RecordType: "Delivery", Metadata: { cluster_id: "eu-1" } } },
+  ],
+});

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { json, jsonOrForm, operation, passthrough } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+export const showJwks = operation({
+  id: "oidc.jwks",
+  service: router,
+  summary: "Show the public keys of all clusters",
+  description: "Fetched fresh from every cluster on each call; never cached.",
+  method: "GET",
+  path: "/.well-known/jwks.json",
+  auth: "none",
+  request: {},
+  responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) })) },
+  failures: forwarding,
+  cli: { command: "oidc jwks", rows: "keys", columns: ["kid", "kty", "alg"] },
+  basis: "specified",
+  examples: [{ title: "Fetch the keys" }],
+});
+
+export const showDiscovery = operation({
+  id: "oidc.discovery",
+  service: router,
+  summary: "Show the OpenID configuration with the router's URLs",
+  method: "GET",
+  path: "/.well-known/openid-configuration",
+  auth: "none",
+  request: {},
+  responses: { 200: json(z.looseObject({ issuer: z.string() })) },
+  failures: forwarding,
+  cli: { command: "oidc discovery" },
+  basis: "specified",
+  examples: [{ title: "Fetch the configuration" }],
+});
+
+/** RFC 6749, 4.1.3 and 6; which parameters are needed depends on the grant, so a missing one is invalid_request. */
+const TokenRequest = z.object({
+  grant_type: z.string().optional().describe("authorization_code or refresh_token"),
+  code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
+  redirect_uri: z.string().optional(),
+  code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
+  refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
+  client_id: z.string().optional(),
+  client_secret: z.string().optional(),
+  scope: z.string().optional(),
+});
+
+export const exchangeToken = operation({
+  id: "oidc.token",
+  service: router,
+  summary: "Exchange a code or a refresh token at the cluster named by its prefix",
+  method: "POST",
+  path: "/api/v1/oauth/token/",
+  auth: "none",
+  request: { body: jsonOrForm(TokenRequest) },
+  responses: { 200: passthrough() },
+  failures: ["invalid-request", "invalid-grant", "unsupported-grant-type", ...forwarding],
+  cli: { command: "oidc token" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Refresh",
+      body: { grant_type: "refresh_token", refresh_token: "eu-1_9c1e", client_id: "cli_7h2k" },
+    },
+  ],
+});
+
+export const showUserinfo = operation({
+  id: "oidc.userinfo",
+  service: router,
+  summary: "Show the user of an access token",
+  description: "The token is decoded, not verified, to find its cluster claim; the cluster verifies it.",
+  method: "GET",
+  path: "/api/v1/oauth/userinfo/",
+  auth: "bearer",
+  request: {},
+  responses: { 200: passthrough() },
+  failures: ["invalid-token", ...forwarding],
+  cli: { command: "oidc userinfo" },
+  basis: "specified",
+  examples: [{ title: "Who am I?" }],
+});

@@ -1,0 +1,142 @@
+import * as z from "zod";
+import { json, operation, passthrough } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwarding } from "./failures.ts";
+
+/** What the routes that are proxied to clusters share (decisions.md, R34). */
+const proxied = {
+  service: router,
+  auth: "none",
+  responses: { 200: passthrough() },
+  failures: forwarding,
+  basis: "specified",
+} as const;
+
+const contractInvite = z.object({
+  email_type: z.string().describe("creator or counter_party; any other value looks in both tables"),
+  token: z.string().describe("Invite token"),
+});
+const inviteToken = z.object({ token: z.string().describe("Invite token") });
+const callback = z.object({
+  code: z.string().describe("Code of the provider"),
+  state: z.string().describe("State; when it begins with {cluster_id}_ it decides"),
+});
+
+export const showContractInvite = operation({
+  ...proxied,
+  id: "proxied.contract-invite",
+  summary: "Show a contract invite by its token",
+  method: "GET",
+  path: "/contract-invite/{email_type}/by_token/{token}",
+  request: { params: contractInvite },
+  cli: { command: "invites contract" },
+  examples: [{ title: "Show a creator's invite", params: { email_type: "creator", token: "inv_3f9c" } }],
+});
+
+export const showContractInviteV3 = operation({
+  ...proxied,
+  id: "proxied.contract-invite-v3",
+  summary: "Show a contract invite by its token, version 3",
+  method: "GET",
+  path: "/v3/contract-invite/{email_type}/by_token/{token}",
+  request: { params: contractInvite },
+  cli: { command: "invites contract-v3" },
+  examples: [{ title: "Show a counterparty's invite", params: { email_type: "counter_party", token: "inv_77aa" } }],
+});
+
+export const showInviteInfo = operation({
+  ...proxied,
+  id: "proxied.invite-info",
+  summary: "Show what an invite token is for",
+  method: "GET",
+  path: "/auth/v3/invite_info/",
+  request: { query: inviteToken },
+  cli: { command: "invites info" },
+  examples: [{ title: "Show an invite", query: { token: "inv_3f9c" } }],
+});
+
+export const showUserInvite = operation({
+  ...proxied,
+  id: "proxied.user-invite",
+  summary: "Show a user's invite by its token",
+  method: "GET",
+  path: "/organization/user-invite/by_token/{token}",
+  request: { params: inviteToken },
+  cli: { command: "invites user" },
+  examples: [{ title: "Show a user's invite", params: { token: "inv_3f9c" } }],
+});
+
+export const startOAuthLogin = operation({
+  ...proxied,
+  id: "proxied.oauth-login",
+  summary: "Begin a login by OAuth",
+  method: "GET",
+  path: "/api/v1/svc_auth/oauth/login",
+  request: {},
+  cli: { command: "auth oauth-login" },
+  examples: [{ title: "Where does the person sign in?" }],
+});
+
+export const finishOAuthLogin = operation({
+  ...proxied,
+  id: "proxied.oauth-callback",
+  summary: "Receive the provider's answer to a login",
+  method: "GET",
+  path: "/api/v1/svc_auth/oauth/callback",
+  request: { query: callback },
+  cli: { command: "auth oauth-callback" },
+  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
+});
+
+export const startOAuthSignup = operation({
+  ...proxied,
+  id: "proxied.oauth-signup",
+  summary: "Begin a signup by OAuth",
+  method: "GET",
+  path: "/api/v1/svc_auth/oauth/signup",
+  request: {},
+  cli: { command: "auth oauth-signup" },
+  examples: [{ title: "Where does the person sign up?" }],
+});
+
+export const finishOAuthSignup = operation({
+  ...proxied,
+  id: "proxied.oauth-signup-callback",
+  summary: "Receive the provider's answer to a signup",
+  method: "GET",
+  path: "/api/v1/svc_auth/oauth/signup/callback",
+  request: { query: callback },
+  cli: { command: "auth oauth-signup-callback" },
+  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
+});
+
+export const loginV2 = operation({
+  ...proxied,
+  id: "proxied.login-v2",
+  summary: "Ask the cluster of an e-mail how its owner logs in",
+  method: "POST",
+  path: "/api/v1/svc_auth/login_v2/",
+  request: { body: json(z.object({ email: z.string().describe("Address of the person") })) },
+  cli: { command: "auth login-v2" },
+  examples: [{ title: "How does Ada log in?", body: { email: "ada@example.com" } }],
+});
+
+const CaptchaConfigResponse = z.strictObject({
+  use_test_captcha: z.boolean().describe("Whether the caller's address is on the test list"),
+});
+
+export const showCaptchaConfig = operation({
+  ...proxied,
+  id: "proxied.captcha-config",
+  summary: "Say whether the caller gets the test captcha",
+  method: "GET",
+  path: "/api/v1/auth/captcha-config",
+  request: {
+    headers: z.object({
+      "x-forwarded-for": z.string().nullish().describe("Its first address counts as the caller's"),
+    }),
+  },
+  responses: { 200: passthrough(CaptchaConfigResponse) },
+  cli: { command: "auth captcha-config" },
+  examples: [{ title: "Which captcha do I get?" }],
+});

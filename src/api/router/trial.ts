@@ -1,0 +1,120 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { router } from "../services.ts";
+import { OAuthProviderType } from "./external-oauth.ts";
+
+const TrialSignupDomainModel = z.strictObject({
+  id: z.int(),
+  token: z.string(),
+  email: z.string(),
+  oauth_provider: OAuthProviderType.nullable(),
+  account_details: z.record(z.string(), z.unknown()).nullable(),
+});
+
+const TrialSignupRequest = z.object({
+  email: z.string().describe("Address of the person who signs up"),
+  captcha: z.string().describe('Answer to the captcha; the word "fail" always fails'),
+});
+
+const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
+
+const TrialOrgSignUpRequest = z.object({
+  token: z.string().describe("Token of the pending signup"),
+  first_name: z.string(),
+  last_name: z.string().nullish(),
+  job_title: z.string(),
+  company_name: z.string().describe("Name of the new workspace"),
+  industry: z.string(),
+  use_case: z.string(),
+  cluster_location: z.string().nullish().describe("Id, label or region of a cluster; the first one when absent"),
+  invited_users: z.array(InvitedUser).nullish().describe("Each gets a creator invite token"),
+});
+
+const callerHeader = z.object({
+  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
+});
+
+export const signUpForTrial = operation({
+  id: "trial.signup",
+  service: router,
+  summary: "Sign up for a trial by e-mail and captcha",
+  method: "POST",
+  path: "/router/v1/trial/signup",
+  auth: "none",
+  request: { body: json(TrialSignupRequest) },
+  responses: { 200: json(TrialSignupDomainModel) },
+  failures: ["captcha-failed", "account-exists"],
+  cli: { command: "trial signup" },
+  basis: "specified",
+  examples: [{ title: "Begin a trial", body: { email: "ada@example.com", captcha: "pass" } }],
+});
+
+export const completeTrialSignup = operation({
+  id: "trial.complete",
+  service: router,
+  summary: "Complete a trial signup: create the workspace",
+  method: "POST",
+  path: "/router/v1/trial/signup/complete",
+  auth: "none",
+  request: { headers: callerHeader, body: json(TrialOrgSignUpRequest) },
+  responses: {
+    200: json(z.strictObject({ cluster_id: z.string(), workspace_id: z.int(), cluster_url: z.string() })),
+  },
+  failures: ["unknown-signup-token", "unknown-cluster-location", "cluster-unreachable", "cluster-timeout"],
+  cli: { command: "trial complete" },
+  basis: assumed("The input is specified; the answer is not shown (R24)."),
+  examples: [
+    {
+      title: "Create the workspace of a pending signup",
+      body: {
+        token: "trl_5e1d",
+        first_name: "Ada",
+        job_title: "Counsel",
+        company_name: "Example Ltd",
+        industry: "Software",
+        use_case: "Sales contracts",
+        invited_users: [{ email: "bob@example.com", first_name: "Bob" }],
+      },
+    },
+  ],
+});
+
+export const startTrialOAuth = operation({
+  id: "trial.oauth",
+  service: router,
+  summary: "Begin a trial signup by OAuth",
+  method: "GET",
+  path: "/router/v1/trial/signup/oauth",
+  auth: "none",
+  request: {
+    query: z.object({
+      provider: z.string().optional().describe("Provider to sign in with; ProviderA when absent"),
+    }),
+  },
+  responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
+  failures: [],
+  cli: { command: "trial oauth" },
+  basis: assumed("Neither the query nor the answer is shown (R25)."),
+  examples: [{ title: "Where does the person sign in?", query: { provider: "ProviderB" } }],
+});
+
+export const finishTrialOAuth = operation({
+  id: "trial.oauth-callback",
+  service: router,
+  summary: "Receive the provider's answer to a trial signup by OAuth",
+  method: "GET",
+  path: "/router/v1/trial/signup/oauth/callback",
+  auth: "none",
+  request: {
+    query: z.object({
+      code: z.string().describe("Code of the provider"),
+      state: z.string().describe("State that the signup began with"),
+    }),
+  },
+  responses: { 200: json(TrialSignupDomainModel) },
+  failures: ["unknown-state", "account-exists"],
+  cli: { command: "trial oauth-callback" },
+  basis: assumed("The input is specified; the answer is not shown (R25)."),
+  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "st_81" } }],
+});
