@@ -1,0 +1,95 @@
+import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
+import { systemWall, type Wall } from "../base/clock.ts";
+import type { Credentials } from "./credentials.ts";
+import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
+import { type Answer, type HttpResponse, judgeResponse } from "./response.ts";
+import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
+import { createTransport, type Transport } from "./transport.ts";
+
+/** Told about every exchange; the default tells nobody. */
+export interface Observer {
+  readonly onRequest?: (request: HttpRequest) => void;
+  readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
+  readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
+}
+
+export interface ClientOptions extends Partial<RetryRule> {
+  readonly baseUrls: BaseUrls;
+  readonly credentials?: Credentials;
+  /** Per attempt, for the headers and between two pieces of the body. */
+  readonly timeoutMs?: number;
+  readonly transport?: Transport;
+  readonly wall?: Wall;
+  readonly observer?: Observer;
+}
+
+export interface CallOptions extends RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Retry a POST too: for calls whose repetition changes nothing more. */
+  readonly repeatable?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+type Parameters<O extends Operation> =
+  Record<never, never> extends ArgumentsOf<O>
+    ? [args?: ArgumentsOf<O>, options?: CallOptions]
+    : [args: ArgumentsOf<O>, options?: CallOptions];
+
+/** Calls declared operations. One client per set of base URLs and credentials; close it when done. */
+export interface Client {
+  /** The value of a success; everything else is thrown (src/client/errors.ts). */
+  call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
+  /** The same with status, headers and drift. */
+  send(operation: Operation, args: CallArguments, options?: CallOptions): Promise<Answer>;
+  /** Sends a request as it is, with retries, and judges nothing. */
+  exchange(request: HttpRequest, options?: CallOptions): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+const defaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
+
+export function createClient(options: ClientOptions): Client {
+  const { baseUrls, credentials = {}, wall = systemWall, observer = {}, transport = createTransport() } = options;
+  const rule: RetryRule = {
+    retries: options.retries ?? defaults.retries,
+    maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,
+  };
+
+  async function exchange(request: HttpRequest, call: CallOptions = {}): Promise<HttpResponse> {
+    const attempt = async () => {
+      const startedAt = wall.now();
+      observer.onRequest?.(request);
+      const response = await transport.send(request, {
+        timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
+        signal: call.signal,
+      });
+      observer.onResponse?.(request, response, wall.now() - startedAt);
+      return response;
+    };
+    if (!isIdempotent(request.method) && !call.repeatable) return attempt();
+    // A stream can be read once only.
+    const retries = isReadOnce(request.body) ? 0 : rule.retries;
+    return withRetries(attempt, { ...rule, retries }, wall, {
+      signal: call.signal,
+      onRetry: (retry) => observer.onRetry?.(request, retry),
+    });
+  }
+
+  async function send(operation: Operation, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
+    const request = buildRequest(operation, args, baseUrls, credentials, call);
+    return judgeResponse(operation, request, await exchange(request, call));
+  }
+
+  return {
+    exchange,
+    send,
+    async call(operation, ...[args, call]) {
+      const answer = await send(operation, (args ?? {}) as CallArguments, call);
+      return answer.value as ResultOf<typeof operation>;
+    },
+    close: () => transport.close(),
+  };
+}
+
+const isReadOnce = (body: HttpRequest["body"]): boolean =>
+  body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);

@@ -1,0 +1,52 @@
+import type { Operation } from "../api/operation.ts";
+import { NoCredentials } from "./errors.ts";
+
+/** What a caller may be known by. Each operation takes only the ones that it declares. */
+export interface Credentials {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  /** Keys by cluster id; the one of the cluster that the call names is sent. */
+  readonly clusterKeys?: Readonly<Record<string, string>> | undefined;
+  /** For calls that name no cluster, or one without a key of its own. */
+  readonly clusterKey?: string | undefined;
+  readonly basic?: { readonly username: string; readonly password: string } | undefined;
+  readonly bearer?: string | undefined;
+  readonly controlToken?: string | undefined;
+}
+
+/**
+ * The headers that identify the caller of one operation. A missing cluster key is left out, since the routing
+ * service may accept that (decisions.md, R6); everything else that is missing throws NoCredentials.
+ */
+export function credentialHeaders(
+  operation: Pick<Operation, "auth" | "service">,
+  clusterId: string | undefined,
+  credentials: Credentials,
+): Record<string, string> {
+  if (operation.service.name === "storage") return {};
+  switch (operation.auth) {
+    case "none":
+      return {};
+    case "api-key": {
+      const { clientId, clientSecret } = credentials;
+      if (!clientId || !clientSecret) throw new NoCredentials("api-key");
+      return { "client-id": clientId, "client-secret": clientSecret };
+    }
+    case "cluster-key":
+    case "cluster-key-or-bearer": {
+      const key = (clusterId && credentials.clusterKeys?.[clusterId]) || credentials.clusterKey;
+      return key ? { "x-cluster-key": key } : {};
+    }
+    case "basic": {
+      if (!credentials.basic) throw new NoCredentials("basic");
+      const { username, password } = credentials.basic;
+      return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
+    }
+    case "bearer":
+      if (!credentials.bearer) throw new NoCredentials("bearer");
+      return { authorization: `Bearer ${credentials.bearer}` };
+    case "control-token":
+      if (!credentials.controlToken) throw new NoCredentials("control-token");
+      return { authorization: `Bearer ${credentials.controlToken}` };
+  }
+}

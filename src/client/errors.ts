@@ -1,0 +1,110 @@
+import type { Problem } from "./problem.ts";
+
+/** The service refused: a status that the operation does not declare as a success. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly operation: string;
+  readonly method: string;
+  readonly status: number;
+  readonly problem: Problem;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(of: {
+    operation: string;
+    method: string;
+    status: number;
+    problem: Problem;
+    body: unknown;
+    headers: Readonly<Record<string, string>>;
+  }) {
+    super(of.problem.message);
+    this.operation = of.operation;
+    this.method = of.method;
+    this.status = of.status;
+    this.problem = of.problem;
+    this.body = of.body;
+    this.headers = of.headers;
+  }
+}
+
+/** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
+export class NetworkError extends Error {
+  override readonly name = "NetworkError";
+  /** Origin that was called, without path or credentials. */
+  readonly origin: string;
+  /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
+  readonly code: string;
+
+  constructor(origin: string, code: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.origin = origin;
+    this.code = code;
+  }
+}
+
+/** The service asks to wait longer than the caller allows. */
+export class WaitTooLong extends Error {
+  override readonly name = "WaitTooLong";
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number, maxWaitMs: number) {
+    const seconds = (ms: number) => Math.ceil(ms / 1_000);
+    super(`The service asks to wait ${seconds(retryAfterMs)} s; at most ${seconds(maxWaitMs)} s are allowed.`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** What the caller passed does not fit the declaration; nothing was sent. */
+export class InvalidArguments extends Error {
+  override readonly name = "InvalidArguments";
+  readonly problems: readonly ArgumentProblem[];
+
+  constructor(operation: string, problems: readonly ArgumentProblem[]) {
+    super(`${operation}: ${problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`);
+    this.problems = problems;
+  }
+}
+
+export interface ArgumentProblem {
+  readonly in: "params" | "query" | "headers" | "body";
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  /** Nothing was given at this place. */
+  readonly missing: boolean;
+}
+
+/** The credentials that the operation needs were not given; nothing was sent. */
+export class NoCredentials extends Error {
+  override readonly name = "NoCredentials";
+  readonly needs: "api-key" | "basic" | "bearer" | "control-token";
+
+  constructor(needs: NoCredentials["needs"]) {
+    super(`This call needs ${needs} credentials.`);
+    this.needs = needs;
+  }
+}
+
+/** A success whose body is not what the operation declares to send: HTML, broken JSON. */
+export class UnreadableAnswer extends Error {
+  override readonly name = "UnreadableAnswer";
+  readonly status: number;
+
+  constructor(status: number, what: string) {
+    super(what);
+    this.status = status;
+  }
+}
+
+/** The routing service passed a declared call to its catch-all: the path was not spelt as declared (decisions.md, R2). */
+export class MisroutedCall extends Error {
+  override readonly name = "MisroutedCall";
+  readonly sent: string;
+  readonly declared: string;
+
+  constructor(sent: string, declared: string) {
+    super(`The routing service did not recognise ${sent} and forwarded it; the declared spelling is ${declared}.`);
+    this.sent = sent;
+    this.declared = declared;
+  }
+}

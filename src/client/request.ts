@@ -1,0 +1,144 @@
+import type * as z from "zod";
+import type { Method, Operation, RequestBody } from "../api/operation.ts";
+import { fillTemplate } from "../base/url-template.ts";
+import { type Credentials, credentialHeaders } from "./credentials.ts";
+import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
+
+/** What a caller passes to an operation, before its types are known. */
+export interface CallArguments {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly body?: unknown;
+}
+
+/** Where the services are; a storage call brings its whole signed URL instead. */
+export interface BaseUrls {
+  readonly router?: string | undefined;
+  readonly contracts?: string | undefined;
+  /** Origin of the routing service's listener: the paths of the control plane begin with `/_emulator`. */
+  readonly emulator?: string | undefined;
+}
+
+export interface HttpRequest {
+  readonly method: Method;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+}
+
+export interface RequestOptions {
+  /** The absolute signed URL of a storage call. */
+  readonly url?: string | undefined;
+  /** Of a raw or streamed body. */
+  readonly contentType?: string | undefined;
+}
+
+/** The HTTP request of one call. Pure: it reads nothing but its arguments. Throws InvalidArguments and NoCredentials. */
+export function buildRequest(
+  operation: Operation,
+  args: CallArguments,
+  base: BaseUrls,
+  credentials: Credentials,
+  options: RequestOptions = {},
+): HttpRequest {
+  const problems = problemsIn(operation, args);
+  if (problems.length > 0) throw new InvalidArguments(operation.id, problems);
+
+  const method = [operation.method].flat()[0]!;
+  const { content, contentType } = encode(operation.request.body, args.body, options.contentType);
+  const type: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
+
+  if (operation.service.name === "storage") {
+    if (options.url === undefined) throw new Error(`${operation.id} needs the signed URL`);
+    return { method, url: options.url, headers: type, body: content };
+  }
+  return {
+    method,
+    url: baseUrl(operation, base) + pathOf(operation, args),
+    headers: {
+      accept: acceptOf(operation),
+      ...type,
+      ...declaredHeaders(args.headers),
+      ...credentialHeaders(operation, clusterNamedIn(args), credentials),
+    },
+    body: content,
+  };
+}
+
+/** Where the arguments do not fit the declaration. */
+export function problemsIn(operation: Operation, args: CallArguments): ArgumentProblem[] {
+  const { params, query, headers, body } = operation.request;
+  return [
+    ...judge("params", params, args.params ?? {}),
+    ...judge("query", query, args.query ?? {}),
+    ...judge("headers", headers, args.headers ?? {}),
+    ...(body && "schema" in body ? judge("body", body.schema, args.body) : []),
+  ];
+}
+
+function judge(place: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
+  const parsed = schema?.safeParse(value);
+  if (!parsed || parsed.success) return [];
+  return parsed.error.issues.map((issue) => {
+    const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
+    const given = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], value);
+    return { in: place, path, message: issue.message, missing: given === undefined };
+  });
+}
+
+function baseUrl(operation: Operation, base: BaseUrls): string {
+  const name = operation.service.name as keyof BaseUrls;
+  const url = base[name];
+  if (url === undefined) throw new Error(`No base URL for the service ${name}`);
+  return url.replace(/\/+$/, "");
+}
+
+function pathOf(operation: Operation, args: CallArguments): string {
+  const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(args.query ?? {})) {
+    for (const one of [value].flat()) if (one !== undefined && one !== null) query.append(name, String(one));
+  }
+  return query.size > 0 ? `${path}?${query}` : path;
+}
+
+/** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
+function clusterNamedIn(args: CallArguments): string | undefined {
+  const body = args.body as Record<string, unknown> | null | undefined;
+  const named = args.params?.cluster_id ?? (typeof body === "object" ? body?.cluster_id : undefined);
+  return typeof named === "string" ? named : undefined;
+}
+
+function acceptOf(operation: Operation): string {
+  const kinds = Object.values(operation.responses).map(({ kind }) => kind);
+  if (kinds.includes("events")) return "text/event-stream";
+  return kinds.includes("json") ? "application/json" : "*/*";
+}
+
+function declaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function encode(
+  declared: RequestBody | undefined,
+  body: unknown,
+  contentType: string | undefined,
+): { content: HttpRequest["body"]; contentType: string | undefined } {
+  if (declared === undefined || body === undefined) return { content: undefined, contentType: undefined };
+  switch (declared.kind) {
+    case "json":
+    case "jsonOrForm":
+      return { content: JSON.stringify(body), contentType: "application/json" };
+    case "form":
+      return {
+        content: new URLSearchParams(body as Record<string, string>).toString(),
+        contentType: "application/x-www-form-urlencoded",
+      };
+    case "raw":
+    case "stream":
+      return { content: body as HttpRequest["body"], contentType: contentType ?? "application/octet-stream" };
+  }
+}

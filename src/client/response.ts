@@ -1,0 +1,138 @@
+import type * as z from "zod";
+import type { Operation, ResponseBody } from "../api/operation.ts";
+import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
+import { problemOf } from "./problem.ts";
+import type { HttpRequest } from "./request.ts";
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Lower-case names; repeated ones joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** A success, judged. */
+export interface Answer<Value = unknown> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The service's own value, undeclared fields included. */
+  readonly value: Value;
+  /** Where the value differs from the declaration: `items.0.colour: not declared`. */
+  readonly drift: readonly string[];
+}
+
+/** Judges an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
+export async function judgeResponse(
+  operation: Operation,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<Answer> {
+  const { status, headers } = response;
+  if (headers["x-svc-matched"] === "catch-all" && operation.service.name === "router" && !isCatchAll(operation)) {
+    await textOf(response.body);
+    throw new MisroutedCall(
+      `${request.method} ${new URL(request.url).pathname}`,
+      `${request.method} ${operation.path}`,
+    );
+  }
+  const declared = operation.responses[status];
+  if (declared === undefined && !passesThrough(operation, status)) {
+    const body = parsed(await textOf(response.body));
+    throw new ServiceError({
+      operation: operation.id,
+      method: request.method,
+      status,
+      problem: problemOf(status, body),
+      body,
+      headers,
+    });
+  }
+  const { value, drift } = await read(declared ?? { kind: "passthrough" }, response);
+  return { status, headers, value, drift };
+}
+
+const isCatchAll = (operation: Operation): boolean => Array.isArray(operation.method);
+
+/** A cluster may answer any success of its own where its answer passes unchecked. */
+const passesThrough = (operation: Operation, status: number): boolean =>
+  status < 400 && Object.values(operation.responses).some(({ kind }) => kind === "passthrough");
+
+async function read(declared: ResponseBody, response: HttpResponse): Promise<{ value: unknown; drift: string[] }> {
+  const plain = (value: unknown) => ({ value, drift: [] });
+  switch (declared.kind) {
+    case "json": {
+      const value = jsonOf(response.status, await textOf(response.body));
+      return { value, drift: driftIn(declared.schema, value) };
+    }
+    case "empty":
+      await textOf(response.body);
+      return plain(undefined);
+    case "html":
+      return plain(await textOf(response.body));
+    case "bytes":
+      return plain(response.body);
+    case "redirect":
+      await textOf(response.body);
+      return plain(response.headers.location);
+    case "events":
+      return plain(eventsOf(response.body));
+    case "passthrough": {
+      const text = await textOf(response.body);
+      return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
+    }
+  }
+}
+
+/** Unknown keys and other differences; the value is handed over all the same (house-style.md, R5). */
+export function driftIn(schema: z.ZodType, value: unknown): string[] {
+  const result = schema.safeParse(value);
+  if (result.success) return [];
+  return result.error.issues.flatMap((issue) => {
+    const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
+    return issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => `${at(key)}: not declared`)
+      : [`${at()}: ${issue.message}`];
+  });
+}
+
+/** The documents of a stream of server-sent events (WHATWG HTML, 9.2). */
+export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let data: string[] = [];
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+      if (line === "" && data.length > 0) {
+        yield JSON.parse(data.join("\n"));
+        data = [];
+      }
+    }
+  }
+}
+
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function jsonOf(status: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const start = text.trimStart();
+    const what = start === "" ? "an empty body" : start.startsWith("<") ? "HTML" : "text that is not JSON";
+    throw new UnreadableAnswer(status, `Expected JSON, but the service answered ${status} with ${what}.`);
+  }
+}

@@ -1,0 +1,70 @@
+import type { Method } from "../api/operation.ts";
+import type { ResourceName } from "../api/resources.ts";
+import type { Service } from "../api/services.ts";
+
+/** One positional argument. */
+export interface PositionalSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly optional?: boolean;
+  /** Takes all that follow; only the last may. */
+  readonly variadic?: boolean;
+  readonly type?: ValueType;
+  readonly choices?: readonly string[];
+}
+
+/** How the text of a flag becomes a value. `scalar`: an integer where it looks like one, else text. */
+export type ValueType = "text" | "integer" | "number" | "boolean" | "scalar";
+
+/** One flag. `boolean` ones come as a pair, `--urgent` and `--no-urgent`; a `switch` has no opposite. */
+export interface FlagSpec {
+  /** Without the dashes, in kebab case. */
+  readonly flag: string;
+  readonly short?: string;
+  readonly type: ValueType | "switch";
+  readonly description: string;
+  /** What stands for the value in help: `FILE`. */
+  readonly placeholder?: string;
+  readonly repeatable?: boolean;
+  readonly required?: boolean;
+  readonly choices?: readonly string[];
+  readonly default?: string | number | boolean;
+  /** Where the value goes in the request of a derived command. */
+  readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
+}
+
+export interface CommandExample {
+  readonly title: string;
+  /** What follows `svc`, one word each. */
+  readonly argv: readonly string[];
+}
+
+/** What help, completion and the parser know of any command, derived or hand-written. */
+export interface CommandDeclaration {
+  /** `["contracts", "status"]`: the group comes first. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly positionals: readonly PositionalSpec[];
+  readonly flags: readonly FlagSpec[];
+  readonly examples: readonly CommandExample[];
+}
+
+/** The command of one operation, as plain data. */
+export interface CommandSpec extends CommandDeclaration {
+  readonly operation: string;
+  /** The module that declares the operation: the only one that running the command loads. */
+  readonly resource: ResourceName;
+  readonly service: Service["name"];
+  readonly method: Method | readonly Method[];
+  readonly path: string;
+  /** Kind of request body. */
+  readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
+  /** Kind of the success with the most to show. */
+  readonly output: "json" | "empty" | "html" | "bytes" | "redirect" | "events" | "passthrough";
+  /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
+  readonly fields: readonly string[];
+  readonly columns?: readonly string[];
+  readonly rows?: string;
+  readonly confirm?: "yes" | "name";
+}

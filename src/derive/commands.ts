@@ -1,0 +1,232 @@
+import type { Operation, ResponseBody } from "../api/operation.ts";
+import type { ResourceName } from "../api/resources.ts";
+import { placeholders } from "../base/url-template.ts";
+import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
+import { fieldNames, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
+
+/**
+ * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
+ * name is reached by a longer flag: `--body-data`, `--query-file`.
+ */
+export const reservedFlags: ReadonlySet<string> = new Set([
+  "base-url",
+  "emulator",
+  "profile",
+  "json",
+  "fields",
+  "format",
+  "color",
+  "quiet",
+  "verbose",
+  "debug",
+  "timeout",
+  "retries",
+  "max-wait",
+  "input",
+  "yes",
+  "confirm",
+  "dry-run",
+  "data",
+  "set",
+  "file",
+  "state",
+  "content-type",
+  "output",
+  "follow",
+  "help",
+  "version",
+]);
+
+/**
+ * The commands of all operations that do not name a hand-written one, as plain data (design.md, section 2,
+ * Commands). Total: every kind of input and answer has its place.
+ */
+export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
+  [...byResource].flatMap(([resource, operations]) =>
+    operations.flatMap((operation) => {
+      const spec = commandOf(operation, resource);
+      return spec ? [spec] : [];
+    }),
+  );
+
+/** The command of one operation; undefined when a hand-written one stands for it. */
+export function commandOf(operation: Operation, resource: ResourceName): CommandSpec | undefined {
+  const { cli, request, service, method, path } = operation;
+  if ("by" in cli) return undefined;
+  const words = cli.command.split(" ");
+  const flags = flagsOf(operation);
+  const success = successOf(operation);
+  return {
+    words,
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    positionals: positionalsOf(operation),
+    flags,
+    examples: operation.examples.map((example) => exampleOf(words, operation, flags, example)),
+    operation: operation.id,
+    resource,
+    service: service.name,
+    method,
+    path,
+    ...(request.body ? { body: request.body.kind } : {}),
+    output: success.kind,
+    fields: "schema" in success ? fieldNames(outputSchema(success.schema), cli.rows) : [],
+    ...(cli.columns ? { columns: cli.columns } : {}),
+    ...(cli.rows === undefined ? {} : { rows: cli.rows }),
+    ...(cli.confirm ? { confirm: cli.confirm } : {}),
+  };
+}
+
+function positionalsOf(operation: Operation): PositionalSpec[] {
+  const fields = operation.request.params ? scalarFields(inputSchema(operation.request.params)) : [];
+  const path = placeholders(operation.path).map((name): PositionalSpec => {
+    const field = fields.find((one) => one.name === name);
+    return {
+      name,
+      description: field?.description ?? "",
+      type: field?.type ?? "text",
+      ...(field?.choices ? { choices: field.choices } : {}),
+    };
+  });
+  if (typeof operation.method === "string") return path;
+  return [{ name: "method", description: "HTTP method", choices: operation.method }, ...path];
+}
+
+function flagsOf(operation: Operation): FlagSpec[] {
+  const { query, headers, body } = operation.request;
+  const taken = new Set(reservedFlags);
+  const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
+    const kebab = field.name.replaceAll("_", "-").toLowerCase();
+    const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
+    taken.add(flag);
+    const { name, type, description, repeatable, required, choices } = field;
+    return {
+      flag,
+      type,
+      description,
+      ...(repeatable ? { repeatable } : {}),
+      ...(required ? { required } : {}),
+      ...(choices ? { choices } : {}),
+      ...(field.default === undefined ? {} : { default: field.default }),
+      target: { in: where, name },
+    };
+  };
+  return [
+    ...(query ? scalarFields(inputSchema(query)).map((field) => place("query", field)) : []),
+    ...(headers ? scalarFields(inputSchema(headers)).map((field) => place("headers", field)) : []),
+    ...(body && "schema" in body ? scalarFields(inputSchema(body.schema)).map((field) => place("body", field)) : []),
+    ...wholeBodyFlags(operation),
+  ];
+}
+
+/** The flags that a kind of body, answer or method brings. */
+function wholeBodyFlags({ request, responses, method, cli }: Operation): FlagSpec[] {
+  const flags: FlagSpec[] = [];
+  const kind = request.body?.kind;
+  if (kind === "json" || kind === "form" || kind === "jsonOrForm") {
+    flags.push(
+      {
+        flag: "data",
+        type: "text",
+        placeholder: "FILE|-",
+        description: "Read the whole body from a JSON file or standard input",
+      },
+      {
+        flag: "set",
+        type: "text",
+        placeholder: "PATH=VALUE",
+        repeatable: true,
+        description: "Set one field of the body, at any depth: address.city=Oslo",
+      },
+    );
+  }
+  if (kind === "raw" || kind === "stream") {
+    flags.push(
+      {
+        flag: "file",
+        type: "text",
+        placeholder: "PATH|-",
+        description: "Send these bytes unchanged",
+        ...(kind === "stream" ? { required: true } : {}),
+      },
+      { flag: "content-type", type: "text", placeholder: "TYPE", description: "Content type of the bytes" },
+    );
+  }
+  const kinds = Object.values(responses).map((response) => response.kind);
+  if (kinds.includes("html") || kinds.includes("bytes")) {
+    flags.push({
+      flag: "output",
+      short: "o",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write the answer to a file",
+    });
+  }
+  if (kinds.includes("events")) {
+    flags.push({ flag: "follow", type: "switch", description: "Print events as they come, one JSON document a line" });
+  }
+  if (method !== "GET") {
+    flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" });
+  }
+  if ("command" in cli && cli.confirm === "name") {
+    flags.push({
+      flag: "confirm",
+      type: "text",
+      placeholder: "NAME",
+      description: "Repeat the first argument, to confirm",
+    });
+  }
+  return flags;
+}
+
+const showability = ["events", "json", "bytes", "html", "redirect", "passthrough", "empty"] as const;
+
+function successOf({ responses }: Operation): ResponseBody {
+  const successes = Object.entries(responses)
+    .filter(([status]) => Number(status) < 400)
+    .map(([, response]) => response);
+  return successes.sort((a, b) => showability.indexOf(a.kind) - showability.indexOf(b.kind))[0] ?? { kind: "empty" };
+}
+
+/** One declared example as a person would type it: flags, then `--set` for what lies deeper, or a file for a lot of it. */
+function exampleOf(
+  words: readonly string[],
+  operation: Operation,
+  flags: readonly FlagSpec[],
+  example: Operation["examples"][number],
+): CommandExample {
+  const positionals = placeholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
+  const fromFlags = flags.flatMap(({ flag, type, target }): string[] => {
+    if (!target) return [];
+    const values = example[target.in] as Record<string, unknown> | undefined;
+    const value = isObject(values) ? values[target.name] : undefined;
+    if (value === undefined || value === null) return [];
+    if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
+    return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
+  });
+  const covered = new Set(flags.flatMap(({ target }) => (target?.in === "body" ? [target.name] : [])));
+  const deeper = isObject(example.body) ? Object.entries(example.body).filter(([name]) => !covered.has(name)) : [];
+  const leaves = deeper.flatMap(([name, value]) => leavesOf(value, name));
+  const isWholeFile = leaves.length > 4 || (example.body !== undefined && !isObject(example.body));
+  const rest = isWholeFile
+    ? operation.request.body?.kind === "raw" || operation.request.body?.kind === "stream"
+      ? ["--file", "body.bin"]
+      : ["--data", "body.json"]
+    : leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]);
+  return {
+    title: example.title,
+    argv: [...words, ...positionals, ...(isWholeFile ? [] : fromFlags), ...rest],
+  };
+}
+
+function leavesOf(value: unknown, path: string): [string, string][] {
+  if (isObject(value) || Array.isArray(value)) {
+    const inner = Object.entries(value).flatMap(([key, one]) => leavesOf(one, `${path}.${key}`));
+    if (inner.length > 0) return inner;
+    return [[path, JSON.stringify(value)]];
+  }
+  return [[path, String(value)]];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

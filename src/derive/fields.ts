@@ -1,0 +1,110 @@
+import * as z from "zod";
+import type { ValueType } from "./command-spec.ts";
+
+/** A JSON Schema as zod writes it. */
+export type JsonSchema = Record<string, unknown>;
+
+/** One property that a flag can carry. */
+export interface ScalarField {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly description: string;
+  readonly repeatable: boolean;
+  readonly required: boolean;
+  readonly choices?: readonly string[];
+  readonly default?: string | number | boolean;
+}
+
+/** The JSON Schema of what a caller may send. */
+export const inputSchema = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema;
+
+/** The JSON Schema of what the service answers. */
+export const outputSchema = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as JsonSchema;
+
+/** Follows `$ref` within the document, and passes over `null` in a union. */
+export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  if (typeof schema.$ref === "string") {
+    const target = schema.$ref
+      .replace(/^#\/?/, "")
+      .split("/")
+      .filter(Boolean)
+      .reduce<JsonSchema | undefined>((at, step) => at?.[step] as JsonSchema | undefined, root);
+    return target ? { ...resolved(target, root), ...omit(schema, "$ref") } : schema;
+  }
+  const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
+  const solid = choices?.filter(({ type }) => type !== "null");
+  return solid?.length === 1 ? { ...resolved(solid[0]!, root), ...omit(schema, "anyOf", "oneOf") } : schema;
+}
+
+/** The scalar properties of an object, and its lists of scalars, in the order of the declaration. */
+export function scalarFields(schema: JsonSchema): ScalarField[] {
+  const object = resolved(schema, schema);
+  const required = new Set((object.required as string[] | undefined) ?? []);
+  return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) => {
+    const solid = resolved(property, schema);
+    const repeatable = solid.type === "array";
+    const item = repeatable ? resolved((solid.items ?? {}) as JsonSchema, schema) : solid;
+    const type = valueType(item);
+    if (type === undefined) return [];
+    const choices = choicesOf(item);
+    return [
+      {
+        name,
+        type,
+        repeatable,
+        required: required.has(name),
+        description: String(solid.description ?? item.description ?? ""),
+        ...(choices ? { choices } : {}),
+        ...(isPlain(solid.default) ? { default: solid.default } : {}),
+      },
+    ];
+  });
+}
+
+/** Names of an answer's fields; of a row's, where it is a list or holds one under `rows`. */
+export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
+  const solid = resolved(schema, schema);
+  const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];
+  const at = resolved(property ?? {}, schema);
+  const row = at.type === "array" ? resolved((at.items ?? {}) as JsonSchema, schema) : at;
+  return Object.keys((row.properties ?? {}) as object);
+}
+
+function valueType(schema: JsonSchema): ValueType | undefined {
+  const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
+  if (union) {
+    const types = new Set(union.map(valueType));
+    if (types.has(undefined)) return undefined;
+    return types.size === 1 ? [...types][0] : "scalar";
+  }
+  if (schema.enum || "const" in schema) {
+    const values = (schema.enum as unknown[] | undefined) ?? [schema.const];
+    return values.every((value) => typeof value === "string") ? "text" : "scalar";
+  }
+  switch (schema.type) {
+    case "string":
+      return "text";
+    case "integer":
+    case "number":
+    case "boolean":
+      return schema.type;
+    default:
+      return undefined;
+  }
+}
+
+function choicesOf(schema: JsonSchema): readonly string[] | undefined {
+  if (schema.enum) return (schema.enum as unknown[]).filter((value) => value !== null).map(String);
+  if ("const" in schema) return [String(schema.const)];
+  const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
+  const each = union?.map(choicesOf);
+  return each?.every((choices) => choices !== undefined) ? each.flat() : undefined;
+}
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  ["string", "number", "boolean"].includes(typeof value);
+
+const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
+  Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
