@@ -1,0 +1,42 @@
+/** Prefixes of infrastructure that a subscription may not imitate (contract-api-facts.md, 5.1). */
+const refusedPrefixes = [
+  "x-google-",
+  "x-goog-",
+  "x-gfe-",
+  "x-amz-",
+  "x-ms-",
+  "x-dd-",
+  "x-datadog-",
+  "x-b3-",
+  "x-svc-",
+] as const;
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const value = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** The custom headers of a subscription with trimmed names, or what is wrong with each that is refused. */
+export function customHeaders(
+  given: Readonly<Record<string, string>>,
+): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
+  const headers = new Map<string, string>();
+  const problems = new Map<string, string[]>();
+  const seen = new Set<string>();
+  for (const [sent, text] of Object.entries(given)) {
+    const name = sent.trim();
+    const problem = problemOf(name, text, seen);
+    if (problem === undefined) headers.set(name, text);
+    else problems.set(sent, [problem]);
+    seen.add(name.toLowerCase());
+  }
+  return problems.size > 0 ? { problems: Object.fromEntries(problems) } : { headers: Object.fromEntries(headers) };
+}
+
+function problemOf(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
+  const lower = name.toLowerCase();
+  if (!token.test(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
+  const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
+  if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
+  if (seen.has(lower)) return "This header is given twice.";
+  if (!value.test(text)) return "Header values must not contain control characters.";
+  return undefined;
+}
