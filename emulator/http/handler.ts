@@ -1,10 +1,10 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import type { InputOf, Operation, ResultOf } from "../../src/api/operation.ts";
+import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation.ts";
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Store } from "../store/store.ts";
-import type { Reply } from "./reply.ts";
+import type { Passthrough, Reply } from "./reply.ts";
 
 /** What every handler of one emulator may use. */
 export interface World {
@@ -44,13 +44,42 @@ export interface Call<Code extends FailureCode, Caller> {
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
 
-/** A handler: domain only; its input is decoded, authenticated and validated. */
+/** A cluster's own answer is possible only where the declaration says so. */
+type PassedOn<O extends Operation> =
+  Extract<O["responses"][keyof O["responses"]], { kind: "passthrough" }> extends never ? never : Passthrough;
+
+type AnswerTo<O extends Operation> = ResultOf<O> | Reply<O> | PassedOn<O>;
+
+/**
+ * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where
+ * one success is declared, else with `reply(status, body)`; with a Passthrough where that is declared.
+ */
 export type Handler<O extends Operation, Home extends World, Caller> = (
   input: InputOf<O>,
   context: Home & Call<CodesOf<O>, Caller>,
-) => Promise<ResultOf<O> | Reply<O>> | ResultOf<O> | Reply<O>;
+) => Promise<AnswerTo<O>> | AnswerTo<O>;
 
 /** The handlers of a set of operations: a missing or wrong one does not compile. */
 export type Handlers<Ids extends OperationId, Home extends World, Caller> = {
   readonly [Id in Ids]: Handler<OperationById<Id>, Home, Caller>;
 };
+
+/** What an authenticator may use beside the request. */
+export interface Asked<Home extends World = World> {
+  readonly operation: Operation;
+  readonly world: Home;
+  /** As in Call: notes that something was accepted by leniency. */
+  finding(code: string, detail?: string): void;
+}
+
+/**
+ * Says whom the credentials of a request name, or refuses with `fail` from src/api/failures.ts (the operation must
+ * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
+ */
+export type Authenticate<Home extends World = World, Caller = unknown> = (
+  request: ReceivedRequest,
+  asked: Asked<Home>,
+) => Promise<Caller> | Caller;
+
+/** One authenticator per kind of credentials; `none` needs none. */
+export type Authenticators<Home extends World = World> = Readonly<Partial<Record<Auth, Authenticate<Home>>>>;
