@@ -22,7 +22,16 @@ export interface Mapping {
   readonly name: string;
 }
 
-export type Collection = Rows<never> | Mapping;
+/** A collection of rows, whatever they are. */
+export interface AnyRows {
+  readonly kind: "rows";
+  readonly name: string;
+  readonly schema: z.ZodType<object>;
+  readonly key: (row: never) => string;
+  readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
+}
+
+export type Collection = AnyRows | Mapping;
 
 export const rows = <Row extends object, Index extends string = never>(
   declaration: Omit<Rows<Row, Index>, "kind">,
@@ -77,12 +86,29 @@ export interface Store {
    * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T): Promise<T>;
-  /** Calls after each commit that touched the collection. Returns the function that ends it. */
+  /**
+   * Calls after each commit that touched the collection, once it is durable. `changed` must not throw. Returns the
+   * function that ends it.
+   */
   watch(collection: Collection, changed: () => void): () => void;
+  /** The whole state at one moment, as the text of one JSON document in pieces; `replace` takes it back. */
+  export(): Promise<Iterable<string>>;
+  /**
+   * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
+   * StateRefused when the document is not a state.
+   */
+  replace(document: unknown): Promise<void>;
+  /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
+  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /** False once a write to disk has failed: reads go on, transactions fail. */
   readonly writable: boolean;
   /** Compacts and closes. */
   close(): Promise<void>;
+}
+
+/** A document that holds no state, or a damaged one. The message says what is wrong, and where. */
+export class StateRefused extends Error {
+  override readonly name = "StateRefused";
 }
 
 /** The disk refused; nothing was written. Answers 503. */

@@ -1,0 +1,116 @@
+import type { MappingTable } from "./mapping-table.ts";
+import type { Entry, RowTable } from "./row-table.ts";
+import { State } from "./state.ts";
+import { type Collection, StateRefused } from "./store.ts";
+
+/** Raised when the shape of the document or of a row changes in a way that an older file does not fit. */
+export const schemaVersion = 1;
+
+const sliceRows = 4_000;
+
+/**
+ * The state as the text of one JSON document, one row per line, in slices of a few thousand rows. The state may be
+ * written to between two slices: what stays is in the text; what is changed meanwhile, in its old or new form.
+ * `head` adds members at the beginning.
+ */
+export function* documentSlices(state: State, head: Readonly<Record<string, number>> = {}): Generator<string, void> {
+  const members = Object.entries({ svc_state: schemaVersion, ...head });
+  yield `{\n${members.map(([name, value]) => `${JSON.stringify(name)}: ${value},\n`).join("")}`;
+  yield `"sequences": ${JSON.stringify(Object.fromEntries(state.sequences))},\n"rows": {`;
+  let separator = "\n";
+  for (const [name, table] of state.rows) {
+    yield `${separator}${JSON.stringify(name)}: [`;
+    yield* rowSlices(table);
+    yield "\n]";
+    separator = ",\n";
+  }
+  yield '\n},\n"mappings": {';
+  separator = "\n";
+  for (const [name, table] of state.mappings) {
+    yield `${separator}${JSON.stringify(name)}: {`;
+    yield* mappingSlices(table);
+    yield "\n}";
+    separator = ",\n";
+  }
+  yield "\n}";
+}
+
+/** Closes what `documentSlices` opened. */
+export const documentEnd = "\n}\n";
+
+function* rowSlices(table: RowTable): Generator<string, void> {
+  // Rows that are added from now on are the journal's; without a bound a busy table would never end.
+  const last = table.lastOrdinal;
+  let separator = "\n";
+  let entries: Entry[];
+  for (let at = 0; ; at = entries.at(-1)!.ordinal) {
+    entries = table.after(at, sliceRows).filter((entry) => entry.ordinal <= last);
+    if (entries.length === 0) return;
+    yield separator + entries.map((entry) => JSON.stringify(entry.row)).join(",\n");
+    separator = ",\n";
+  }
+}
+
+function* mappingSlices(table: MappingTable): Generator<string, void> {
+  let separator = "\n";
+  let lines: string[] = [];
+  for (const [identifier, cluster] of table.entries()) {
+    lines.push(`${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`);
+    if (lines.length < sliceRows) continue;
+    yield separator + lines.join(",\n");
+    separator = ",\n";
+    lines = [];
+  }
+  if (lines.length > 0) yield separator + lines.join(",\n");
+}
+
+/** A state from a parsed document. Fails with StateRefused. */
+export function stateFrom(document: unknown, collections: readonly Collection[]): State {
+  const state = new State(collections);
+  const { svc_state: version, sequences, rows, mappings } = membersOf(document, "The document");
+  if (version !== schemaVersion)
+    refuse(`"svc_state" is ${JSON.stringify(version)}; this emulator reads ${schemaVersion}`);
+  for (const [name, last] of Object.entries(membersOf(sequences ?? {}, '"sequences"'))) addSequence(state, name, last);
+  for (const [name, list] of Object.entries(membersOf(rows ?? {}, '"rows"'))) {
+    if (!Array.isArray(list)) refuse(`"rows"."${name}" is not a list`);
+    for (const [i, row] of list.entries()) addRow(state, name, row, `${name}[${i}]`);
+  }
+  for (const [name, owners] of Object.entries(membersOf(mappings ?? {}, '"mappings"'))) {
+    for (const [key, cluster] of Object.entries(membersOf(owners, `"mappings"."${name}"`))) {
+      addMapping(state, name, key, cluster);
+    }
+  }
+  return state;
+}
+
+export function addSequence(state: State, name: string, last: unknown): void {
+  if (!Number.isSafeInteger(last)) refuse(`Sequence ${name} has no whole number`);
+  state.sequences.set(name, last as number);
+}
+
+/** Validates a row that comes from outside and adds it. `where` names it in the message. */
+export function addRow(state: State, collection: string, row: unknown, where: string): void {
+  const table = state.rows.get(collection) ?? refuse(`This emulator has no collection ${collection} (${where})`);
+  const parsed = table.declaration.schema.safeParse(row);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    refuse(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
+  }
+  table.put(parsed.data);
+}
+
+function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
+  const table = state.mappings.get(collection) ?? refuse(`This emulator has no mapping table ${collection}`);
+  if (typeof cluster !== "string")
+    refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
+  table.set(identifier, cluster);
+}
+
+function membersOf(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
+  return value as Record<string, unknown>;
+}
+
+function refuse(message: string): never {
+  throw new StateRefused(message);
+}

@@ -1,0 +1,221 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Wall } from "../../src/base/clock.ts";
+import { EmulatorBug } from "../bug.ts";
+import { documentEnd, documentSlices, stateFrom } from "./document.ts";
+import { Gate } from "./gate.ts";
+import { LiveTransaction } from "./live-transaction.ts";
+import { LiveView } from "./live-view.ts";
+import { type Change, State } from "./state.ts";
+import { type Collection, type Store, StoreFailed, type Transaction, type View } from "./store.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** Where committed changes become durable. */
+export interface CommitLog {
+  /** Takes changes in the order of their commits. Resolves once they, and all before them, are durable. */
+  append(changes: readonly Change[]): Promise<void>;
+  /** Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. */
+  replace(state: State): Promise<void>;
+  /** Why nothing can be written any more; undefined while all is well. */
+  readonly failure: StoreFailed | undefined;
+  close(): Promise<void>;
+}
+
+/** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (design.md, section 6). */
+export const transactionLimitMs = 2_000;
+
+/** The store in memory: rows, mappings, transactions with undo. What survives a crash is the log's concern. */
+export class LiveStore implements Store {
+  #state: State;
+  readonly #log: CommitLog | undefined;
+  readonly #gate = new Gate();
+  readonly #watchdog: Watchdog;
+  readonly #scope = new AsyncLocalStorage<LiveView>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+  /** Committed in memory, not yet durable, oldest first. */
+  readonly #unsure = new Set<LiveTransaction>();
+  #rolledBack: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
+    this.#state = options.state;
+    this.#log = options.log;
+    this.#watchdog = new Watchdog(options.wall, transactionLimitMs);
+  }
+
+  get writable(): boolean {
+    return this.#log?.failure === undefined;
+  }
+
+  async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
+    const scope = this.#scope.getStore();
+    // Inside a transaction its own picture is the only one there is: waiting for the gate would be for ever.
+    if (scope instanceof LiveTransaction && scope.open) return work(scope);
+    if (!this.#gate.tryEnterShared()) await this.#gate.enterShared();
+    const view = new LiveView(this.#state);
+    try {
+      return await this.#scope.run(view, work, view);
+    } finally {
+      view.end();
+      this.#gate.leaveShared();
+    }
+  }
+
+  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
+    await this.#enterAlone(name);
+    const tx = new LiveTransaction(name, this.#state);
+    let durable: Promise<void> | undefined;
+    let result: T;
+    try {
+      result = await this.#runLimited(tx, work);
+      tx.end();
+      if (this.#log) {
+        this.#unsure.add(tx);
+        durable = this.#log.append(tx.changes);
+      }
+    } catch (cause) {
+      tx.end();
+      tx.rollBack();
+      throw cause;
+    } finally {
+      this.#gate.leaveAlone();
+    }
+    if (durable) await this.#confirm(tx, durable);
+    this.#tell(tx.touched);
+    return result;
+  }
+
+  watch(collection: Collection, changed: () => void): () => void {
+    let watchers = this.#watchers.get(collection.name);
+    if (watchers === undefined) {
+      watchers = new Set();
+      this.#watchers.set(collection.name, watchers);
+    }
+    // A wrapper of its own, so that the same function may watch twice and end once.
+    const watcher = () => changed();
+    watchers.add(watcher);
+    return () => void watchers.delete(watcher);
+  }
+
+  async export(): Promise<Iterable<string>> {
+    // Taken in one go, so that a slow reader of the text holds nobody up.
+    const slices = await this.read(() => [...documentSlices(this.#state), documentEnd]);
+    return slices;
+  }
+
+  replace(document: unknown): Promise<void> {
+    return this.#swap("state.replace", () => stateFrom(document, this.#state.collections));
+  }
+
+  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
+    return this.#swap(name, async () => {
+      const state = new State(this.#state.collections);
+      const tx = new LiveTransaction(name, state);
+      try {
+        await this.#runLimited(tx, fill);
+      } finally {
+        tx.end();
+      }
+      return state;
+    });
+  }
+
+  /** Runs work on the state itself while no transaction is open; for the log's own upkeep. */
+  async inspect<T>(work: (state: State) => T): Promise<T> {
+    if (!this.#gate.tryEnterShared()) await this.#gate.enterShared();
+    try {
+      return work(this.#state);
+    } finally {
+      this.#gate.leaveShared();
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
+    await this.#gate.enterAlone();
+    this.#gate.leaveAlone();
+    await this.#rolledBack;
+    this.#watchdog.stop();
+    await this.#log?.close();
+  }
+
+  async #enterAlone(name: string): Promise<void> {
+    const scope = this.#scope.getStore();
+    if (scope?.open) {
+      const within = scope instanceof LiveTransaction ? `transaction ${scope.operation}` : "a read";
+      throw new EmulatorBug(`Transaction ${name} was started inside ${within}, which it would wait for`, {
+        operation: name,
+      });
+    }
+    if (this.#closed) throw new StoreFailed(`The store is closed; ${name} changed nothing`);
+    this.#refuseWhenFailed();
+    await this.#gate.enterAlone();
+    try {
+      this.#refuseWhenFailed();
+    } catch (refused) {
+      this.#gate.leaveAlone();
+      throw refused;
+    }
+  }
+
+  #refuseWhenFailed(): void {
+    const failure = this.#log?.failure;
+    if (failure) throw new StoreFailed(failure.message, { cause: failure.cause });
+  }
+
+  async #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
+    const tooLate = new Promise<never>((_, reject) => {
+      this.#watchdog.guard(() => {
+        const limit = `${transactionLimitMs / 1_000} s`;
+        const message = `Transaction ${tx.operation} was open for more than ${limit} and was rolled back`;
+        reject(new EmulatorBug(message, { operation: tx.operation }));
+      });
+    });
+    try {
+      return await Promise.race([this.#scope.run(tx, work, tx), tooLate]);
+    } finally {
+      this.#watchdog.release();
+    }
+  }
+
+  /** Waits until the commit is durable; when it never will be, everything that waits is taken back. */
+  async #confirm(tx: LiveTransaction, durable: Promise<void>): Promise<void> {
+    try {
+      await durable;
+      this.#unsure.delete(tx);
+    } catch (cause) {
+      this.#rolledBack ??= this.#rollBackUnsure();
+      await this.#rolledBack;
+      throw cause;
+    }
+  }
+
+  async #rollBackUnsure(): Promise<void> {
+    await this.#gate.enterAlone();
+    for (const tx of [...this.#unsure].reverse()) tx.rollBack();
+    this.#unsure.clear();
+    this.#gate.leaveAlone();
+  }
+
+  async #swap(name: string, build: () => Promise<State> | State): Promise<void> {
+    await this.#enterAlone(name);
+    try {
+      const state = await build();
+      await this.#log?.replace(state);
+      this.#state = state;
+    } finally {
+      this.#gate.leaveAlone();
+    }
+    this.#tell(this.#watchers.keys());
+  }
+
+  #tell(collections: Iterable<string>): void {
+    for (const name of collections) {
+      for (const changed of this.#watchers.get(name) ?? []) changed();
+    }
+  }
+}

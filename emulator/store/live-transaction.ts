@@ -1,0 +1,83 @@
+import { LiveView } from "./live-view.ts";
+import type { Change, State } from "./state.ts";
+import type { AnyRows, Collection, Mapping, Rows, Transaction } from "./store.ts";
+
+/** Writes in place, and remembers how to take it back. */
+export class LiveTransaction extends LiveView implements Transaction {
+  readonly operation: string;
+  /** What was done, in order, for the journal. */
+  readonly changes: Change[] = [];
+  readonly touched = new Set<string>();
+  readonly #undo: (() => void)[] = [];
+
+  constructor(operation: string, state: State) {
+    super(state);
+    this.operation = operation;
+  }
+
+  put<Row extends object>(into: Rows<Row>, row: Row): void {
+    const table = this.state.tableOf(into as AnyRows);
+    const { key, before } = table.put(row);
+    this.#did(into.name, ["put", into.name, row], () => {
+      if (before === undefined) table.delete(key);
+      else table.put(before);
+    });
+  }
+
+  delete<Row extends object>(from: Rows<Row>, key: string): void {
+    const table = this.state.tableOf(from as AnyRows);
+    const entry = table.delete(key);
+    if (entry) this.#did(from.name, ["delete", from.name, key], () => table.restore(key, entry));
+  }
+
+  map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
+    const table = this.state.mappingOf(into);
+    const before = table.map(cluster, identifiers);
+    let added = 0;
+    let moved = 0;
+    for (const owner of before) {
+      if (owner === undefined) added += 1;
+      else if (owner !== cluster) moved += 1;
+    }
+    if (added + moved > 0) {
+      this.#did(into.name, ["map", into.name, cluster, identifiers], () => table.undoMap(identifiers, before));
+    }
+    return { moved };
+  }
+
+  unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
+    const table = this.state.mappingOf(from);
+    const before = table.unmap(cluster, identifiers);
+    let removed = 0;
+    for (const owner of before) if (owner !== undefined) removed += 1;
+    if (removed > 0) {
+      this.#did(from.name, ["unmap", from.name, cluster, identifiers], () => table.undoUnmap(identifiers, before));
+    }
+    return { removed };
+  }
+
+  next(sequence: string): number {
+    const { sequences } = this.state;
+    const last = sequences.get(sequence);
+    const number = (last ?? 0) + 1;
+    sequences.set(sequence, number);
+    this.changes.push(["next", sequence, number]);
+    this.#undo.push(() => {
+      if (last === undefined) sequences.delete(sequence);
+      else sequences.set(sequence, last);
+    });
+    return number;
+  }
+
+  /** Takes everything back, newest first. */
+  rollBack(): void {
+    for (const undo of this.#undo.reverse()) undo();
+    this.#undo.length = 0;
+  }
+
+  #did(collection: Collection["name"], change: Change, undo: () => void): void {
+    this.touched.add(collection);
+    this.changes.push(change);
+    this.#undo.push(undo);
+  }
+}
