@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { Operation } from "./operation.ts";
 import { type ResourceName, resources } from "./resources.ts";
 
@@ -19,11 +20,26 @@ type ServiceName = Operation["service"]["name"];
 const isOperation = (value: unknown): value is AnyOperation =>
   typeof value === "object" && value !== null && "id" in value && "responses" in value;
 
+const isSchema = (value: unknown): value is z.ZodType =>
+  typeof value === "object" && value !== null && "toJSONSchema" in value;
+
 const loaded = await Promise.all(
-  Object.entries(resources).map(async ([name, load]) => ({
-    name: name as ResourceName,
-    operations: Object.values(await load()).filter(isOperation),
-  })),
+  Object.entries(resources).map(async ([name, load]) => {
+    const exported = Object.entries(await load());
+    return {
+      name: name as ResourceName,
+      operations: exported.map(([, value]) => value).filter(isOperation),
+      schemas: exported.filter((entry): entry is [string, z.ZodType] => isSchema(entry[1])),
+    };
+  }),
+);
+
+/** The schemas that resources export, by the names that the specification gives them; two of one name are in no document. */
+export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
+  loaded
+    .flatMap(({ schemas }) => schemas)
+    .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
+    .map(([name, schema]) => [schema, name]),
 );
 
 /** The operations by the resource that declares them, in the order of the specification. */

@@ -1,0 +1,83 @@
+import type { Operation, RequestBody, ResponseBody } from "../../api/operation.ts";
+import type { Json, SchemaWriter } from "./schemas.ts";
+
+/** What a body of each kind looks like: media type to schema. */
+type Content = Readonly<Record<string, Json>>;
+
+/** The request body of an operation, with the bodies of its examples. */
+export function requestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
+  const { body } = operation.request;
+  if (!body) return undefined;
+  const given = operation.examples.filter(({ body }) => body !== undefined);
+  const examples = Object.fromEntries(given.map(({ title, body }) => [slug(title), { summary: title, value: body }]));
+  return {
+    required: !("schema" in body && body.schema.safeParse(undefined).success),
+    content: Object.fromEntries(
+      Object.entries(requestContent(body, writer)).map(([mediaType, schema]) => [
+        mediaType,
+        { schema, ...(given.length > 0 ? { examples } : {}) },
+      ]),
+    ),
+  };
+}
+
+function requestContent(body: RequestBody, writer: SchemaWriter): Content {
+  switch (body.kind) {
+    case "json":
+      return { "application/json": writer.write(body.schema, "input") };
+    case "form":
+      return { "application/x-www-form-urlencoded": writer.write(body.schema, "input") };
+    case "jsonOrForm": {
+      const schema = writer.write(body.schema, "input");
+      return { "application/json": schema, "application/x-www-form-urlencoded": schema };
+    }
+    case "raw":
+      return { "*/*": { description: "Passed on byte by byte" } };
+    case "stream":
+      return { "*/*": { description: `At most ${body.maxBytes} bytes` } };
+  }
+}
+
+/** A success response. */
+export function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
+  const { description, content, ...more } = responseParts(body, writer);
+  return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
+}
+
+function responseParts(
+  body: ResponseBody,
+  writer: SchemaWriter,
+): { description: string; content?: Json; headers?: Json } {
+  const of = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });
+  switch (body.kind) {
+    case "json":
+      return { description: "a JSON document", content: of("application/json", writer.write(body.schema, "output")) };
+    case "empty":
+      return { description: "no body" };
+    case "html":
+      return { description: "a page", content: of("text/html", { type: "string" }) };
+    case "bytes":
+      return { description: "a file", content: { [body.mediaType]: {} } };
+    case "redirect":
+      return {
+        description: "a redirect",
+        headers: { location: { description: "Where to go", required: true, schema: { type: "string" } } },
+      };
+    case "events": {
+      const event = writer.write(body.schema, "output");
+      return {
+        description: "server-sent events; the data of each is a JSON document as in x-event",
+        content: { "text/event-stream": { schema: { type: "string", "x-event": event } } },
+      };
+    }
+    case "passthrough":
+      return { description: "the cluster's own headers and body, under its own status", content: { "*/*": {} } };
+  }
+}
+
+/** A title as a key: `Find the cluster` becomes `find-the-cluster`. */
+export const slug = (title: string): string =>
+  title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");

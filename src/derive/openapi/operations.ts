@@ -1,0 +1,80 @@
+import type * as z from "zod";
+import type { Example, Method, Operation } from "../../api/operation.ts";
+import { basisOf } from "./basis.ts";
+import { requestBody, slug, successResponse } from "./bodies.ts";
+import { failureResponses } from "./failures.ts";
+import type { Json, SchemaWriter } from "./schemas.ts";
+import { requirements } from "./security.ts";
+
+/** One operation as OpenAPI describes it, under one of its methods. */
+export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
+  const { id, summary, description, auth, responses, emits, cli, basis } = operation;
+  const body = requestBody(operation, writer);
+  return {
+    // The catch-all has five methods, and an operationId must be unique.
+    operationId: [operation.method].flat().length > 1 ? `${id}.${method.toLowerCase()}` : id,
+    tags: [tagOf(operation)],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: requirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
+    parameters: parametersOf(operation, writer),
+    ...(body && method !== "GET" ? { requestBody: body } : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(responses).map(([status, body]) => [status, successResponse(status, body, writer)]),
+      ),
+      ...failureResponses(operation),
+    },
+    "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
+    ...(emits?.length ? { "x-emits": emits } : {}),
+    ...basisOf(basis),
+  };
+}
+
+/** The resource, which is the first part of an operation's id. */
+export const tagOf = ({ id }: Operation): string => id.split(".")[0]!;
+
+function parametersOf({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
+  return [
+    ...partParameters("path", request.params, examples, writer),
+    ...partParameters("query", request.query, examples, writer),
+    ...partParameters("header", request.headers, examples, writer),
+    ...(auth === "api-key" ? [{ $ref: "#/components/parameters/UserEmail" }] : []),
+  ];
+}
+
+/** Parameters that are declared for a kind of credentials, not for an operation. */
+export const sharedParameters: Json = {
+  UserEmail: {
+    name: "user-email",
+    in: "header",
+    description: "Acts as this active member of the workspace",
+    schema: { type: "string" },
+  },
+};
+
+const exampleKeys = { path: "params", query: "query", header: "headers" } as const;
+
+function partParameters(
+  where: keyof typeof exampleKeys,
+  shape: z.ZodObject | undefined,
+  examples: readonly Example[],
+  writer: SchemaWriter,
+): Json[] {
+  if (!shape) return [];
+  const { properties, required } = writer.fields(shape);
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    const given = examples.flatMap((example) => {
+      const value = example[exampleKeys[where]]?.[name];
+      return value === undefined ? [] : [[slug(example.title), { summary: example.title, value }] as const];
+    });
+    return {
+      name,
+      in: where,
+      required: where === "path" || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+      ...(given.length > 0 ? { examples: Object.fromEntries(given) } : {}),
+    };
+  });
+}

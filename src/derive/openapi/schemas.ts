@@ -1,0 +1,78 @@
+import type * as z from "zod";
+
+export type Json = Readonly<Record<string, unknown>>;
+export type SchemaNames = ReadonlyMap<z.ZodType, string>;
+
+/** `input`: what a caller may send, defaults left out. `output`: what a service answers. */
+export type Direction = "input" | "output";
+
+/** Writes schemas as JSON Schema; those with a name become a reference and are described once, in `components`. */
+export interface SchemaWriter {
+  write(schema: z.ZodType, direction: Direction): Json;
+  /** The fields of an object, each for itself: parameters are no object in OpenAPI. */
+  fields(shape: z.ZodObject): {
+    readonly properties: Readonly<Record<string, Json>>;
+    readonly required: readonly string[];
+  };
+  /** The named schemas that were referred to so far. */
+  components(): Record<string, Json>;
+}
+
+export function schemaWriter(names: SchemaNames): SchemaWriter {
+  const components = new Map<string, Json>();
+
+  const write = (schema: z.ZodType, direction: Direction): Json =>
+    reference(schema, direction) ?? body(schema, direction);
+
+  const body = (schema: z.ZodType, direction: Direction): Json => {
+    const { $schema: _, ...json } = schema.toJSONSchema({
+      io: direction,
+      unrepresentable: "any",
+      override: ({ zodSchema, jsonSchema, path }) => {
+        // The types of zod's core and of its classes differ by name alone.
+        const known = path.length > 0 ? reference(zodSchema as unknown as z.ZodType, direction) : undefined;
+        Object.assign(jsonSchema, known);
+        tidy(jsonSchema);
+      },
+    });
+    return json;
+  };
+
+  const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
+    const name = names.get(schema);
+    if (name === undefined) return undefined;
+    // A schema that reads differently in the two directions is two schemas to OpenAPI.
+    const key = direction === "input" && differs(schema) ? `${name}Input` : name;
+    if (!components.has(key)) {
+      components.set(key, {});
+      components.set(key, body(schema, direction));
+    }
+    return { $ref: `#/components/schemas/${key}` };
+  };
+
+  const fields = (shape: z.ZodObject) => {
+    const { properties = {}, required = [] } = body(shape, "input") as Partial<ReturnType<SchemaWriter["fields"]>>;
+    return { properties, required };
+  };
+
+  return { write, fields, components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+/** In place, as zod's override wants it. */
+function tidy(json: Record<string, unknown>): void {
+  if ("$ref" in json) {
+    for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
+  }
+  // Closed objects would tell callers to reject fields that the service adds one day.
+  if (json.additionalProperties === false) delete json.additionalProperties;
+  // The bounds of a safe integer and the pattern of a date say nothing that `type` and `format` do not.
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+  if ("format" in json) delete json.pattern;
+}
+
+const differs = (schema: z.ZodType): boolean => {
+  const text = (io: Direction) =>
+    JSON.stringify(schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => tidy(jsonSchema) }));
+  return text("input") !== text("output");
+};

@@ -1,0 +1,28 @@
+import type { Auth } from "../../api/operation.ts";
+import type { Json } from "./schemas.ts";
+
+const header = (name: string, description: string): Json => ({ type: "apiKey", in: "header", name, description });
+
+/** Every way to show who one is, by its name in the documents. */
+export const securitySchemes = {
+  clientId: header("client-id", "The id of the workspace's API key"),
+  clientSecret: header("client-secret", "The secret of the workspace's API key"),
+  clusterKey: header("x-cluster-key", "The key of the cluster that the request is about"),
+  clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
+  basic: { type: "http", scheme: "basic", description: "The pair that the billing provider was given" },
+  accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
+  controlToken: { type: "http", scheme: "bearer", description: "The token in the emulator's run file" },
+} satisfies Record<string, Json>;
+
+type Scheme = keyof typeof securitySchemes;
+
+/** What each kind of credentials demands: one of the rows, and all of a row. */
+export const requirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
+  none: [],
+  "api-key": [["clientId", "clientSecret"]],
+  "cluster-key": [["clusterKey"]],
+  "cluster-key-or-bearer": [["clusterKey"], ["clusterKeyAsBearer"]],
+  basic: [["basic"]],
+  bearer: [["accessToken"]],
+  "control-token": [["controlToken"]],
+};

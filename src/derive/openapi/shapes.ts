@@ -1,0 +1,78 @@
+import type { Failure } from "../../api/failure.ts";
+import type { Json } from "./schemas.ts";
+
+interface Form {
+  /** Name among the schemas of the document. */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly schema: Json;
+  /** Shown for a failure whose body cannot be made up from its words. */
+  readonly sample: unknown;
+}
+
+const text = { type: "string" };
+const object = (required: readonly string[], properties: Json): Json => ({ type: "object", required, properties });
+
+/** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
+export const shapes: Readonly<Record<Failure["shape"], Form>> = {
+  detail: {
+    name: "Detail",
+    mediaType: "application/json",
+    schema: object(["detail"], { detail: text }),
+    sample: { detail: "<sentence>" },
+  },
+  domain: {
+    name: "DomainError",
+    mediaType: "application/json",
+    schema: object(["detail", "status_code", "code", "message"], {
+      detail: text,
+      status_code: { type: "integer" },
+      code: text,
+      message: text,
+    }),
+    sample: { detail: "<sentence>", status_code: 400, code: "<code>", message: "<sentence>" },
+  },
+  fields: {
+    name: "FieldErrors",
+    mediaType: "application/json",
+    // Nested rows are keyed by field and index, so only the outermost keys are sure.
+    schema: { type: "object", additionalProperties: {} },
+    sample: { "<field>": ["<message>"] },
+  },
+  validation: {
+    name: "HTTPValidationError",
+    mediaType: "application/json",
+    schema: object(["detail"], {
+      detail: {
+        type: "array",
+        items: object(["loc", "msg", "type"], {
+          type: text,
+          loc: { type: "array", items: { type: ["string", "integer"] } },
+          msg: text,
+          input: {},
+          ctx: { type: "object" },
+        }),
+      },
+    }),
+    sample: { detail: [{ type: "missing", loc: ["body", "<field>"], msg: "Field required", input: {} }] },
+  },
+  oauth: {
+    name: "OAuthError",
+    mediaType: "application/json",
+    schema: object(["error"], { error: text, error_description: text }),
+    sample: { error: "<code>" },
+  },
+  control: {
+    name: "ControlError",
+    mediaType: "application/json",
+    schema: object(["error"], { error: object(["code", "message"], { code: text, message: text, hint: text }) }),
+    sample: { error: { code: "<code>", message: "<sentence>" } },
+  },
+  xml: {
+    name: "StorageError",
+    mediaType: "application/xml",
+    schema: object(["Code", "Message"], { Code: text, Message: text }),
+    sample: "<Error><Code/><Message/></Error>",
+  },
+  text: { name: "PlainText", mediaType: "text/plain", schema: text, sample: "<sentence>" },
+};
