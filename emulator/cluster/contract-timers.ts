@@ -1,0 +1,50 @@
+import type { Activity } from "../../src/api/activities.ts";
+import type { Move } from "../../src/api/contracts/lifecycle.ts";
+import { enqueue, schedule } from "../clock/schedule.ts";
+import type { Transaction } from "../store/store.ts";
+import type { Contract } from "./contract-rows.ts";
+import { type Addressees, counterpartyAddresses } from "./happenings.ts";
+
+/** The provider reports an e-mail as delivered this much after it was sent (decisions.md, C11). */
+const emailDeliveryMs = 60_000;
+
+export interface Timing {
+  readonly taken: Move;
+  /** Whether the contract entered another state; timers belong to a state. */
+  readonly leaves: boolean;
+  readonly at: number;
+  readonly autoSignMs: number | undefined;
+  readonly addressees?: Addressees | undefined;
+}
+
+/** Takes the contract's waiting entries out of the schedule (decisions.md, C22). */
+export function stopTimers(tx: Transaction, contract: Contract): Contract {
+  for (const id of contract.timers) tx.delete(schedule, String(id));
+  return { ...contract, timers: [] };
+}
+
+/** Puts into the schedule what follows by itself from the state just entered. */
+export function startTimers(tx: Transaction, contract: Contract, timing: Timing): Contract {
+  const { taken, leaves, at, autoSignMs, addressees } = timing;
+  const timer = (due: number, kind: string, ...ref: string[]) =>
+    enqueue(tx, { due, kind, lane: `contract ${contract.id}`, ref: [contract.id, ...ref].join(" ") }).id;
+
+  const emails = (taken.later ?? []).flatMap((activity) =>
+    peopleOf(activity, contract, addressees).map((email) =>
+      timer(at + emailDeliveryMs, "contract-activity", activity, email),
+    ),
+  );
+  const signs = leaves && contract.status === "SIGN" && autoSignMs !== undefined;
+  const unsigned = contract.signatories
+    .filter((signatory) => signatory.action === null)
+    .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
+  const signatures = signs
+    ? unsigned.map((signatory, i) => timer(at + (i + 1) * autoSignMs, "auto-sign", String(signatory.id)))
+    : [];
+  return { ...contract, timers: [...contract.timers, ...emails, ...signatures] };
+}
+
+const peopleOf = (activity: Activity, contract: Contract, addressees?: Addressees): readonly string[] =>
+  activity.startsWith("SIGNING_")
+    ? contract.signatories.map((signatory) => signatory.email)
+    : counterpartyAddresses(contract, addressees);

@@ -1,0 +1,44 @@
+import type { Activity } from "../../src/api/activities.ts";
+import { isoMicros } from "../../src/base/clock.ts";
+import type { Contract } from "./contract-rows.ts";
+
+/** Whom an e-mail to the counterparty goes to. */
+export interface Addressees {
+  readonly to?: readonly string[] | undefined;
+  readonly cc?: readonly string[] | undefined;
+}
+
+/** The addresses of the counterparties' contacts, unless the caller named others. */
+export const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
+  addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
+
+/**
+ * The further keys of `activity_data`, once for each time that the activity is told (contract-api-facts.md, 5.2): most
+ * activities once and without any, a notification once per signatory.
+ */
+export function dataPerPerson(
+  activity: Activity,
+  contract: Contract,
+  addressees?: Addressees,
+): readonly Readonly<Record<string, unknown>>[] {
+  switch (activity) {
+    case "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT":
+      return contract.signatories.map(({ name, email }) => ({ signatory: { name, email } }));
+    case "CONTRACT_SENT_TO_COUNTERPARTY":
+      return [
+        {
+          counterparty_email_recipients: {
+            to_recipients: counterpartyAddresses(contract, addressees),
+            cc_recipients: addressees?.cc ?? [],
+          },
+        },
+      ];
+    default:
+      return [{}];
+  }
+}
+
+/** The key of the eight e-mail activities; `occured_at` is spelled so on the wire. */
+export const emailEventData = (recipient: string, at: number): Readonly<Record<string, unknown>> => ({
+  email_event_data: { recipient_email: recipient, email_mode: "to", occured_at: isoMicros(at) },
+});

@@ -1,0 +1,194 @@
+import type { Activity } from "../activities.ts";
+import type { FailureCode } from "../failures.ts";
+
+/** contract-api-facts.md, 4.1; "(new)" and "(deleted)" are the ends of the diagram, not statuses. */
+export type LifecycleState = "DRAFT" | "REDLINING" | "SIGN" | "EXECUTED" | "ON_HOLD" | "VOIDED";
+
+/** What moves a contract, with the words of a refusal: "A contract in status VOIDED cannot be <words>." */
+export const triggers = {
+  "create-from-template": "created",
+  "upload-for-review": "created",
+  "upload-for-signature": "created",
+  "import-executed": "created",
+  send: "sent to counterparties",
+  "request-review": "sent for review",
+  "complete-review": "reviewed",
+  "request-approval": "sent for approval",
+  approve: "approved",
+  "mark-for-execution": "marked for execution",
+  "unmark-for-execution": "unmarked for execution",
+  sign: "signed",
+  decline: "declined",
+  "all-signed": "executed",
+  "upload-version": "given a new version",
+  "upload-executed-version": "given an executed version",
+  "executed-outside": "executed",
+  void: "voided",
+  hold: "put on hold",
+  resume: "resumed",
+  delete: "deleted",
+} as const;
+export type Trigger = keyof typeof triggers;
+
+/** Chooses among the moves of one trigger: the first whose condition holds is taken. */
+export const conditions = {
+  "template-asks-for-review": "the template shares it with the counterparty for review first",
+  "internal-review-open": "an internal review is open",
+  "approvals-pending": "the counterparty's review is open and approvals are pending",
+  "counterparty-review-open": "the counterparty's review is open and no approval is pending",
+  "approval-was-last": "every review is complete, the counterparty's too, and this is the last pending approval",
+  "from-template": "made from a template",
+} as const;
+export type Condition = keyof typeof conditions;
+
+/** Without which a move is refused, and with which failure. */
+export const requirements = {
+  "has-signatories": "no-signatories",
+  "reviews-complete": "review-open",
+  "approvals-complete": "approvals-pending",
+  "review-open": "no-open-review",
+  "approval-pending": "no-pending-approval",
+} as const satisfies Record<string, FailureCode>;
+export type Requirement = keyof typeof requirements;
+
+export interface Move {
+  readonly trigger: Trigger;
+  readonly from: readonly (LifecycleState | "(new)")[];
+  readonly when?: Condition;
+  readonly requires?: readonly Requirement[];
+  /** `=` stays where it is; `held` returns to the state before the hold. */
+  readonly to: LifecycleState | "=" | "held" | "(deleted)";
+  readonly emits: readonly Activity[];
+  /** One virtual minute later, one per person concerned, unless the contract has left the state by then. */
+  readonly later?: readonly Activity[];
+  /** The service does it by itself. */
+  readonly by?: "SYSTEM";
+}
+
+/** A move that is forbidden in words of its own, which public material gives. */
+export interface ForbiddenMove {
+  readonly trigger: Trigger;
+  readonly from: readonly LifecycleState[];
+  readonly refusedAs: FailureCode;
+}
+
+const open = ["DRAFT", "REDLINING", "SIGN"] as const;
+const editable = ["DRAFT", "REDLINING"] as const;
+const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
+const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
+const signingEmail = ["SIGNING_EMAIL_DELIVERED"] as const;
+
+/**
+ * The whole lifecycle of a contract (contract-api-facts.md, 4.1; decisions.md, C8, C9, C11, C22). What stands in no
+ * row is forbidden.
+ */
+export const lifecycle = [
+  { trigger: "create-from-template", from: ["(new)"], to: "DRAFT", emits: ["CONTRACT_CREATED"] },
+  {
+    trigger: "upload-for-review",
+    from: ["(new)"],
+    to: "REDLINING",
+    emits: ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"],
+  },
+  { trigger: "upload-for-signature", from: ["(new)"], to: "SIGN", emits: ["CONTRACT_CREATED", ...invitation] },
+  { trigger: "import-executed", from: ["(new)"], to: "EXECUTED", emits: ["CONTRACT_CREATED"] },
+  {
+    trigger: "send",
+    from: ["DRAFT"],
+    when: "template-asks-for-review",
+    requires: ["reviews-complete", "approvals-complete"],
+    to: "REDLINING",
+    emits: ["CONTRACT_SENT_TO_COUNTERPARTY"],
+    later: ["REDLINING_EMAIL_DELIVERED"],
+  },
+  {
+    trigger: "send",
+    from: ["DRAFT"],
+    requires: ["reviews-complete", "approvals-complete", "has-signatories"],
+    to: "SIGN",
+    emits: invitation,
+    later: signingEmail,
+  },
+  { trigger: "request-review", from: editable, to: "=", emits: ["CONTRACT_REVIEW_REQUESTED"] },
+  {
+    trigger: "complete-review",
+    from: editable,
+    when: "internal-review-open",
+    to: "=",
+    emits: ["CONTRACT_REVIEW_COMPLETED"],
+  },
+  { trigger: "complete-review", from: ["REDLINING"], when: "approvals-pending", to: "=", emits: [] },
+  {
+    trigger: "complete-review",
+    from: ["REDLINING"],
+    when: "counterparty-review-open",
+    requires: ["has-signatories"],
+    to: "SIGN",
+    emits: invitation,
+    later: signingEmail,
+  },
+  { trigger: "complete-review", from: editable, requires: ["review-open"], to: "=", emits: [] },
+  { trigger: "request-approval", from: editable, to: "=", emits: ["CONTRACT_APPROVAL_REQUESTED"] },
+  {
+    trigger: "approve",
+    from: ["REDLINING"],
+    when: "approval-was-last",
+    to: "SIGN",
+    emits: ["CONTRACT_APPROVAL_COMPLETED", ...invitation],
+    later: signingEmail,
+  },
+  {
+    trigger: "approve",
+    from: editable,
+    requires: ["approval-pending"],
+    to: "=",
+    emits: ["CONTRACT_APPROVAL_COMPLETED"],
+  },
+  {
+    trigger: "mark-for-execution",
+    from: editable,
+    requires: ["reviews-complete", "approvals-complete", "has-signatories"],
+    to: "SIGN",
+    emits: ["CONTRACT_MARK_FOR_EXECUTION", ...invitation],
+    later: signingEmail,
+  },
+  {
+    trigger: "unmark-for-execution",
+    from: ["SIGN"],
+    to: "REDLINING",
+    emits: ["CONTRACT_UNMARK_FOR_EXECUTION"],
+  },
+  {
+    trigger: "unmark-for-execution",
+    from: [...editable, "ON_HOLD", "EXECUTED", "VOIDED"],
+    refusedAs: "cannot-unmark",
+  },
+  { trigger: "sign", from: ["SIGN"], to: "=", emits: ["CONTRACT_SIGNED"] },
+  { trigger: "all-signed", from: ["SIGN"], to: "EXECUTED", emits: ["CONTRACT_EXECUTED"], by: "SYSTEM" },
+  {
+    trigger: "decline",
+    from: ["SIGN"],
+    when: "from-template",
+    to: "DRAFT",
+    emits: ["CONTRACT_SIGNATURE_DECLINED"],
+  },
+  { trigger: "decline", from: ["SIGN"], to: "REDLINING", emits: ["CONTRACT_SIGNATURE_DECLINED"] },
+  { trigger: "upload-version", from: editable, to: "=", emits: ["CONTRACT_VERSION_UPLOADED"] },
+  { trigger: "upload-executed-version", from: open, to: "=", emits: ["CONTRACT_VERSION_UPLOADED"] },
+  { trigger: "executed-outside", from: open, to: "EXECUTED", emits: ["CONTRACT_EXECUTED"], by: "SYSTEM" },
+  { trigger: "void", from: [...open, "ON_HOLD"], to: "VOIDED", emits: ["CONTRACT_VOIDED"] },
+  { trigger: "void", from: ["EXECUTED"], refusedAs: "cannot-void-executed" },
+  { trigger: "hold", from: open, to: "ON_HOLD", emits: [] },
+  { trigger: "resume", from: ["ON_HOLD"], to: "held", emits: [] },
+  { trigger: "delete", from: all, to: "(deleted)", emits: ["CONTRACT_DELETED"] },
+] as const satisfies readonly (Move | ForbiddenMove)[];
+
+type RowOf<T extends Trigger> = Extract<(typeof lifecycle)[number], { readonly trigger: T }>;
+type RequirementOf<Row> = Row extends { readonly requires: readonly (infer R extends Requirement)[] } ? R : never;
+type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
+
+/** The failures that a trigger can be refused with: what an operation that pulls it must declare. */
+export type RefusalOf<T extends Trigger> =
+  | "forbidden-move"
+  | (typeof requirements)[RequirementOf<RowOf<T>>]
+  | OwnRefusalOf<RowOf<T>>;
