@@ -46,7 +46,8 @@ function responseOf(codes: readonly FailureCode[]): Json {
         return [
           mediaType,
           {
-            schema: refs.length === 1 ? refs[0] : { oneOf: refs },
+            // Not oneOf: a domain error is a detail as well, and any object may be field errors.
+            schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
               told.map((code) => [code, { summary: catalogue[code].when, value: sampleOf(catalogue[code]) }]),
             ),

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import * as declarations from "../../src/api/registry.ts";
+import { buildOpenApi, documentedServices } from "../../src/derive/openapi.ts";
+
+const config = await createConfig({
+  extends: ["recommended"],
+  rules: {
+    // The paths are the specification's.
+    "no-path-trailing-slash": "off",
+    // Health, discovery and the like cannot be called wrongly.
+    "operation-4xx-response": "off",
+    // A tag is a resource; its operations describe it.
+    "tag-description": "off",
+    // Examples may hold fields that the service ignores, as real senders do.
+    "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
+    "no-invalid-parameter-examples": { severity: "error", allowAdditionalProperties: true },
+  },
+});
+
+for (const service of documentedServices) {
+  describe(`the OpenAPI document of ${service}`, () => {
+    const document = buildOpenApi(service, declarations);
+
+    it("is valid OpenAPI 3.1 to a public validator", async () => {
+      const { valid, errors } = await new Validator().validate(structuredClone(document));
+      assert.deepEqual({ valid, errors }, { valid: true, errors: undefined });
+    });
+
+    it("passes a public linter without a problem", async () => {
+      const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config });
+      const told = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+      assert.deepEqual(told, []);
+    });
+
+    it("holds every operation of the service, each with its own id", () => {
+      const ids = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>)
+        .flatMap((item) => Object.values(item))
+        .map(({ operationId }) => operationId);
+      const expected = declarations.registry
+        .filter((operation) => operation.service.name === service)
+        .flatMap(({ id, method }) =>
+          Array.isArray(method) ? method.map((verb) => `${id}.${verb.toLowerCase()}`) : [id],
+        );
+      assert.deepEqual(ids.toSorted(), expected.toSorted());
+    });
+
+    it("tells nobody of the signed storage", () =>
+      assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
+  });
+}

@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { assumed } from "../../src/api/basis.ts";
+import {
+  bytes,
+  empty,
+  events,
+  form,
+  html,
+  json,
+  jsonOrForm,
+  type Operation,
+  passthrough,
+  raw,
+  redirect,
+} from "../../src/api/operation.ts";
+import { contracts, router } from "../../src/api/services.ts";
+import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.ts";
+
+const Inner = z.strictObject({ at: z.iso.datetime(), note: z.string().optional() });
+const Outer = z.strictObject({ id: z.int(), inner: Inner, more: z.array(Inner.describe("What else")) });
+const names = new Map<z.ZodType, string>([
+  [Inner, "Inner"],
+  [Outer, "Outer"],
+]);
+
+const plain: Operation = {
+  id: "things.show",
+  service: contracts,
+  summary: "Show a thing",
+  method: "GET",
+  path: "/things/{thing_id}",
+  auth: "none",
+  request: {},
+  responses: { 200: empty() },
+  failures: [],
+  cli: { command: "things show" },
+  basis: "specified",
+  examples: [],
+};
+
+/** The document as a reader gets it, loosely typed for looking around in. */
+// biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
+const documentOf = (operations: Operation[], service: DocumentedService = "contracts"): any =>
+  JSON.parse(JSON.stringify(buildOpenApi(service, { registry: operations, schemaNames: names })));
+
+const describeOne = (change: Partial<Operation>) => {
+  const operation = { ...plain, ...change };
+  const method = [operation.method].flat()[0]!.toLowerCase();
+  return documentOf([operation], operation.service.name as DocumentedService).paths[operation.path][method];
+};
+
+describe("the OpenAPI document", () => {
+  it("describes parameters with their examples, in the order path, query, header", () => {
+    const { parameters } = describeOne({
+      request: {
+        params: z.object({ thing_id: z.int().describe("Id of the thing") }),
+        query: z.object({ page: z.int().min(1).default(1), tag: z.array(z.string()) }),
+        headers: z.object({ "x-trace": z.string().optional() }),
+      },
+      examples: [{ title: "The first one", params: { thing_id: 7 } }],
+    });
+    assert.deepEqual(parameters, [
+      {
+        name: "thing_id",
+        in: "path",
+        required: true,
+        description: "Id of the thing",
+        schema: { type: "integer" },
+        examples: { "the-first-one": { summary: "The first one", value: 7 } },
+      },
+      { name: "page", in: "query", required: false, schema: { type: "integer", default: 1, minimum: 1 } },
+      { name: "tag", in: "query", required: true, schema: { type: "array", items: { type: "string" } } },
+      { name: "x-trace", in: "header", required: false, schema: { type: "string" } },
+    ]);
+  });
+
+  const document = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+  const A = z.object({ a: z.string() });
+  const requests = {
+    json: [json(A), { "application/json": { schema: document } }],
+    form: [form(A), { "application/x-www-form-urlencoded": { schema: document } }],
+    jsonOrForm: [
+      jsonOrForm(A),
+      { "application/json": { schema: document }, "application/x-www-form-urlencoded": { schema: document } },
+    ],
+    raw: [raw(), { "*/*": { schema: { description: "Passed on byte by byte" } } }],
+  } as const;
+  for (const [kind, [body, content]] of Object.entries(requests)) {
+    it(`describes a request body of the kind ${kind}`, () =>
+      assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, { required: true, content }));
+  }
+
+  it("shows the bodies of examples, and says when a body may be left out", () => {
+    const { requestBody } = describeOne({
+      method: "POST",
+      request: { body: json(A.optional()) },
+      examples: [{ title: "With a, and b!", body: { a: "1" } }],
+    });
+    assert.deepEqual(requestBody, {
+      required: false,
+      content: {
+        "application/json": {
+          schema: document,
+          examples: { "with-a-and-b": { summary: "With a, and b!", value: { a: "1" } } },
+        },
+      },
+    });
+  });
+
+  const text = { schema: { type: "string" } };
+  const responses = {
+    json: [json(z.strictObject({ a: z.string() })), { "application/json": { schema: document } }],
+    html: [html(), { "text/html": text }],
+    bytes: [bytes("application/pdf"), { "application/pdf": {} }],
+    events: [events(A), { "text/event-stream": { schema: { type: "string", "x-event": document } } }],
+    passthrough: [passthrough(), { "*/*": {} }],
+    empty: [empty(), undefined],
+  } as const;
+  for (const [kind, [body, content]] of Object.entries(responses)) {
+    it(`describes a response of the kind ${kind}`, () =>
+      assert.deepEqual(describeOne({ responses: { 200: body } }).responses[200].content, content));
+  }
+
+  it("describes where a redirect goes", () =>
+    assert.deepEqual(Object.keys(describeOne({ responses: { 302: redirect() } }).responses[302].headers), [
+      "location",
+    ]));
+
+  it("leaves response objects open, so that a new field breaks no caller", () =>
+    assert.equal(
+      JSON.stringify(documentOf([{ ...plain, responses: { 200: json(Outer) } }])).includes("additional"),
+      false,
+    ));
+
+  it("describes a named schema once and refers to it, keeping what is said at the place", () => {
+    const { components, paths } = documentOf([
+      { ...plain, responses: { 200: json(Outer) } },
+      { ...plain, id: "things.inner", path: "/inner", responses: { 200: json(Inner) } },
+    ]);
+    const inner = { $ref: "#/components/schemas/Inner" };
+    assert.deepEqual(paths["/inner"].get.responses[200].content["application/json"].schema, inner);
+    const { Detail: _, ...named } = components.schemas;
+    assert.deepEqual(named, {
+      Inner: {
+        type: "object",
+        properties: { at: { type: "string", format: "date-time" }, note: { type: "string" } },
+        required: ["at"],
+      },
+      Outer: {
+        type: "object",
+        properties: {
+          id: { type: "integer" },
+          inner,
+          more: { type: "array", items: { ...inner, description: "What else" } },
+        },
+        required: ["id", "inner", "more"],
+      },
+    });
+  });
+
+  it("gives a schema that differs between the directions two names", () => {
+    const Page = z.object({ page: z.int().default(1) });
+    const build = buildOpenApi("contracts", {
+      registry: [{ ...plain, method: "POST", request: { body: json(Page) }, responses: { 200: json(Page) } }],
+      schemaNames: new Map([[Page, "Page"]]),
+    });
+    const { components } = JSON.parse(JSON.stringify(build));
+    assert.deepEqual([components.schemas.Page.required, components.schemas.PageInput.required], [["page"], undefined]);
+  });
+
+  it("merges failures that share a status and keeps each with its example and basis", () => {
+    const { responses } = describeOne({
+      service: router,
+      auth: "cluster-key",
+      failures: ["unknown-cluster", "no-email-mapping"],
+    });
+    assert.deepEqual(responses[404], {
+      description:
+        "unknown-cluster: the cluster named in the body or the path does not exist.\nno-email-mapping: the e-mail hash is mapped to no cluster.",
+      content: {
+        "application/json": {
+          schema: { $ref: "#/components/schemas/Detail" },
+          examples: {
+            "unknown-cluster": {
+              summary: "the cluster named in the body or the path does not exist",
+              value: { detail: "Unknown cluster: <cluster>" },
+            },
+            "no-email-mapping": {
+              summary: "the e-mail hash is mapped to no cluster",
+              value: { detail: "No cluster mapping for this email hash" },
+            },
+          },
+        },
+      },
+      "x-failures": [
+        {
+          code: "unknown-cluster",
+          when: "the cluster named in the body or the path does not exist",
+          "x-basis": "assumed",
+          "x-basis-reason": "What an unknown cluster answers is not shown (R7).",
+        },
+        {
+          code: "no-email-mapping",
+          when: "the e-mail hash is mapped to no cluster",
+          "x-basis": "assumed",
+          "x-basis-reason": "What a look-up without a mapping answers is not shown (R8).",
+        },
+      ],
+    });
+  });
+
+  it("offers each form of body that failures of one status have", () => {
+    const { responses } = describeOne({ method: "POST", request: { body: json(A) } });
+    assert.deepEqual(responses[400].content["application/json"].schema, {
+      anyOf: [{ $ref: "#/components/schemas/FieldErrors" }, { $ref: "#/components/schemas/Detail" }],
+    });
+    assert.deepEqual(responses[400].content["application/json"].examples["invalid-fields"].value, {
+      "<field>": ["<message>"],
+    });
+  });
+
+  it("names only those failures of the service that can happen to the operation", () => {
+    const statuses = (change: Partial<Operation>) => Object.keys(describeOne(change).responses);
+    assert.deepEqual(statuses({}), ["200", "429", "503"]);
+    assert.deepEqual(statuses({ auth: "api-key" }), ["200", "401", "403", "429", "503"]);
+    assert.deepEqual(statuses({ method: "POST", request: { body: json(A) } }), [
+      "200",
+      "400",
+      "413",
+      "415",
+      "429",
+      "503",
+    ]);
+  });
+
+  it("says what it is, whom it needs, what it emits and how we know", () => {
+    const { parameters, responses, ...rest } = describeOne({
+      auth: "api-key",
+      emits: ["CONTRACT_CREATED"],
+      basis: assumed("Nobody knows."),
+      description: "A longer story.",
+    });
+    assert.deepEqual(rest, {
+      operationId: "things.show",
+      tags: ["things"],
+      summary: "Show a thing",
+      description: "A longer story.",
+      security: [{ clientId: [], clientSecret: [] }],
+      "x-command": "svc things show",
+      "x-emits": ["CONTRACT_CREATED"],
+      "x-basis": "assumed",
+      "x-basis-reason": "Nobody knows.",
+    });
+    assert.deepEqual(parameters, [{ $ref: "#/components/parameters/UserEmail" }]);
+    assert.equal(Object.keys(responses).length, 5);
+  });
+
+  it("gives each method of a catch-all its own operationId", () => {
+    const { paths } = documentOf([{ ...plain, id: "catch-all", method: ["GET", "DELETE"], path: "/{full_path}" }]);
+    const { get, delete: remove } = paths["/{full_path}"];
+    assert.deepEqual([get.operationId, remove.operationId], ["catch-all.get", "catch-all.delete"]);
+  });
+
+  it("holds one service alone, and only the components that it uses", () => {
+    const { paths, components, info } = documentOf(
+      [plain, { ...plain, id: "r", service: router, path: "/r" }],
+      "router",
+    );
+    assert.deepEqual([Object.keys(paths), info.title, info.version], [["/r"], "Routing service", "0.1.0"]);
+    assert.deepEqual(components, {
+      schemas: { Detail: components.schemas.Detail },
+      parameters: {},
+      securitySchemes: {},
+    });
+  });
+
+  it("is not built for a service without operations", () =>
+    assert.throws(() => documentOf([plain], "emulator"), /no operation of emulator/));
+});
