@@ -1,6 +1,8 @@
 import { assumed } from "../basis.ts";
 import { detail, type Failure } from "../failure.ts";
+import { contractFailures } from "./contract-failures.ts";
 import { intakeFailures } from "./intake-failures.ts";
+import { referenceFailures } from "./reference-failures.ts";
 import { webhookFailures } from "./webhook-failures.ts";
 
 const invalidFields: Failure<unknown> = {
@@ -12,8 +14,10 @@ const invalidFields: Failure<unknown> = {
 };
 
 export const contractsFailures = {
+  ...contractFailures,
   ...intakeFailures,
   ...webhookFailures,
+  ...referenceFailures,
   "no-credentials": detail({
     status: 401,
     when: "client-id or client-secret is missing",

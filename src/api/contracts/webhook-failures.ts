@@ -8,14 +8,14 @@ export const webhookFailures = {
     status: 403,
     when: "the API key lacks the permission Developer Settings",
     basis: assumed(codeUnknown),
-    code: "SVC_ASSUMED_101",
+    code: "SVC_ASSUMED_201",
     says: "You do not have permission to perform this action.",
   }),
   "webhook-not-found": domain({
     status: 404,
     when: "the webhook is unknown, or belongs to another workspace",
     basis: assumed(codeUnknown),
-    code: "SVC_ASSUMED_102",
+    code: "SVC_ASSUMED_202",
     says: "Webhook not found.",
   }),
   "nothing-to-re-trigger": detail({

@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+
+const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
+const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
+
+export const requestApprovals = operation({
+  id: "approvals.create",
+  service: contracts,
+  summary: "Ask for approvals of a contract",
+  description: "Each approval names one user or one role. With order, one is asked after the other.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
+  auth: "api-key",
+  request: {
+    params,
+    body: json(
+      z.object({
+        approvals: z
+          .array(
+            z.object({
+              name: z.string().min(1),
+              notes: z.string(),
+              approver_user_id: z.int().optional(),
+              approver_role_id: z.int().optional(),
+              order: z.int().min(1).optional(),
+            }),
+          )
+          .min(1),
+      }),
+    ),
+  },
+  responses: {
+    201: json(
+      z.array(
+        z.strictObject({
+          id: z.int(),
+          contract_id: z.int(),
+          name: z.string(),
+          approver_user_id: z.int().optional(),
+          approver_role_id: z.int().optional(),
+          is_sent: z.boolean(),
+          notes: z.string(),
+          order: z.int().optional(),
+        }),
+      ),
+    ),
+  },
+  failures: ["not-found", "forbidden-move", "approvals-in-progress"],
+  emits: ["CONTRACT_APPROVAL_REQUESTED"],
+  cli: { command: "contracts approvals create", columns: ["id", "name", "is_sent", "order"] },
+  basis: "public",
+  examples: [
+    {
+      title: "Finance first",
+      params: { composite_id: "T-1" },
+      body: { approvals: [{ name: "Finance", notes: "Over 10k", approver_user_id: 12 }] },
+    },
+  ],
+});
+
+const ApprovalStatus = z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED", "APPROVED", "SKIPPED"]);
+
+export const listApprovals = operation({
+  id: "approvals.list",
+  service: contracts,
+  summary: "List the approvals of a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
+  auth: "api-key",
+  request: { params },
+  responses: {
+    200: json(
+      z.strictObject({
+        results: z.array(
+          z.strictObject({
+            approval: z.strictObject({
+              id: z.int(),
+              contract_id: z.int(),
+              approval_name: z.string(),
+              approval_type: z.enum(["PRE_SEND", "PRE_SIGN", "AD_HOC", "APPROVAL_V5"]),
+              org_user: Person.optional(),
+              sent_for_approval: z.boolean(),
+              last_sent_at: z.string().optional(),
+              notes: z.string(),
+              created_by_org_user: Person,
+              status: ApprovalStatus,
+            }),
+            approval_actions: z.array(
+              z.strictObject({
+                status: z.enum(["APPROVED", "REJECTED", "SUGGESTED", "SKIPPED"]),
+                notes: z.string().optional(),
+                created: z.string(),
+                latest: z.boolean(),
+              }),
+            ),
+          }),
+        ),
+      }),
+    ),
+  },
+  failures: ["not-found"],
+  cli: { command: "contracts approvals list", rows: "results" },
+  basis: "public",
+  examples: [{ title: "Who has not approved yet", params: { composite_id: "T-1" } }],
+});

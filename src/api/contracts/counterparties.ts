@@ -1,0 +1,139 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { pageOf, paging } from "./paging.ts";
+
+const optionalText = z.string().nullable().optional();
+
+/** An address as a request gives it; used by the address operations too. */
+export const AddressRequest = z.object({
+  line_one: z.string().min(1),
+  city_name: z.string().min(1),
+  state_name: z.string().default(""),
+  zipcode: z.string().default(""),
+  country_name: z.string().min(1),
+  country_iso_code: optionalText,
+  email: optionalText,
+  phone: optionalText,
+});
+
+export const Address = z.strictObject({
+  id: z.int(),
+  line_one: z.string(),
+  city_name: z.string(),
+  state_name: z.string(),
+  zipcode: z.string(),
+  country_name: z.string(),
+  email: z.string().optional(),
+  phone: z.string().optional(),
+});
+
+export const CounterpartyRecord = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  is_individual: z.boolean(),
+  contacts: z.array(z.strictObject({ id: z.int(), name: z.string(), email: z.string() })),
+  primary_address: Address.optional(),
+  status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
+  custom_fields: z.record(z.string(), z.unknown()).optional(),
+  brand_name: z.string().optional(),
+});
+
+const customFields = z.record(z.string(), z.unknown()).nullable().describe("Free-form keys of the workspace");
+
+export const counterpartyParams = z.object({ counter_party_id: z.int().describe("Id of the counterparty") });
+
+export const listCounterparties = operation({
+  id: "counterparties.list",
+  service: contracts,
+  summary: "List counterparties",
+  description: "A query parameter filter_custom__<field> keeps those whose custom field has exactly that value.",
+  method: "GET",
+  path: "/api/v2.1/public/counter_parties/",
+  auth: "api-key",
+  request: {
+    query: z.looseObject({
+      ...paging,
+      filter__client_email_address: z.string().optional().describe("E-mail address of a contact"),
+    }),
+  },
+  responses: { 200: json(pageOf(CounterpartyRecord)) },
+  failures: [],
+  cli: {
+    command: "contracts counterparties list",
+    rows: "results",
+    columns: ["id", "name", "is_individual", "status"],
+  },
+  basis: "public",
+  examples: [{ title: "Whose contact is this?", query: { filter__client_email_address: "jo@acme.example" } }],
+});
+
+export const createCounterparty = operation({
+  id: "counterparties.create",
+  service: contracts,
+  summary: "Create a counterparty",
+  description: "An organization needs organization_name, an individual contact_name and contact_email.",
+  method: "POST",
+  path: "/api/v2.1/public/counter_parties/",
+  auth: "api-key",
+  request: {
+    body: json(
+      z.object({
+        is_individual: z.boolean().describe("A person instead of an organization"),
+        organization_name: z.string().min(1).optional(),
+        organization_type: optionalText.describe("Label of an organization type of the workspace"),
+        contact_name: z.string().min(1).optional(),
+        contact_email: z.email().optional(),
+        brand_name: optionalText,
+        primary_address: AddressRequest.nullable().optional(),
+        custom_fields: customFields.optional(),
+      }),
+    ),
+  },
+  responses: { 201: json(CounterpartyRecord) },
+  failures: [],
+  emits: ["COUNTER_PARTY_CREATED", "COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_ADDRESS_CREATED"],
+  cli: { command: "contracts counterparties create" },
+  basis: "public",
+  examples: [{ title: "An organization", body: { is_individual: false, organization_name: "Acme Corp" } }],
+});
+
+export const showCounterparty = operation({
+  id: "counterparties.show",
+  service: contracts,
+  summary: "Show a counterparty",
+  method: "GET",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}",
+  auth: "api-key",
+  request: { params: counterpartyParams },
+  responses: { 200: json(CounterpartyRecord) },
+  failures: ["not-found"],
+  cli: { command: "contracts counterparties show" },
+  basis: "public",
+  examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
+});
+
+export const updateCounterparty = operation({
+  id: "counterparties.update",
+  service: contracts,
+  summary: "Change a counterparty",
+  method: "PATCH",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}",
+  auth: "api-key",
+  request: {
+    params: counterpartyParams,
+    body: json(
+      z.object({
+        name: z.string().min(1).optional(),
+        brand_name: optionalText,
+        custom_fields: customFields.optional(),
+      }),
+    ),
+  },
+  responses: { 200: json(CounterpartyRecord) },
+  failures: ["not-found"],
+  emits: ["COUNTER_PARTY_UPDATED"],
+  cli: { command: "contracts counterparties update" },
+  basis: "public",
+  examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
+});

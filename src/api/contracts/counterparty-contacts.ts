@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { empty, json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { counterpartyParams } from "./counterparties.ts";
+import { pageOf, paging } from "./paging.ts";
+
+const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
+
+const fields = {
+  name: z.string().min(1),
+  email: z.email(),
+  is_primary: z.boolean().describe("At most one contact is; the one before gives way"),
+};
+const changes = {
+  name: fields.name.optional(),
+  email: fields.email.optional(),
+  is_primary: fields.is_primary.optional(),
+};
+
+const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("Id of the contact") });
+
+export const listContacts = operation({
+  id: "counterparty-contacts.list",
+  service: contracts,
+  summary: "List the contacts of a counterparty",
+  method: "GET",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
+  auth: "api-key",
+  request: { params: counterpartyParams, query: z.object(paging) },
+  responses: { 200: json(pageOf(Contact)) },
+  failures: ["not-found"],
+  cli: {
+    command: "contracts contacts list",
+    rows: "results",
+    columns: ["id", "name", "email", "is_primary"],
+  },
+  basis: "public",
+  examples: [{ title: "Whom to write to", params: { counter_party_id: 1 } }],
+});
+
+export const createContact = operation({
+  id: "counterparty-contacts.create",
+  service: contracts,
+  summary: "Add a contact to a counterparty",
+  method: "POST",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
+  auth: "api-key",
+  request: {
+    params: counterpartyParams,
+    body: json(z.object({ ...fields, is_primary: fields.is_primary.default(false) })),
+  },
+  responses: { 201: json(Contact) },
+  failures: ["not-found"],
+  emits: ["COUNTER_PARTY_CONTACT_CREATED"],
+  cli: { command: "contracts contacts create" },
+  basis: "public",
+  examples: [
+    { title: "A new contact", params: { counter_party_id: 1 }, body: { name: "Jo Diaz", email: "jo@acme.example" } },
+  ],
+});
+
+export const updateContacts = operation({
+  id: "counterparty-contacts.update-many",
+  service: contracts,
+  summary: "Change several contacts of a counterparty",
+  method: "PATCH",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/bulk/",
+  auth: "api-key",
+  request: {
+    params: counterpartyParams,
+    body: json(
+      z.object({
+        contacts: z
+          .array(z.object({ id: z.int(), ...changes }))
+          .min(1)
+          .max(50),
+      }),
+    ),
+  },
+  responses: { 200: json(z.array(Contact)) },
+  failures: ["not-found"],
+  emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
+  cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
+  basis: "public",
+  examples: [
+    {
+      title: "Two at once",
+      params: { counter_party_id: 1 },
+      body: {
+        contacts: [
+          { id: 1, is_primary: true },
+          { id: 2, name: "Kim Lee" },
+        ],
+      },
+    },
+  ],
+});
+
+export const updateContact = operation({
+  id: "counterparty-contacts.update",
+  service: contracts,
+  summary: "Change a contact of a counterparty",
+  method: "PATCH",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/{contact_id}/",
+  auth: "api-key",
+  request: { params: contactParams, body: json(z.object(changes)) },
+  responses: { 200: json(Contact) },
+  failures: ["not-found"],
+  emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
+  cli: { command: "contracts contacts update" },
+  basis: "public",
+  examples: [
+    { title: "Make it the primary one", params: { counter_party_id: 1, contact_id: 1 }, body: { is_primary: true } },
+  ],
+});
+
+export const deleteContact = operation({
+  id: "counterparty-contacts.delete",
+  service: contracts,
+  summary: "Delete a contact of a counterparty",
+  method: "DELETE",
+  path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/{contact_id}/",
+  auth: "api-key",
+  request: { params: contactParams },
+  responses: { 204: empty() },
+  failures: ["not-found"],
+  cli: { command: "contracts contacts delete", confirm: "yes" },
+  basis: "public",
+  examples: [{ title: "Somebody left", params: { counter_party_id: 1, contact_id: 1 } }],
+});

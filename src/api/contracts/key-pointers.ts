@@ -1,0 +1,118 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { Attribute } from "./questions.ts";
+
+const KeyPointer = z.strictObject({
+  id: z.int(),
+  value: z.unknown(),
+  label: z.string(),
+  field_name: z.string(),
+  data_type: z.string(),
+  format_option: z.record(z.string(), z.unknown()),
+});
+
+const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
+
+export const listKeyPointerDefinitions = operation({
+  id: "key-pointers.definitions",
+  service: contracts,
+  summary: "List the key pointers that contracts of a type have",
+  method: "GET",
+  path: "/api/v2.1/public/key_pointers/",
+  auth: "api-key",
+  request: { query: z.object({ contract_type_id: z.int().describe("Id of the contract type") }) },
+  responses: {
+    200: json(
+      z.array(
+        z.strictObject({
+          id: z.int(),
+          descriptors: z.array(Attribute),
+          section: z.strictObject({
+            id: z.int(),
+            section_type: z.enum(["USER_DEFINED", "SYSTEM_DEFINED"]),
+            name: z.string(),
+          }),
+        }),
+      ),
+    ),
+  },
+  failures: [],
+  cli: { command: "contracts key-pointers definitions" },
+  basis: "public",
+  examples: [{ title: "What can be recorded", query: { contract_type_id: 301 } }],
+});
+
+export const listKeyPointers = operation({
+  id: "key-pointers.list",
+  service: contracts,
+  summary: "List the key pointers of a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{composite_id}/key_pointers",
+  auth: "api-key",
+  request: { params },
+  responses: { 200: json(z.array(KeyPointer)) },
+  failures: ["not-found"],
+  cli: { command: "contracts key-pointers list", columns: ["id", "field_name", "value"] },
+  basis: "public",
+  examples: [{ title: "What is known of a contract", params: { composite_id: "T-1" } }],
+});
+
+export const setKeyPointers = operation({
+  id: "key-pointers.set",
+  service: contracts,
+  summary: "Create or change several key pointers of a contract",
+  description: "Each row names its key pointer by key_pointer_id or by key_pointer_field_name.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/key_pointers/bulk",
+  auth: "api-key",
+  request: {
+    params,
+    body: json(
+      z.object({
+        key_pointers: z
+          .array(
+            z.object({
+              key_pointer_id: z.int().optional(),
+              key_pointer_field_name: z.string().min(1).optional(),
+              value: z.unknown().describe("Any JSON value"),
+            }),
+          )
+          .min(1),
+      }),
+    ),
+  },
+  responses: { 200: json(z.array(KeyPointer)) },
+  failures: ["not-found"],
+  emits: ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"],
+  cli: { command: "contracts key-pointers set", columns: ["id", "field_name", "value"] },
+  basis: "public",
+  examples: [
+    {
+      title: "Record when it ends",
+      params: { composite_id: "T-1" },
+      body: { key_pointers: [{ key_pointer_field_name: "expiry_date", value: "2032-01-01" }] },
+    },
+  ],
+});
+
+export const updateKeyPointer = operation({
+  id: "key-pointers.update",
+  service: contracts,
+  summary: "Change a key pointer of a contract",
+  method: "PATCH",
+  path: "/api/v2.1/public/contracts/{composite_id}/key_pointers/{key_pointer_id}",
+  auth: "api-key",
+  request: {
+    params: params.extend({ key_pointer_id: z.int().describe("Id of the key pointer") }),
+    body: json(z.object({ value: z.unknown().describe("Any JSON value") })),
+  },
+  responses: { 200: json(KeyPointer) },
+  failures: ["not-found"],
+  emits: ["CONTRACT_KEY_POINTER_UPDATION"],
+  cli: { command: "contracts key-pointers update" },
+  basis: "public",
+  examples: [
+    { title: "It was prolonged", params: { composite_id: "T-1", key_pointer_id: 1 }, body: { value: "2033-01-01" } },
+  ],
+});

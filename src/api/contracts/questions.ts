@@ -1,0 +1,23 @@
+import * as z from "zod";
+
+/** An attribute of a template or a question of an intake form (contract-api-facts.md, 4.9 and 6). */
+export const Attribute = z.strictObject({
+  display_label: z.string(),
+  variable: z.string(),
+  type: z.enum([
+    "string",
+    "boolean",
+    "int",
+    "float",
+    "array of strings",
+    "array of options",
+    "enum",
+    "date",
+    "repeating",
+    "array of files",
+  ]),
+  help_text: z.string().optional(),
+  options: z.array(z.strictObject({ label: z.string(), value: z.unknown() })).optional(),
+  required: z.boolean(),
+  default_value: z.unknown().optional(),
+});

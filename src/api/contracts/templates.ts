@@ -1,0 +1,94 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { Attribute } from "./questions.ts";
+
+const TemplateRecord = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  contract_type_id: z.int(),
+  tags: z.array(z.string()).optional(),
+});
+
+const params = z.object({ template_id: z.int().describe("Id of the template") });
+const Kind = z.enum(["Organisation", "Individual"]);
+
+export const listTemplates = operation({
+  id: "templates.list",
+  service: contracts,
+  summary: "List contract templates",
+  method: "GET",
+  path: "/api/v2.1/public/templates/",
+  auth: "api-key",
+  request: {
+    query: z.object({
+      tags: z.array(z.string()).optional().describe("With any of these tags"),
+      tags_all: z.array(z.string()).optional().describe("With all of these tags"),
+      cp_types: z.array(Kind).optional().describe("For any of these kinds of counterparty"),
+      cp_types_all: z.boolean().default(false).describe("For all kinds named in cp_types instead of any"),
+      exclude_multi_party: z.boolean().default(false),
+      include_archived: z.boolean().default(false),
+    }),
+  },
+  responses: { 200: json(z.strictObject({ items: z.array(TemplateRecord) })) },
+  failures: [],
+  cli: { command: "contracts templates list", rows: "items", columns: ["id", "name", "contract_type_id"] },
+  basis: "public",
+  examples: [{ title: "What contracts can be made from" }],
+});
+
+export const showTemplate = operation({
+  id: "templates.show",
+  service: contracts,
+  summary: "Show a contract template",
+  method: "GET",
+  path: "/api/v2.1/public/templates/{template_id}/",
+  auth: "api-key",
+  request: { params },
+  responses: { 200: json(TemplateRecord) },
+  failures: ["not-found"],
+  cli: { command: "contracts templates show" },
+  basis: "public",
+  examples: [{ title: "One template", params: { template_id: 101 } }],
+});
+
+export const updateTemplate = operation({
+  id: "templates.update",
+  service: contracts,
+  summary: "Change the tags of a contract template",
+  method: "PATCH",
+  path: "/api/v2.1/public/templates/{template_id}/",
+  auth: "api-key",
+  request: { params, body: json(z.object({ tags: z.array(z.string().min(1).max(100)).optional() })) },
+  responses: { 200: json(TemplateRecord) },
+  failures: ["not-found"],
+  cli: { command: "contracts templates update" },
+  basis: "public",
+  examples: [{ title: "Tag it", params: { template_id: 101 }, body: { tags: ["sales"] } }],
+});
+
+export const showTemplateMetadata = operation({
+  id: "templates.metadata",
+  service: contracts,
+  summary: "Show what contract_data a template needs",
+  method: "GET",
+  path: "/api/v2.1/public/templates/{template_id}/metadata",
+  auth: "api-key",
+  request: { params },
+  responses: {
+    200: json(
+      z.strictObject({
+        attributes: z.array(Attribute),
+        counter_party_kind: z.enum(["Individual", "Organisation", "Both"]),
+      }),
+    ),
+  },
+  failures: ["not-found"],
+  cli: {
+    command: "contracts templates metadata",
+    rows: "attributes",
+    columns: ["variable", "type", "required", "display_label"],
+  },
+  basis: "public",
+  examples: [{ title: "Before creating a contract", params: { template_id: 102 } }],
+});
