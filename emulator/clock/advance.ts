@@ -1,0 +1,136 @@
+import type { Wall } from "../../src/base/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Dispatcher, Ran } from "./dispatcher.ts";
+import { type Entry, endOf, schedule } from "./schedule.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** How far to go; times are virtual milliseconds. `untilIdle`: until nothing waits any more. */
+export type Target =
+  | { readonly by: number }
+  | { readonly to: number }
+  | { readonly next: true }
+  | { readonly untilIdle: true };
+
+export interface Advanced {
+  readonly from: number;
+  readonly to: number;
+  /** What was run, by (at, id). */
+  readonly ran: readonly Ran[];
+  readonly next_due: number | null;
+  readonly pending: number;
+  readonly status: "done" | "stopped";
+  /** Why it stopped before it got there; always between two times, never with a half-run entry. */
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing";
+}
+
+/** The target does not lie ahead of the present virtual time: it never goes backwards. */
+export class NotAhead extends Error {
+  override readonly name = "NotAhead";
+}
+
+/** Where one advance must stop although it has not arrived. */
+export interface Caps {
+  readonly entries: number;
+  readonly wallMs: number;
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly wall: Wall;
+  readonly dispatcher: Dispatcher;
+  readonly caps: Caps;
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Moves time to the target, entry by entry (conformance.md, 11.2): settle; take the earliest time at which something
+ * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
+ * target runs too. The clock must be held.
+ */
+export async function advance(parts: Parts, from: number, target: Target): Promise<Advanced> {
+  const { store, clock, wall, dispatcher, caps, closing } = parts;
+  const deadline = wall.now() + caps.wallMs;
+  const settled = () => settledBefore(dispatcher, wall, deadline, closing);
+  const ran: Ran[] = [];
+  const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
+
+  let goal = goalOf(target, from);
+  dispatcher.onRan = (one) => ran.push(one);
+  try {
+    for (;;) {
+      if (!(await settled())) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+      const next = await firstAfter(store, clock.now(), goal);
+      if (!next) break;
+      if (ran.length >= caps.entries) return await stop("too_many_entries");
+      if ("next" in target) goal = next.due;
+      // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
+      const written = clock.jump(next.due);
+      dispatcher.wake();
+      const [inTime] = await Promise.all([settled(), written]);
+      if (!inTime) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+    }
+    if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal);
+    await dispatcher.settled();
+    return await summary(parts, from, ran);
+  } finally {
+    dispatcher.onRan = undefined;
+  }
+}
+
+function goalOf(target: Target, from: number): number {
+  if ("next" in target || "untilIdle" in target) return Number.POSITIVE_INFINITY;
+  const goal = Math.floor("by" in target ? from + target.by : target.to);
+  if (!(goal > from)) throw new NotAhead();
+  return goal;
+}
+
+/** The first entry that is due after `now` and not after `last`. */
+export async function firstAfter(
+  store: Store,
+  now: number,
+  last = Number.POSITIVE_INFINITY,
+): Promise<Entry | undefined> {
+  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: endOf(now), limit: 1 }));
+  return first && first.due <= last ? first : undefined;
+}
+
+async function settledBefore(
+  dispatcher: Dispatcher,
+  wall: Wall,
+  deadline: number,
+  closing: AbortSignal,
+): Promise<boolean> {
+  const enough = new AbortController();
+  const settled = dispatcher.settled().then(() => enough.abort());
+  await Promise.race([
+    settled,
+    wall.sleep(Math.max(0, deadline - wall.now()), AbortSignal.any([enough.signal, closing])),
+  ]);
+  return enough.signal.aborted && !closing.aborted;
+}
+
+async function summary(
+  { store, clock }: Parts,
+  from: number,
+  ran: Ran[],
+  reason?: Advanced["reason"],
+): Promise<Advanced> {
+  const { next_due, pending } = await queueOf(store);
+  return {
+    from,
+    to: clock.now(),
+    ran: ran.sort((a, b) => a.at - b.at || a.id - b.id),
+    next_due,
+    pending,
+    status: reason ? "stopped" : "done",
+    ...(reason && { reason }),
+  };
+}
+
+/** What waits in the schedule: how many entries, and when the first is due. */
+export const queueOf = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
+  store.read(async (view) => {
+    const [first] = await view.list(schedule, { by: "turn", limit: 1 });
+    return { next_due: first?.due ?? null, pending: await view.count(schedule) };
+  });

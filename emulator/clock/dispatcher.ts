@@ -1,0 +1,169 @@
+import type { Clock } from "../../src/base/clock.ts";
+import type { Store, View } from "../store/store.ts";
+import { Lane } from "./lane.ts";
+import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
+
+/** What is done for the entries of one kind. */
+export interface Kind {
+  /**
+   * Does the work and records its outcome in one transaction, in which the entry leaves the queue or moves to a later
+   * time. When the signal is aborted the emulator closes: nothing may be recorded any more, the work is done again
+   * after the next start. Returns the outcome in a word.
+   */
+  run(entry: Entry, signal: AbortSignal): Promise<string>;
+  /** How many entries of a lane may be under way now; without it, one after the other. */
+  room?(view: View, lane: string): Promise<number>;
+}
+export type Kinds = Readonly<Record<string, Kind>>;
+
+/** An entry that was run: the virtual time at which it started, and what came of it. */
+export interface Ran {
+  readonly id: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly ref: string;
+  readonly outcome: string;
+}
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly kinds: Kinds;
+  /** How many entries may be under way over the whole emulator. */
+  readonly atOnce: number;
+  /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
+  readonly onTrouble: (entry: Entry, error: unknown) => void;
+}
+
+const listedAtOnce = 1_000;
+const byTurn = (a: Entry, b: Entry): number => a.due - b.due || a.id - b.id;
+
+/** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #lanes = new Map<string, Lane>();
+  /** Ids of entries that are ready, waiting in their lane, under way, or in trouble. */
+  readonly #taken = new Set<number>();
+  readonly #stop = new AbortController();
+  readonly #settled: (() => void)[] = [];
+  #ready: Entry[] = [];
+  #running = 0;
+  readonly #troubled = new Set<number>();
+  #mayHaveMore = true;
+  #listing = false;
+  /** Turn of the last entry taken from the queue. */
+  #reached = "";
+  /** Told of each entry that was run. */
+  onRan: ((ran: Ran) => void) | undefined;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** The queue or the time has changed. */
+  wake(): void {
+    this.#mayHaveMore = true;
+    this.#pump();
+  }
+
+  /** Resolves when nothing is under way and nothing is due. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#settled.push(resolve);
+      this.wake();
+    });
+  }
+
+  /** Gives the entries that were in trouble another chance: the state was put in as a whole. */
+  forgive(): void {
+    for (const id of this.#troubled) this.#taken.delete(id);
+    this.#troubled.clear();
+    this.wake();
+  }
+
+  /** Starts nothing more, breaks off what is under way without recording it, and resolves when all has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.settled();
+  }
+
+  #pump(): void {
+    const stopped = this.#stop.signal.aborted;
+    while (!stopped && this.#running < this.#options.atOnce) {
+      const entry = this.#ready.shift();
+      if (!entry) break;
+      void this.#run(entry);
+    }
+    // The queue is looked at only when something could be started, not after each of its changes.
+    const free = this.#ready.length === 0 && this.#running < this.#options.atOnce;
+    if (!stopped && this.#mayHaveMore && free) return void this.#list();
+    if (this.#running > 0 || this.#listing) return;
+    if (stopped || this.#taken.size === this.#troubled.size) for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  async #list(): Promise<void> {
+    if (this.#listing) return;
+    this.#listing = true;
+    this.#mayHaveMore = false;
+    // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
+    const short = this.#taken.size < listedAtOnce;
+    const limit = listedAtOnce + (short ? this.#taken.size : 0);
+    try {
+      await this.#options.store.read(async (view) => {
+        const slice = { by: "turn", to: endOf(this.#options.clock.now()), limit } as const;
+        const found = await view.list(schedule, short ? slice : { ...slice, from: this.#reached });
+        // Still inside the view, so that no entry can leave the queue between being listed and being taken.
+        for (const entry of found) if (!this.#taken.has(entry.id)) this.#take(entry);
+        if (found.length === limit) this.#mayHaveMore = true;
+      });
+    } finally {
+      this.#listing = false;
+      this.#pump();
+    }
+  }
+
+  #take(entry: Entry): void {
+    this.#taken.add(entry.id);
+    this.#reached = turnOf(entry.due, entry.id);
+    // One at a time needs no lanes: order over all of them is by (due, id) alone.
+    if (this.#options.atOnce === 1 || this.#laneOf(entry).offer(entry)) this.#ready.push(entry);
+  }
+
+  #laneOf({ kind, lane }: Entry): Lane {
+    const known = this.#lanes.get(lane);
+    if (known) return known;
+    const { store, kinds } = this.#options;
+    const fresh = new Lane(
+      () => store.read(async (view) => (await kinds[kind]?.room?.(view, lane)) ?? 1).catch(() => 1),
+      (through) => {
+        this.#ready = [...through, ...this.#ready].sort(byTurn);
+        // While the queue is listed its view is open, in which no transaction may start; the listing pumps at its end.
+        if (!this.#listing) this.#pump();
+      },
+    );
+    this.#lanes.set(lane, fresh);
+    return fresh;
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    const { clock, kinds, onTrouble } = this.#options;
+    const at = clock.now();
+    this.#running += 1;
+    let outcome = "error";
+    try {
+      const kind = kinds[entry.kind];
+      if (!kind) throw new Error(`Nothing is registered for schedule entries of kind ${entry.kind}`);
+      outcome = await kind.run(entry, this.#stop.signal);
+      this.#taken.delete(entry.id);
+    } catch (error) {
+      this.#troubled.add(entry.id);
+      if (!this.#stop.signal.aborted) onTrouble(entry, error);
+    }
+    this.#running -= 1;
+    const lane = this.#lanes.get(entry.lane);
+    lane?.finished();
+    if (lane?.empty) this.#lanes.delete(entry.lane);
+    this.onRan?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
+    this.wake();
+  }
+}

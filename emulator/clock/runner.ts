@@ -1,0 +1,151 @@
+import type { Wall } from "../../src/base/clock.ts";
+import type { Store } from "../store/store.ts";
+import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
+import { Dispatcher, type DispatcherOptions, type Kinds } from "./dispatcher.ts";
+import { schedule } from "./schedule.ts";
+import type { ClockMode, ClockSettings, VirtualClock } from "./virtual-clock.ts";
+
+export interface RunnerOptions {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly wall: Wall;
+  readonly kinds: Kinds;
+  /** One thing at a time, in order of (due, id). */
+  readonly deterministic?: boolean;
+  /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
+  readonly onTrouble?: DispatcherOptions["onTrouble"];
+  readonly caps?: Partial<Caps>;
+}
+
+export interface ClockStatus {
+  readonly now: number;
+  readonly mode: ClockMode;
+  readonly speed: number;
+  readonly next_due: number | null;
+  readonly pending: number;
+}
+
+/** Somebody else moves the time just now. */
+export class AdvanceUnderWay extends Error {
+  override readonly name = "AdvanceUnderWay";
+}
+
+const atOnce = 32;
+const closingMs = 5_000;
+// One day: longer timers overflow, and looking once a day costs nothing.
+const longestSleepMs = 86_400_000;
+
+/** The one dispatcher of the schedule, in every mode (design.md, section 7). */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #dispatcher: Dispatcher;
+  readonly #closing = new AbortController();
+  readonly #unwatch: readonly (() => void)[];
+  readonly #loop: Promise<void>;
+  #bell = new AbortController();
+  #advancing: Promise<unknown> | undefined;
+
+  private constructor(options: RunnerOptions) {
+    this.#options = options;
+    const { store, clock, kinds, deterministic, onTrouble = () => {} } = options;
+    this.#dispatcher = new Dispatcher({ store, clock, kinds, atOnce: deterministic ? 1 : atOnce, onTrouble });
+    this.#unwatch = [store.watch(schedule, () => this.#ring()), clock.watch(() => this.#ring())];
+    this.#loop = this.#watchTime();
+  }
+
+  /** Begins with what became due while nothing ran. */
+  static start(options: RunnerOptions): Runner {
+    return new Runner(options);
+  }
+
+  async status(): Promise<ClockStatus> {
+    const { store, clock } = this.#options;
+    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await queueOf(store)) };
+  }
+
+  /** Changes mode or speed. Throws AdvanceUnderWay while time is being moved. */
+  async setClock(settings: ClockSettings): Promise<ClockStatus> {
+    if (this.#advancing) throw new AdvanceUnderWay();
+    await this.#options.clock.set(settings);
+    return this.status();
+  }
+
+  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay or NotAhead. */
+  async advance(target: Target): Promise<Advanced> {
+    if (this.#advancing) throw new AdvanceUnderWay();
+    const { clock, caps } = this.#options;
+    const from = clock.hold();
+    const moving = advance(
+      {
+        ...this.#options,
+        dispatcher: this.#dispatcher,
+        caps: { entries: 10_000, wallMs: 120_000, ...caps },
+        closing: this.#closing.signal,
+      },
+      from,
+      target,
+    ).finally(() => {
+      this.#advancing = undefined;
+      clock.release();
+    });
+    this.#advancing = moving.catch(() => {});
+    return moving;
+  }
+
+  /** Resolves when nothing runs and nothing is due at the present time. */
+  settled(): Promise<void> {
+    return this.#dispatcher.settled();
+  }
+
+  /** Goes on with a state that was put in as a whole, and with its clock. */
+  async reload(): Promise<void> {
+    await this.#options.clock.reload();
+    this.#dispatcher.forgive();
+  }
+
+  /** Runs what is due now for at most 5 s of wall time and leaves the rest in the queue. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#ring();
+    const enough = new AbortController();
+    const settled = this.#dispatcher.settled().then(() => enough.abort());
+    await Promise.race([settled, this.#options.wall.sleep(closingMs, enough.signal)]);
+    await this.#dispatcher.stop();
+    await Promise.all([this.#advancing, this.#loop]);
+    for (const unwatch of this.#unwatch) unwatch();
+    await this.#options.clock.close().catch(() => {}); // A disk that refuses must not keep the emulator from ending.
+  }
+
+  #ring(): void {
+    this.#dispatcher.wake();
+    this.#bell.abort();
+  }
+
+  /** Looks, after each change of the queue or the clock, at what comes next, and waits for it or goes there. */
+  async #watchTime(): Promise<void> {
+    const { store, clock, wall } = this.#options;
+    while (!this.#closing.signal.aborted) {
+      this.#bell = new AbortController();
+      this.#dispatcher.wake();
+      const next = clock.mode === "manual" || this.#advancing ? undefined : await firstAfter(store, clock.now());
+      if (!next) await rung(this.#bell.signal);
+      else if (clock.mode === "auto") await this.#leap();
+      else await wall.sleep(Math.min(clock.wallUntil(next.due) ?? longestSleepMs, longestSleepMs), this.#bell.signal);
+    }
+  }
+
+  /** Mode auto: to the next due entry, once nothing runs. */
+  async #leap(): Promise<void> {
+    const { store, clock } = this.#options;
+    await this.#dispatcher.settled();
+    // Looked up again: what ran until now may have put something earlier into the queue.
+    const next = await firstAfter(store, clock.now());
+    if (next && clock.mode === "auto" && !this.#advancing && !this.#closing.signal.aborted) await clock.jump(next.due);
+  }
+}
+
+const rung = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,139 @@
+import * as z from "zod";
+import type { Clock, Wall } from "../../src/base/clock.ts";
+import { rows, type Store } from "../store/store.ts";
+
+/**
+ * `real`: time passes, `speed` times as fast as on the wall. `manual`: it stands still until it is moved.
+ * `auto`: it stands still while something runs, else jumps to the next due entry of the schedule.
+ */
+export const ClockMode = z.enum(["real", "manual", "auto"]);
+export type ClockMode = z.infer<typeof ClockMode>;
+
+const ClockState = z.strictObject({
+  mode: ClockMode,
+  speed: z.number().positive(),
+  /** How far virtual time was ahead of the wall when it was last set, in ms. */
+  offset: z.int(),
+  /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
+  manual_now: z.int(),
+});
+type ClockState = z.infer<typeof ClockState>;
+
+/** One row: what the clock needs to go on after a restart. */
+export const clockState = rows<ClockState>({ name: "clock", schema: ClockState, key: () => "clock", indexes: {} });
+
+export interface ClockSettings {
+  readonly mode?: ClockMode | undefined;
+  readonly speed?: number | undefined;
+}
+
+/** Virtual time. It never goes backwards; only `reload` may set it back, with the whole state. */
+export class VirtualClock implements Clock {
+  readonly #store: Store;
+  readonly #wall: Wall;
+  readonly #watchers = new Set<() => void>();
+  #state: ClockState;
+  #held = false;
+  #latest: number;
+
+  private constructor(store: Store, wall: Wall, state: ClockState) {
+    this.#store = store;
+    this.#wall = wall;
+    this.#state = state;
+    this.#latest = state.manual_now;
+  }
+
+  /** Goes on where the stored clock was, else begins at `now` (default: the wall's time). */
+  static async open(store: Store, wall: Wall, given: ClockSettings & { readonly now?: number } = {}) {
+    const begin = Math.floor(given.now ?? wall.now());
+    const stored = await store.read((view) => view.get(clockState, "clock"));
+    const fresh = { mode: "real", speed: 1, offset: begin - Math.floor(wall.now()), manual_now: begin } as const;
+    const clock = new VirtualClock(store, wall, stored ?? fresh);
+    await clock.set(given);
+    return clock;
+  }
+
+  /** Milliseconds since the epoch, whole. */
+  now(): number {
+    if (!this.#flows) return this.#state.manual_now;
+    const { speed, offset, manual_now } = this.#state;
+    const passed = this.#wall.now() - (manual_now - offset);
+    // The wall may be set back; virtual time then waits for it.
+    this.#latest = Math.max(this.#latest, Math.floor(manual_now + passed * speed));
+    return this.#latest;
+  }
+
+  get mode(): ClockMode {
+    return this.#state.mode;
+  }
+
+  get speed(): number {
+    return this.#state.speed;
+  }
+
+  /** Wall milliseconds until virtual `due`; undefined while time stands still. */
+  wallUntil(due: number): number | undefined {
+    return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
+  }
+
+  /** Changes mode and speed; time goes on from where it is. Resolves once that is durable. */
+  async set(settings: ClockSettings): Promise<void> {
+    const { mode = this.mode, speed = this.speed } = settings;
+    await this.#write({ ...this.#at(this.now()), mode, speed });
+    for (const changed of this.#watchers) changed();
+  }
+
+  /** Moves time to `ms` at once, never back. Resolves once that is durable. */
+  jump(ms: number): Promise<void> {
+    return this.#write(this.#at(Math.max(ms, this.now())));
+  }
+
+  /** Time stands still in any mode, while it is advanced step by step. Says at what time. */
+  hold(): number {
+    const now = this.now();
+    this.#state = this.#at(now);
+    this.#held = true;
+    return now;
+  }
+
+  /** Time passes again, from where it is. */
+  release(): void {
+    this.#state = this.#at(this.now());
+    this.#held = false;
+    for (const changed of this.#watchers) changed();
+  }
+
+  /** Calls when mode or speed changed, or time passes again. Returns the function that ends it. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  /** Takes the clock of a state that was put in as a whole; one without a clock keeps the present one. */
+  async reload(): Promise<void> {
+    const stored = await this.#store.read((view) => view.get(clockState, "clock"));
+    if (!stored) return this.set({});
+    this.#state = stored;
+    this.#latest = stored.manual_now;
+    for (const changed of this.#watchers) changed();
+  }
+
+  /** Writes down the present time, so that a wall set back before the next start cannot set virtual time back. */
+  close(): Promise<void> {
+    return this.#write(this.#at(this.now()));
+  }
+
+  get #flows(): boolean {
+    return this.#state.mode === "real" && !this.#held;
+  }
+
+  #at(now: number): ClockState {
+    return { ...this.#state, offset: now - Math.floor(this.#wall.now()), manual_now: now };
+  }
+
+  #write(state: ClockState): Promise<void> {
+    this.#state = state;
+    this.#latest = state.manual_now;
+    return this.#store.transaction("clock", (tx) => tx.put(clockState, state));
+  }
+}
