@@ -1,12 +1,12 @@
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
 
 /** An answer that is more than the bare body of the one declared success. Made by `reply`. */
-export class Reply<O extends Operation = Operation> {
-  readonly status: keyof O["responses"] & number;
-  readonly body: ResultOf<O>;
+export class Reply<Status extends number = number, Body = unknown> {
+  readonly status: Status;
+  readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: keyof O["responses"] & number, body: ResultOf<O>, headers: Readonly<Record<string, string>>) {
+  constructor(status: Status, body: Body, headers: Readonly<Record<string, string>>) {
     this.status = status;
     this.body = body;
     this.headers = headers;
@@ -14,11 +14,14 @@ export class Reply<O extends Operation = Operation> {
 }
 
 /** Chooses among several declared successes, or adds headers. */
-export const reply = <O extends Operation>(
-  status: keyof O["responses"] & number,
-  body: ResultOf<O>,
+export const reply = <Status extends number, Body>(
+  status: Status,
+  body: Body,
   headers: Readonly<Record<string, string>> = {},
-): Reply<O> => new Reply<O>(status, body, headers);
+): Reply<Status, Body> => new Reply(status, body, headers);
+
+/** The replies that an operation declares. */
+export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
 /**
  * The answer of another server, handed on as it is: status, raw headers (name, value, name, value, …) and bytes.

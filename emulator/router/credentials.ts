@@ -1,0 +1,52 @@
+import { fail } from "../../src/api/failures.ts";
+import { sameSecret } from "../../src/base/hmac.ts";
+import { parseBasic } from "../../src/schemes/http-basic.ts";
+import { appsOf } from "../apps.ts";
+import type { Asked, Authenticate, Authenticators, ReceivedRequest } from "../http/handler.ts";
+import type { KeyHolder, RouterWorld } from "./home.ts";
+
+/** The key of a cluster, in x-cluster-key (decisions.md, R6). Whether it is of the right one, the handler knows. */
+const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
+  holderOf(headers["x-cluster-key"], asked);
+
+/** As above; chat_a team operations also take it as a bearer token. Any other `authorization` is ignored. */
+const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
+  holderOf(headers["x-cluster-key"] ?? bearerKey(headers, asked.world), asked);
+
+function holderOf(key: string | undefined, { world, finding }: Asked<RouterWorld>): KeyHolder {
+  if (key === undefined) {
+    if (world.settings.strict.has("keys")) fail("missing-cluster-key");
+    finding("no-cluster-key", "x-cluster-key is absent");
+    return {};
+  }
+  return { cluster: clusterOfKey(key, world) ?? fail("invalid-cluster-key") };
+}
+
+function bearerKey(headers: ReceivedRequest["headers"], world: RouterWorld): string | undefined {
+  const [, token] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+  return token !== undefined && clusterOfKey(token, world) ? token : undefined;
+}
+
+function clusterOfKey(key: string, { clusters }: RouterWorld): string | undefined {
+  let found: string | undefined;
+  // Every key is compared, so that the time does not tell which one came close.
+  for (const cluster of clusters) if (sameSecret(key, cluster.key)) found = cluster.id;
+  return found;
+}
+
+/** The credentials of the billing provider (decisions.md, R32). Every failure answers alike. */
+const billingBasic: Authenticate<RouterWorld, KeyHolder> = async ({ headers }, { world }) => {
+  const { billing } = await world.store.read(appsOf);
+  const given = parseBasic(headers.authorization);
+  const user = sameSecret(given?.user ?? "", billing.username);
+  const password = sameSecret(given?.password ?? "", billing.password);
+  return given && user && password ? {} : fail("not-authenticated");
+};
+
+/** How the routing service knows its callers. A user's bearer token is decoded by the operation that needs it. */
+export const routerAuthenticators = {
+  "cluster-key": clusterKey,
+  "cluster-key-or-bearer": clusterKeyOrBearer,
+  basic: billingBasic,
+  bearer: () => undefined,
+} satisfies Authenticators<RouterWorld>;
