@@ -1,8 +1,23 @@
 import * as z from "zod";
-import { rows, type Transaction } from "../store/store.ts";
+import type { Fail } from "../../src/api/failures.ts";
+import { rows, type Transaction, type View } from "../store/store.ts";
+import type { Member } from "./home.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 export type Contact = z.infer<typeof Contact>;
+
+export const CounterpartyAddress = z.strictObject({
+  id: z.int(),
+  line_one: z.string(),
+  city_name: z.string(),
+  state_name: z.string(),
+  zipcode: z.string(),
+  country_name: z.string(),
+  email: z.string().nullable(),
+  phone: z.string().nullable(),
+  is_primary: z.boolean(),
+});
+export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
 
 /** A party of the other side, in the workspace's list (contract-api-facts.md, section 6). */
 export const Counterparty = z.strictObject({
@@ -14,18 +29,7 @@ export const Counterparty = z.strictObject({
   organization_type: z.string().nullable(),
   brand_name: z.string().nullable(),
   contacts: z.array(Contact),
-  primary_address: z
-    .strictObject({
-      id: z.int(),
-      line_one: z.string(),
-      city_name: z.string(),
-      state_name: z.string(),
-      zipcode: z.string(),
-      country_name: z.string(),
-      email: z.string().nullable(),
-      phone: z.string().nullable(),
-    })
-    .nullable(),
+  addresses: z.array(CounterpartyAddress),
   custom_fields: z.record(z.string(), z.unknown()),
   status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
   created_at: z.number(),
@@ -44,6 +48,17 @@ export const counterparties = rows<Counterparty, "workspace" | "name">({
     name: (row) => nameKey(row.workspace_id, row.name),
   },
 });
+
+/** The counterparty that a path names; `not-found` when it is unknown or of another workspace. */
+export async function requireCounterparty(
+  view: View,
+  { workspace }: Member,
+  { counter_party_id }: { readonly counter_party_id: number },
+  fail: Fail<"not-found">,
+): Promise<Counterparty> {
+  const row = await view.get(counterparties, String(counter_party_id));
+  return row?.workspace_id === workspace.id ? row : fail("not-found");
+}
 
 export interface NamedParty {
   readonly workspace_id: number;
@@ -69,7 +84,7 @@ export async function counterpartyNamed(tx: Transaction, party: NamedParty, at: 
     id: tx.next("counterparty"),
     brand_name: null,
     contacts: contact ? [{ id: tx.next("counterparty_contact"), ...contact, is_primary: true }] : [],
-    primary_address: null,
+    addresses: [],
     custom_fields: {},
     status: "ACTIVE",
     created_at: at,
