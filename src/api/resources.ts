@@ -26,6 +26,7 @@ export const resources = {
   "contracts/files": () => import("./contracts/files.ts"),
   "contracts/intake": () => import("./contracts/intake.ts"),
   "contracts/contracts": () => import("./contracts/contracts.ts"),
+  "contracts/external-metadata": () => import("./contracts/external-metadata.ts"),
   "contracts/webhooks": () => import("./contracts/webhooks.ts"),
   "contracts/counterparties": () => import("./contracts/counterparties.ts"),
   "contracts/counterparty-contacts": () => import("./contracts/counterparty-contacts.ts"),

@@ -122,6 +122,13 @@ export const contractFailures = {
     code: "SVC_CONTRACTS_00289",
     says: "The contract type is not linked to a published third-party paper upload workflow.",
   }),
+  "unknown-object-configuration": domain({
+    status: 404,
+    when: "object_configuration_id is unknown; emulated workspaces have none configured",
+    basis: "public",
+    code: "SVC_INTEGRATIONS_00021",
+    says: "Object configuration not found.",
+  }),
   "cannot-void-executed": detail({
     status: 400,
     when: "the contract is executed",

@@ -1,0 +1,57 @@
+import type { Activity } from "../../src/api/activities.ts";
+import { fail } from "../../src/api/failures.ts";
+import type { Kinds } from "../clock/dispatcher.ts";
+import { type Entry, schedule } from "../clock/schedule.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import { emit } from "../webhooks/emit.ts";
+import { SYSTEM } from "../webhooks/payload.ts";
+import { contractFacts } from "./contract-facts.ts";
+import { type Contract, contracts } from "./contract-rows.ts";
+import { emailEventData } from "./happenings.ts";
+import { sign } from "./signatures.ts";
+import type { LifecycleWorld } from "./transition.ts";
+
+type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+
+/**
+ * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address>`) tells what
+ * the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
+ */
+export function contractKinds(world: LifecycleWorld & { readonly store: Store }): Kinds {
+  const { store, clock } = world;
+
+  const kind = (name: string, work: Work) => ({
+    run: (entry: Entry, signal: AbortSignal) =>
+      store.transaction(name, async (tx) => {
+        signal.throwIfAborted();
+        tx.delete(schedule, String(entry.id));
+        const [id = "", ...rest] = entry.ref.split(" ");
+        const contract = await tx.get(contracts, id);
+        // Ended when the contract left its state, while the entry was already on its way.
+        if (!contract?.timers.includes(entry.id)) return "ended";
+        return work(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
+      }),
+  });
+
+  return {
+    "contract-activity": kind("schedule.contract-activity", async (tx, contract, [activity = "", address = ""]) => {
+      tx.put(contracts, contract);
+      await emit(tx, clock, {
+        workspace_id: contract.workspace_id,
+        activity: activity as Activity,
+        at: clock.now(),
+        performed_by: SYSTEM,
+        contract: await contractFacts(tx, contract),
+        data: emailEventData(address, clock.now()),
+      });
+      return "told";
+    }),
+    "auto-sign": kind("schedule.auto-sign", async (tx, contract, [signatoryId]) => {
+      const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
+      tx.put(contracts, contract);
+      if (!signatory || signatory.action) return "signed-before";
+      await sign(tx, world, contract, { email: signatory.email }, fail);
+      return "signed";
+    }),
+  };
+}

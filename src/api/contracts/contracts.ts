@@ -1,0 +1,182 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
+import { ContractStatus, CreatedContract, compositeIdParam } from "./records.ts";
+
+/** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
+export const SendRequest = z.object({
+  to_emails: z.array(z.email()).optional().describe("Instead of the configured recipients"),
+  cc_emails: z.array(z.email()).optional(),
+  bcc_emails: z.array(z.email()).optional(),
+  attachment_formats: z
+    .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
+    .min(1)
+    .optional(),
+  extra_attachments: z
+    .array(z.object({ file_name: z.string().min(1), mime_type: z.string().min(1), content_base64: z.string() }))
+    .optional(),
+  custom_message: z.string().optional(),
+  subject: z.string().optional(),
+});
+
+/** contract-api-facts.md, 4.3 */
+export const CreateContractRequest = z.object({
+  contract_template_id: z.int().describe("A signature-capable template of the workspace"),
+  contract_name: z.string().min(1).nullish().describe("Derived from the template when left out"),
+  contract_data: z
+    .record(z.string(), z.unknown())
+    .describe("Answers to the template's attributes; required even when there are none"),
+  counter_party_details: z.array(CounterPartyDetails).describe("The other side"),
+  signatories: z.array(SignatoryDetails).nullish().describe("Who signs, instead of the counterparties' contacts"),
+  external_metadata: ExternalMetadataIn.nullish(),
+  entity_reference_id: z.string().nullish().describe("Own entity; the primary one when left out"),
+  workflow_config: z
+    .object({
+      auto_send_to_counterparty: z.boolean().default(false),
+      api_only_contract_edits: z.boolean().default(false),
+      skip_cp_info_collection: z.boolean().default(false),
+      skip_creator_info_collection: z.boolean().default(false),
+    })
+    .nullish(),
+  send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
+  is_embedded_contract: z.boolean().default(false),
+});
+
+const params = z.object({ composite_id: compositeIdParam });
+
+export const createContract = operation({
+  id: "contracts.create",
+  service: contracts,
+  summary: "Create a contract from a template",
+  description:
+    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it at once.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/",
+  auth: "api-key",
+  request: { body: json(CreateContractRequest) },
+  responses: { 201: json(CreatedContract) },
+  failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
+  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  cli: { by: "contracts create" },
+  basis: "specified",
+  examples: [
+    {
+      title: "A straight-through template with one counterparty",
+      body: {
+        contract_template_id: 101,
+        contract_name: "Mutual NDA with Acme",
+        contract_data: {},
+        counter_party_details: [
+          {
+            is_individual: false,
+            organization_name: "Acme Inc.",
+            organization_type: "Corporation",
+            poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+          },
+        ],
+      },
+    },
+  ],
+});
+
+export const sendContract = operation({
+  id: "contracts.send",
+  service: contracts,
+  summary: "Send a contract to its counterparties",
+  description: "The boundary between a draft and signature: the signatories are asked to sign.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
+  auth: "api-key",
+  request: { params, body: json(SendRequest.default({})) },
+  responses: { 200: json(z.strictObject({})) },
+  failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: [
+    "CONTRACT_SIGNATURE_REQUESTED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
+    "CONTRACT_SENT_TO_COUNTERPARTY",
+    "REDLINING_EMAIL_DELIVERED",
+  ],
+  cli: { by: "contracts send" },
+  basis: "specified",
+  examples: [{ title: "Ask for signatures", params: { composite_id: "T-1" }, body: {} }],
+});
+
+export const showContractStatus = operation({
+  id: "contracts.status",
+  service: contracts,
+  summary: "Show a contract's status",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{composite_id}/status",
+  auth: "api-key",
+  request: { params },
+  responses: { 200: json(z.strictObject({ contract_status: ContractStatus, contract_name: z.string() })) },
+  failures: ["not-found"],
+  cli: { command: "contracts status" },
+  basis: "specified",
+  examples: [{ title: "Where a contract stands", params: { composite_id: "T-1" } }],
+});
+
+/** contract-api-facts.md, 4.6 */
+export const Recipient = z.strictObject({
+  recipient: z.strictObject({
+    id: z.int(),
+    recipient_type: z.enum(["SIGNATORY", "APPROVER", "RECEIVER"]),
+    user: z.strictObject({
+      id: z.int(),
+      email: z.string(),
+      name: z.string(),
+      designation: z.string().nullable(),
+    }),
+    recipient_order: z.int(),
+    note: z.string().nullable(),
+    created: z.string(),
+    title: z.string(),
+    is_sent_for_signature: z.boolean(),
+    last_sent_for_signature_at: z.string().nullable(),
+  }),
+  recipient_action: z
+    .strictObject({ is_success: z.boolean(), action_notes: z.string().nullable(), timestamp: z.string() })
+    .nullable()
+    .describe("Null until acted on; is_success false: declined"),
+  status: z.enum(["PENDING", "IN_PROGRESS", "COMPLETED"]),
+});
+
+export const listRecipients = operation({
+  id: "contracts.recipients",
+  service: contracts,
+  summary: "List who signs a contract, and who has",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
+  auth: "api-key",
+  request: { params },
+  responses: { 200: json(z.strictObject({ items: z.array(Recipient) })) },
+  failures: ["not-found"],
+  cli: {
+    command: "contracts recipients",
+    rows: "items",
+    columns: ["recipient.user.name", "recipient.user.email", "recipient.recipient_order", "status"],
+  },
+  basis: "specified",
+  examples: [{ title: "The signatories of a contract", params: { composite_id: "T-1" } }],
+});
+
+export const showRecipientLink = operation({
+  id: "contracts.recipient-link",
+  service: contracts,
+  summary: "Get the link by which a recipient signs",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: z.int().describe("Number of the contract, without T- or H-") }),
+    query: z.object({ recipient_email: z.email().describe("Address of the recipient") }),
+  },
+  responses: { 200: json(z.strictObject({ link: z.string() })) },
+  failures: ["not-found", "not-a-signatory"],
+  cli: { command: "contracts recipient-link" },
+  basis: assumed("The route is public; what an unknown address answers is not."),
+  examples: [{ title: "A signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } }],
+});
