@@ -10,6 +10,8 @@ const config = await createConfig({
   rules: {
     // The paths are the specification's.
     "no-path-trailing-slash": "off",
+    // As are these: a literal segment wins over a parameter.
+    "no-ambiguous-paths": "off",
     // Health, discovery and the like cannot be called wrongly.
     "operation-4xx-response": "off",
     // A tag is a resource; its operations describe it.

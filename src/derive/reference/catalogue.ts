@@ -1,0 +1,35 @@
+import { activityGroups } from "../../api/activities.ts";
+import type { Failure } from "../../api/failure.ts";
+import { failures } from "../../api/failures.ts";
+import type { Operation } from "../../api/operation.ts";
+import { basisWords } from "./basis.ts";
+import { blocks, code, codes, table } from "./markdown.ts";
+
+/** Every declared failure once, by code. */
+export const failureSection = (): string =>
+  blocks(
+    "## Failures",
+    table(
+      ["Code", "Status", "Form", "When", "Known from"],
+      Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { status, shape, when, basis }]) => [code(name), String(status), shape, when, basisWords(basis)]),
+    ),
+  );
+
+/** Every activity with the operations that cause it. */
+export const activitySection = (registry: readonly Operation[]): string =>
+  blocks(
+    "## Activities",
+    "Any of them can also be fired by hand: `svc webhooks trigger ACTIVITY`.",
+    ...Object.entries(activityGroups).flatMap(([group, activities]) => [
+      `### ${group}`,
+      table(
+        ["Activity", "Caused by"],
+        activities.map((activity) => [
+          code(activity),
+          codes(registry.filter(({ emits }) => emits?.includes(activity)).map(({ id }) => id)),
+        ]),
+      ),
+    ]),
+  );

@@ -1,0 +1,40 @@
+import { conditions, type ForbiddenMove, lifecycle, type Move, requirements } from "../../api/contracts/lifecycle.ts";
+import { blocks, codes, table } from "./markdown.ts";
+
+/** The states of a contract as a diagram, and every move as a row. */
+export const lifecycleSection = (): string =>
+  blocks(
+    "## Lifecycle of a contract",
+    "What stands in no row is refused.",
+    ["```mermaid", "stateDiagram-v2", ...arrows(), "```"],
+    table(
+      ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
+      moves.map((move) => [
+        move.trigger,
+        move.from.join(", "),
+        "when" in move && move.when !== undefined ? conditions[move.when] : "",
+        "requires" in move
+          ? (move.requires ?? []).map((need) => `${need} (else ${requirements[need]})`).join(", ")
+          : "",
+        "refusedAs" in move ? `refused: ${move.refusedAs}` : (ends[move.to] ?? move.to),
+        "emits" in move ? codes(move.emits) : "",
+        "later" in move ? codes(move.later ?? []) : "",
+      ]),
+    ),
+  );
+
+const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
+
+const ends: Readonly<Record<string, string>> = { "=": "(stays)", held: "(where it was before the hold)" };
+
+function arrows(): string[] {
+  const lines = moves.flatMap((move) => {
+    if ("refusedAs" in move || move.to === "=") return [];
+    // Where a hold leads back to is one of many; the diagram shows the way out alone.
+    const to = move.to === "held" ? "REDLINING" : node(move.to);
+    return move.from.map((from) => `    ${node(from)} --> ${to}: ${move.trigger}`);
+  });
+  return [...new Set(lines)];
+}
+
+const node = (state: string): string => (state === "(new)" || state === "(deleted)" ? "[*]" : state);

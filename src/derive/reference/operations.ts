@@ -1,0 +1,30 @@
+import type { Operation } from "../../api/operation.ts";
+import type { CommandDeclaration } from "../command-spec.ts";
+import { basisWords } from "./basis.ts";
+import { flagTable, usage } from "./commands.ts";
+import { blocks, code, codes } from "./markdown.ts";
+
+/** One operation with its command; `command` is undefined while the hand-written one is missing. */
+export function operationSection(operation: Operation, command: CommandDeclaration | undefined): string {
+  const { id, summary, description, method, path, auth, responses, failures, emits, basis } = operation;
+  const facts: [string, string][] = [
+    ["Route", code(`${[method].flat().join("|")} ${path}`)],
+    ["Credentials", auth],
+    [
+      "Answers",
+      Object.entries(responses)
+        .map(([status, { kind }]) => `${status} (${kind})`)
+        .join(", "),
+    ],
+    ["Failures", codes(failures)],
+    ["Emits", codes(emits ?? [])],
+    ["Known from", basisWords(basis)],
+  ];
+  return blocks(
+    `### ${id}`,
+    `${summary}.${description === undefined ? "" : ` ${description}`}`,
+    facts.filter(([, text]) => text !== "").map(([name, text]) => `- ${name}: ${text}`),
+    command ? `${code(usage(command))}` : "",
+    command ? flagTable(command.flags) : [],
+  );
+}

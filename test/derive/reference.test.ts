@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { assumed } from "../../src/api/basis.ts";
+import { empty, json, operation } from "../../src/api/operation.ts";
+import { byResource } from "../../src/api/registry.ts";
+import { contracts } from "../../src/api/services.ts";
+import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
+import { renderReference } from "../../src/derive/reference.ts";
+import { assertGolden } from "../support/golden.ts";
+
+const common = {
+  service: contracts,
+  auth: "api-key",
+  failures: ["not-found"],
+  basis: "specified",
+  examples: [],
+} as const;
+
+const derived = operation({
+  ...common,
+  id: "things.send",
+  summary: "Send a thing",
+  description: "Once | only.",
+  method: "POST",
+  path: "/things/{thing_id}",
+  request: { params: z.object({ thing_id: z.int() }), body: json(z.object({ note: z.string().describe("What for") })) },
+  responses: { 201: json(z.strictObject({ id: z.int() })) },
+  emits: ["CONTRACT_CREATED"],
+  cli: { command: "things send" },
+  basis: assumed("Nobody knows."),
+});
+
+const handWrittenOne = operation({
+  ...common,
+  id: "things.upload",
+  summary: "Upload a thing",
+  method: "PUT",
+  path: "/things",
+  request: {},
+  responses: { 204: empty() },
+  cli: { by: "things upload" },
+});
+
+const command = (name: string): CommandDeclaration => ({
+  words: name.split(" "),
+  summary: `Do ${name}`,
+  positionals: [{ name: "path", description: "Files", variadic: true, optional: true }],
+  flags: [{ flag: "mode", type: "text", choices: ["a|b", "c"], description: "How", required: true, default: "c" }],
+  examples: [],
+});
+
+const page = renderReference({
+  byResource: new Map([["contracts/files", [derived, handWrittenOne]]]),
+  handWritten: [command("things upload"), command("tour")],
+  exitCodes: [{ code: 75, meaning: "unreachable" }],
+});
+const section = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
+
+describe("the reference page", () => {
+  it("shows an operation with its derived command and flags", () =>
+    assert.equal(
+      section("### things.send"),
+      [
+        "Send a thing. Once | only.",
+        "",
+        "- Route: `POST /things/{thing_id}`",
+        "- Credentials: api-key",
+        "- Answers: 201 (json)",
+        "- Failures: `not-found`",
+        "- Emits: `CONTRACT_CREATED`",
+        "- Known from: assumed: Nobody knows.",
+        "",
+        "`svc things send THING_ID [flags]`",
+        "",
+        "| Flag | Value | Meaning |",
+        "|---|---|---|",
+        "| `--note` | text | What for; required |",
+        "| `--data` | FILE\\|- | Read the whole body from a JSON file or standard input |",
+        "| `--set` | PATH=VALUE | Set one field of the body, at any depth: address.city=Oslo; repeatable |",
+        "| `--dry-run` |  | Print the request instead of sending it |",
+      ].join("\n"),
+    ));
+
+  it("shows the hand-written command of an operation with the operation, others by themselves", () => {
+    const shown = "`svc things upload [PATH…] [flags]`";
+    assert.equal(section("### things.upload")?.split("\n").includes(shown), true);
+    assert.equal(page.split(shown).length, 2);
+    assert.equal(
+      section("### tour"),
+      [
+        "Do tour.",
+        "",
+        "`svc tour [PATH…] [flags]`",
+        "",
+        "| Flag | Value | Meaning |",
+        "|---|---|---|",
+        "| `--mode` | `a\\|b`, `c` | How; required; default c |",
+      ].join("\n"),
+    );
+  });
+
+  it("names the causes of each activity", () =>
+    assert.match(section("### Contract lifecycle") ?? "", /\| `CONTRACT_CREATED` \| `things.send` \|/));
+
+  it("prints each move of the lifecycle, and no arrow for one that stays", () => {
+    const lifecycle = section("## Lifecycle of a contract") ?? "";
+    assert.match(lifecycle, /^ {4}SIGN --> EXECUTED: all-signed$/m);
+    assert.match(lifecycle, /^ {4}\[\*\] --> DRAFT: create-from-template$/m);
+    assert.doesNotMatch(lifecycle, /SIGN --> SIGN/);
+    assert.match(lifecycle, /^\| void \| EXECUTED \|.*refused: cannot-void-executed/m);
+  });
+
+  it("lists the exit codes that it was handed", () =>
+    assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
+
+  it("is kept in fixtures/golden as the registry makes it", () =>
+    assertGolden("reference.md", renderReference({ byResource, handWritten: [], exitCodes: [] })));
+});

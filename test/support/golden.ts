@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+
+/**
+ * Compares a text with the golden file of that name in fixtures/golden. UPDATE_GOLDEN=1 rewrites the file instead;
+ * the diff is then the review.
+ */
+export function assertGolden(name: string, actual: string): void {
+  const path = new URL(`../../fixtures/golden/${name}`, import.meta.url);
+  if (process.env.UPDATE_GOLDEN === "1") writeFileSync(path, actual);
+  const expected = readFileSync(path, "utf8").split("\n");
+  const lines = actual.split("\n");
+  const at = lines.findIndex((line, i) => line !== expected[i]);
+  const where = at < 0 ? expected.length : at + 1;
+  // A diff of thousands of lines helps nobody: the first difference with its surroundings does.
+  assert.deepEqual(
+    { line: where, text: lines.slice(Math.max(0, where - 3), where + 2), lines: lines.length },
+    { line: where, text: expected.slice(Math.max(0, where - 3), where + 2), lines: expected.length },
+    `fixtures/golden/${name} differs from line ${where} on; UPDATE_GOLDEN=1 rewrites it`,
+  );
+}
