@@ -1,0 +1,25 @@
+import type { IdsOf } from "../../src/api/registry.ts";
+import type { Planned } from "../planned.ts";
+import { billingHandlers } from "./billing.ts";
+import { catchAllHandlers } from "./catch-all.ts";
+import { chatAHandlers } from "./chat-a.ts";
+import { clusterHandlers } from "./clusters.ts";
+import { healthHandlers } from "./health.ts";
+import type { RouterHandlers } from "./home.ts";
+import { mailerHandlers } from "./mailer.ts";
+import { mappingTableHandlers } from "./mapping-tables.ts";
+import { proxiedHandlers } from "./proxied.ts";
+import { signatoryHandlers } from "./signatories.ts";
+
+/** The handlers of the routing service. */
+export const routerHandlers = {
+  ...healthHandlers,
+  ...chatAHandlers,
+  ...mappingTableHandlers,
+  ...clusterHandlers,
+  ...mailerHandlers,
+  ...billingHandlers,
+  ...signatoryHandlers,
+  ...proxiedHandlers,
+  ...catchAllHandlers,
+} satisfies RouterHandlers<Exclude<IdsOf<"router">, Planned>>;

@@ -1,0 +1,6 @@
+import type { RouterHandlers } from "./home.ts";
+
+export const healthHandlers = {
+  // False with 200 when the store cannot write (decisions.md, R20).
+  "health.check": (_, { store }) => ({ database: store.writable }),
+} satisfies RouterHandlers<"health.check">;
