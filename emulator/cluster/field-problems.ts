@@ -8,7 +8,10 @@ export class Problems {
   /** `path` leads from the body to the field: `add(["counter_party_details", 0, "organization_name"], "…")`. */
   add(path: readonly (string | number)[], ...messages: readonly string[]): void {
     let at = this.#found;
-    for (const key of path.slice(0, -1)) at = (at[key] ??= {}) as FieldProblems;
+    for (const key of path.slice(0, -1)) {
+      at[key] ??= {};
+      at = at[key] as FieldProblems;
+    }
     at[path.at(-1)!] = messages;
   }
 

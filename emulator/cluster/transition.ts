@@ -22,6 +22,8 @@ export interface Pull {
   readonly by: Person;
   /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
   readonly addressees?: Addressees;
+  /** What else changes on the contract, once the table has allowed the move. */
+  readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
@@ -60,7 +62,7 @@ async function pulled(
   { clock, settings }: LifecycleWorld,
   before: Contract,
   trigger: Trigger,
-  { by, addressees }: Pull,
+  { by, addressees, patch }: Pull,
   from: Contract["status"] | "(new)",
   refuse: Refuse,
 ): Promise<Contract> {
@@ -68,7 +70,8 @@ async function pulled(
   const outcome = move(before, trigger, at, from);
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
-  const { taken, contract: moved } = outcome;
+  const { taken } = outcome;
+  const moved = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = moved.status !== before.status || moved.deleted_at !== null || from === "(new)";
   const stopped = leaves ? stopTimers(tx, moved) : moved;
   const after = startTimers(tx, stopped, { taken, leaves, at, autoSignMs: settings.autoSignMs, addressees });

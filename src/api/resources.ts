@@ -40,6 +40,8 @@ export const resources = {
   "contracts/approvals": () => import("./contracts/approvals.ts"),
   "storage/objects": () => import("./storage/objects.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
+  "emulator/contracts": () => import("./emulator/contracts.ts"),
+  "emulator/activities": () => import("./emulator/activities.ts"),
   "emulator/state": () => import("./emulator/state.ts"),
 } as const;
 

@@ -1,9 +1,11 @@
 import { assumed } from "../basis.ts";
 import { control } from "../failure.ts";
+import { controlContractFailures } from "./contract-failures.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
 export const emulatorFailures = {
+  ...controlContractFailures,
   "no-control-token": control({
     status: 401,
     when: "the control token is missing or wrong",

@@ -1,0 +1,38 @@
+import * as z from "zod";
+import { activities } from "../activities.ts";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+export const fireActivity = operation({
+  id: "activities.fire",
+  service: emulator,
+  summary: "Tell the subscriptions of an activity without anything happening",
+  description: "The contract stays as it is; `data` is added to activity_data.",
+  method: "POST",
+  path: "/_emulator/activities",
+  auth: "control-token",
+  request: {
+    body: json(
+      z.object({
+        activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
+        contract_id: z.union([z.int(), z.string()]).describe("The contract: 12 or T-12"),
+        data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        activity: z.string(),
+        contract_id: z.int(),
+        composite_id: z.string(),
+      }),
+    ),
+  },
+  failures: ["no-such-contract"],
+  emits: activities,
+  cli: { command: "emulator fire" },
+  basis: assumed("The control plane is the emulator's own (decisions.md, C23)."),
+  examples: [{ title: "An e-mail was opened", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
+});

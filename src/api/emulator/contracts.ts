@@ -1,0 +1,146 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { ContractStatus } from "../contracts/records.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("What people do in the application has no public route; the control plane is the emulator's own.");
+
+const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+
+/** Who does it, and what they write beside it. */
+const Act = z
+  .object({
+    email: z.email().optional().describe("Who does it; without it whoever's turn it is, or the contract's owner"),
+    note: z.string().optional().describe("What they write beside it"),
+  })
+  .default({});
+
+const MovedContract = z.strictObject({
+  contract_id: z.int(),
+  composite_id: z.string(),
+  contract_status: ContractStatus,
+  contract_name: z.string(),
+});
+
+const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
+const request = { params, body: json(Act) };
+const responses = { 200: json(MovedContract) };
+
+export const signContract = operation({
+  ...shared,
+  id: "emulator-contracts.sign",
+  summary: "Sign a contract, as a signatory would",
+  description: "Without email the next signatory signs; the last signature executes the contract.",
+  path: "/_emulator/contracts/{id}/sign",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
+  emits: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+  cli: { command: "emulator sign" },
+  examples: [{ title: "One signatory signs", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
+});
+
+export const declineContract = operation({
+  ...shared,
+  id: "emulator-contracts.decline",
+  summary: "Decline to sign a contract, as a signatory would",
+  description: "A template contract goes back to DRAFT, third-party paper to REDLINING.",
+  path: "/_emulator/contracts/{id}/decline",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
+  emits: ["CONTRACT_SIGNATURE_DECLINED"],
+  cli: { command: "emulator decline" },
+  examples: [{ title: "With a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
+});
+
+export const completeReview = operation({
+  ...shared,
+  id: "emulator-contracts.complete-review",
+  summary: "Complete the open review of a contract",
+  description:
+    "An internal review first; when the counterparty's is complete and no approval is pending, signature begins.",
+  path: "/_emulator/contracts/{id}/complete-review",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "no-open-review", "no-signatories"],
+  emits: [
+    "CONTRACT_REVIEW_COMPLETED",
+    "CONTRACT_SIGNATURE_REQUESTED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
+  ],
+  cli: { command: "emulator complete-review" },
+  examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
+});
+
+export const approveContract = operation({
+  ...shared,
+  id: "emulator-contracts.approve",
+  summary: "Approve the next pending approval of a contract",
+  path: "/_emulator/contracts/{id}/approve",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "no-pending-approval"],
+  emits: [
+    "CONTRACT_APPROVAL_COMPLETED",
+    "CONTRACT_SIGNATURE_REQUESTED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
+  ],
+  cli: { command: "emulator approve" },
+  examples: [{ title: "Finance approves", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+});
+
+export const voidByControl = operation({
+  ...shared,
+  id: "emulator-contracts.void",
+  summary: "Void a contract, as a person would in the application",
+  path: "/_emulator/contracts/{id}/void",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "cannot-void-executed"],
+  emits: ["CONTRACT_VOIDED"],
+  cli: { command: "emulator void" },
+  examples: [{ title: "It is off", params: { id: "T-1" }, body: { note: "Deal lost" } }],
+});
+
+export const holdContract = operation({
+  ...shared,
+  id: "emulator-contracts.hold",
+  summary: "Put a contract on hold",
+  path: "/_emulator/contracts/{id}/hold",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move"],
+  cli: { command: "emulator hold" },
+  examples: [{ title: "Wait with it", params: { id: "T-1" }, body: {} }],
+});
+
+export const resumeContract = operation({
+  ...shared,
+  id: "emulator-contracts.resume",
+  summary: "Resume a contract that is on hold",
+  description: "It returns to the status it had before the hold.",
+  path: "/_emulator/contracts/{id}/resume",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move"],
+  cli: { command: "emulator resume" },
+  examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
+});
+
+export const deleteContract = operation({
+  ...shared,
+  id: "emulator-contracts.delete",
+  summary: "Delete a contract",
+  description: "From then on the contract API answers 404 for it.",
+  path: "/_emulator/contracts/{id}/delete",
+  request,
+  responses,
+  failures: ["no-such-contract", "forbidden-move"],
+  emits: ["CONTRACT_DELETED"],
+  cli: { command: "emulator delete" },
+  examples: [{ title: "Move it to the deleted tab", params: { id: "T-1" }, body: {} }],
+});
