@@ -12,14 +12,16 @@ export const WebhookEvent = z.strictObject({
   /** Virtual milliseconds. */
   at: z.int(),
   body: z.string(),
+  /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
+  keep_until: z.int().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-export const webhookEvents = rows<WebhookEvent, "contract" | "at">({
+export const webhookEvents = rows<WebhookEvent, "contract" | "keep_until">({
   name: "webhook_events",
   schema: WebhookEvent,
   key: (row) => String(row.id),
-  indexes: { contract: (row) => row.contract_id ?? undefined, at: (row) => row.at },
+  indexes: { contract: (row) => row.contract_id ?? undefined, keep_until: (row) => row.keep_until ?? undefined },
 });
 
 /** `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. The others are final. */
@@ -42,6 +44,8 @@ export const Delivery = z.strictObject({
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
+  /** Its entry in the schedule, kept over all retries. */
+  entry_id: z.int(),
   outcome: Outcome,
   /** How many attempts were made, resends included. */
   attempts: z.int(),

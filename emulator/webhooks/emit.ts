@@ -1,8 +1,9 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { enqueue } from "../clock/schedule.ts";
 import type { Transaction } from "../store/store.ts";
-import { deliveries, webhookEvents } from "./deliveries.ts";
+import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { eventBody, type Happening } from "./payload.ts";
+import { keepUntil } from "./retry-rule.ts";
 import { laneOf, subscriptions, wants } from "./subscriptions.ts";
 
 /**
@@ -13,7 +14,10 @@ import { laneOf, subscriptions, wants } from "./subscriptions.ts";
 export async function emit(tx: Transaction, clock: Clock, happening: Happening): Promise<void> {
   const { workspace_id, activity } = happening;
   const contract_id = happening.contract?.contract_id ?? null;
-  const event = {
+  const due = clock.now();
+  const wanting = await tx.list(subscriptions, { by: "wants", equals: wants(workspace_id, activity) });
+  // Kept even when nobody listens: a person may wait for the activity.
+  const event: WebhookEvent = {
     id: tx.next("webhook_event"),
     workspace_id,
     activity,
@@ -21,15 +25,12 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
     at: happening.at,
     // Serialised once: what is signed and what is sent are the same bytes, in every attempt (decisions.md, C17).
     body: eventBody(happening),
+    keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
   };
-  // Kept even when nobody listens: a person may wait for the activity.
   tx.put(webhookEvents, event);
-  const due = clock.now();
-  for (const { id: webhook_id } of await tx.list(subscriptions, {
-    by: "wants",
-    equals: wants(workspace_id, activity),
-  })) {
+  for (const { id: webhook_id } of wanting) {
     const id = tx.next("delivery");
+    const entry = enqueue(tx, { due, kind: "deliver", lane: laneOf(webhook_id), ref: String(id) });
     tx.put(deliveries, {
       id,
       event_id: event.id,
@@ -37,6 +38,7 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
       workspace_id,
       activity,
       contract_id,
+      entry_id: entry.id,
       outcome: "waiting",
       attempts: 0,
       failures: 0,
@@ -44,6 +46,5 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
       created_at: due,
       keep_until: null,
     });
-    enqueue(tx, { due, kind: "deliver", lane: laneOf(webhook_id), ref: String(id) });
   }
 }

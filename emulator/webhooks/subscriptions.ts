@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
-import { rows } from "../store/store.ts";
+import { rows, type Transaction } from "../store/store.ts";
 
 /** contract-api-facts.md, 5.1. `DISABLED_BY_ERROR` is the automatic disabling at six failures (decisions.md, C18). */
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
@@ -41,3 +41,17 @@ export const wants = (workspaceId: number, activity: Activity): string => `${wor
 
 /** The lane of a subscription in the schedule: its attempts share the limit of `6 − counter`. */
 export const laneOf = (webhookId: number): string => `webhook:${webhookId}`;
+
+/**
+ * What a person does in the application's settings: enabling sets the counter to 0 and resends nothing, disabling
+ * lets what comes due be skipped (decisions.md, C18). Returns the row; undefined when there is none.
+ */
+export async function switchSubscription(tx: Transaction, id: number, on: boolean): Promise<Subscription | undefined> {
+  const row = await tx.get(subscriptions, String(id));
+  if (!row) return undefined;
+  const changed: Subscription = on
+    ? { ...row, status: "ACTIVE", failure_count: 0 }
+    : { ...row, status: "DISABLED_BY_USER" };
+  tx.put(subscriptions, changed);
+  return changed;
+}

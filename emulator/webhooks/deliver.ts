@@ -1,0 +1,97 @@
+import type { Kind } from "../clock/dispatcher.ts";
+import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
+import { workspaces } from "../cluster/workspaces.ts";
+import type { Store, Transaction, View } from "../store/store.ts";
+import { type Attempted, attempt, type Sendable, type Sender } from "./attempt.ts";
+import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
+import { purge } from "./purge.ts";
+import { forbiddenUrl } from "./receivers.ts";
+import { recordAttempt } from "./record.ts";
+import { keepUntil, roomFor } from "./retry-rule.ts";
+import { subscriptions } from "./subscriptions.ts";
+
+export interface DeliveryWorld extends Sender {
+  readonly store: Store;
+}
+
+/**
+ * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
+ * schedule. `resend`: one attempt outside it (decisions.md, C18).
+ */
+export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; readonly resend: Kind } {
+  const { store, settings } = world;
+  const rules = { allow: settings.webhookAllow, strict: settings.strict.has("receivers") };
+
+  /** The state is read when an attempt starts: what changed while it waited decides (C18). */
+  const prepare = (entry: Entry, resend: boolean) =>
+    store.read(async (view): Promise<Sendable | Skip | "gone"> => {
+      const waiting = await view.get(schedule, String(entry.id));
+      const delivery = await view.get(deliveries, entry.ref);
+      if (waiting?.due !== entry.due || !delivery) return "gone";
+      const event = await view.get(webhookEvents, String(delivery.event_id));
+      const subscription = await view.get(subscriptions, String(delivery.webhook_id));
+      const workspace = await view.get(workspaces, String(delivery.workspace_id));
+      if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
+      if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
+      // It did not fail, it was never tried: so it is not counted (C16).
+      if (forbiddenUrl(subscription.url, rules)) return { skip: "skipped_not_allowed" };
+      return { delivery, event, subscription, hmacKey: workspace.hmac_key };
+    });
+
+  const kind = (name: "deliver" | "resend"): Kind => ({
+    async run(entry, signal) {
+      const prepared = await prepare(entry, name === "resend");
+      if (prepared === "gone") return store.transaction(name, (tx) => forget(tx, entry));
+      const attempted = "skip" in prepared ? prepared : await attempt(world, prepared, signal);
+      return store.transaction(name, async (tx) => {
+        signal.throwIfAborted();
+        const outcome = await record(tx, entry, attempted, name === "resend");
+        await purge(tx, world.clock.now());
+        return outcome;
+      });
+    },
+    room: roomOf,
+  });
+
+  /** Everything that came of it, in the transaction in which the entry leaves the queue. */
+  async function record(tx: Transaction, entry: Entry, came: Attempted | Skip, resend: boolean): Promise<string> {
+    const delivery = await tx.get(deliveries, entry.ref);
+    if (!delivery) return forget(tx, entry);
+    if ("skip" in came) return skip(tx, entry, delivery, came.skip, world.clock.now(), resend);
+    return recordAttempt(tx, { entry, delivery, attempted: came, resend, workerTick: settings.workerTick });
+  }
+
+  return { deliver: kind("deliver"), resend: kind("resend") };
+}
+
+interface Skip {
+  readonly skip: Extract<Outcome, `skipped_${string}`>;
+}
+
+/** The delivery or the entry was taken away while it was on its way. */
+async function forget(tx: Transaction, entry: Entry): Promise<string> {
+  const waiting = await tx.get(schedule, String(entry.id));
+  if (waiting?.due === entry.due) dequeue(tx, entry);
+  return "gone";
+}
+
+function skip(
+  tx: Transaction,
+  entry: Entry,
+  delivery: Delivery,
+  outcome: Outcome,
+  now: number,
+  resend: boolean,
+): string {
+  dequeue(tx, entry);
+  // A resend that cannot be sent leaves the delivery as it was.
+  if (resend) return outcome;
+  tx.put(deliveries, { ...delivery, outcome, next_attempt_at: null, keep_until: keepUntil("other", now) });
+  return outcome;
+}
+
+/** While nothing is sent, because it is disabled or deleted, there is nothing to hold back. */
+async function roomOf(view: View, lane: string): Promise<number> {
+  const subscription = await view.get(subscriptions, lane.slice(lane.indexOf(":") + 1));
+  return subscription?.status === "ACTIVE" ? roomFor(subscription.failure_count) : Number.POSITIVE_INFINITY;
+}

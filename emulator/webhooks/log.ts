@@ -1,0 +1,110 @@
+import type { Activity } from "../../src/api/activities.ts";
+import { enqueue } from "../clock/schedule.ts";
+import type { Slice, Store, Transaction, View } from "../store/store.ts";
+import { type Attempt, attempts, type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
+import { purge } from "./purge.ts";
+import { laneOf } from "./subscriptions.ts";
+
+/** What the log is searched by; everything given must hold. */
+export interface DeliveryFilter {
+  readonly workspace_id?: number | undefined;
+  readonly webhook_id?: number | undefined;
+  readonly activity?: Activity | undefined;
+  readonly contract_id?: number | undefined;
+  readonly outcome?: Outcome | undefined;
+}
+
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A delivery with its attempts, in order. */
+export interface Logged {
+  readonly delivery: Delivery;
+  readonly attempts: readonly Attempt[];
+}
+
+/** One page of the log, newest first, and how many records the filter finds in all. */
+export async function listDeliveries(
+  view: View,
+  filter: DeliveryFilter,
+  { offset, limit }: Page,
+): Promise<{ readonly items: readonly Logged[]; readonly total: number }> {
+  const { slice, rest } = narrowest(filter);
+  if (rest.length === 0) {
+    const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
+    return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
+  }
+  const all = await view.list(deliveries, { ...slice, reverse: true });
+  const found = all.filter((row) => rest.every(([name, value]) => row[name] === value));
+  return { items: await withAttempts(view, found.slice(offset, offset + limit)), total: found.length };
+}
+
+/** One delivery with its attempts and the body that is sent; undefined when there is none, or no longer. */
+export async function showDelivery(
+  view: View,
+  id: number,
+): Promise<(Logged & { readonly requestBody: string }) | undefined> {
+  const delivery = await view.get(deliveries, String(id));
+  if (!delivery) return undefined;
+  const event = await view.get(webhookEvents, String(delivery.event_id));
+  const [logged] = await withAttempts(view, [delivery]);
+  return logged && { ...logged, requestBody: event?.body ?? "" };
+}
+
+/** Drops every record whose time is over, before the log is looked at. Returns at once when there is none. */
+export async function dropExpired(store: Store, now: number): Promise<void> {
+  const batch = 500;
+  const over = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
+  while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch));
+}
+
+/** Plans one attempt outside the schedule, now (decisions.md, C18). */
+export function resend(tx: Transaction, delivery: Delivery, now: number): void {
+  enqueue(tx, { due: now, kind: "resend", lane: laneOf(delivery.webhook_id), ref: String(delivery.id) });
+}
+
+/** The last webhook call of each contract of a workspace; contracts without one are left out. */
+export async function latestDeliveriesOf(
+  view: View,
+  workspaceId: number,
+  contractIds: readonly number[],
+): Promise<readonly Delivery[]> {
+  const latest: Delivery[] = [];
+  for (const id of new Set(contractIds)) {
+    const [last] = await view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
+    if (last?.workspace_id === workspaceId) latest.push(last);
+  }
+  return latest;
+}
+
+type Criterion = readonly [name: keyof DeliveryFilter, value: string | number];
+
+// From the one that usually finds the fewest records to the one that finds the most.
+const indexes = [
+  ["contract_id", "contract"],
+  ["webhook_id", "webhook"],
+  ["outcome", "outcome"],
+  ["activity", "activity"],
+  ["workspace_id", "workspace"],
+] as const;
+
+/** The slice of the index that helps most, and what is left to be compared. */
+function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[number][1]>; rest: readonly Criterion[] } {
+  const given = indexes.flatMap(([name, by]) => {
+    const value = filter[name];
+    return value === undefined ? [] : [{ name, by, value }];
+  });
+  const [first, ...rest] = given;
+  if (!first) return { slice: {}, rest: [] };
+  return { slice: { by: first.by, equals: first.value }, rest: rest.map(({ name, value }) => [name, value]) };
+}
+
+const withAttempts = (view: View, rows: readonly Delivery[]): Promise<Logged[]> =>
+  Promise.all(
+    rows.map(async (delivery) => ({
+      delivery,
+      attempts: await view.list(attempts, { by: "delivery", equals: delivery.id }),
+    })),
+  );

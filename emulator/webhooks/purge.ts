@@ -1,0 +1,21 @@
+import type { Transaction } from "../store/store.ts";
+import { attempts, deliveries, webhookEvents } from "./deliveries.ts";
+
+/**
+ * Drops records whose time is over (decisions.md, C21), at most `limit` of each kind, in the caller's transaction:
+ * expiry is never queued, else mode auto would leap to it. Says how many there were.
+ */
+export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
+  const over = await tx.list(deliveries, { by: "keep_until", to: now, limit });
+  for (const { id, event_id } of over) {
+    for (const { number } of await tx.list(attempts, { by: "delivery", equals: id })) {
+      tx.delete(attempts, `${id}/${number}`);
+    }
+    tx.delete(deliveries, String(id));
+    const others = await tx.count(deliveries, { by: "event", equals: event_id });
+    if (others === 0) tx.delete(webhookEvents, String(event_id));
+  }
+  const unheard = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
+  for (const { id } of unheard) tx.delete(webhookEvents, String(id));
+  return over.length + unheard.length;
+}

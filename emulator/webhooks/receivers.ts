@@ -1,0 +1,84 @@
+import { BlockList, isIP } from "node:net";
+
+/** Which addresses deliveries may go to. */
+export interface ReceiverRules {
+  /** Hosts beside loopback: `host`, `host:port`, or `*.domain`. */
+  readonly allow: readonly string[];
+  /** https alone, and no address of this machine or a private network unless its host is allowed. */
+  readonly strict: boolean;
+}
+
+export interface Forbidden {
+  readonly code: "bad_url" | "address_not_allowed";
+  readonly message: string;
+}
+
+/** Never allowed, whatever the rules say: metadata services, and addresses that are none (conformance.md, 10.4). */
+const blocked = new BlockList();
+blocked.addSubnet("169.254.0.0", 16, "ipv4");
+blocked.addSubnet("0.0.0.0", 8, "ipv4");
+blocked.addSubnet("224.0.0.0", 3, "ipv4");
+blocked.addAddress("fd00:ec2::254", "ipv6");
+blocked.addAddress("::", "ipv6");
+blocked.addSubnet("fe80::", 10, "ipv6");
+blocked.addSubnet("ff00::", 8, "ipv6");
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+const privateNet = new BlockList();
+privateNet.addSubnet("10.0.0.0", 8, "ipv4");
+privateNet.addSubnet("172.16.0.0", 12, "ipv4");
+privateNet.addSubnet("192.168.0.0", 16, "ipv4");
+privateNet.addSubnet("100.64.0.0", 10, "ipv4");
+privateNet.addSubnet("fc00::", 7, "ipv6");
+
+const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** Why nothing may be sent to a URL; undefined when it may. Names are judged again when they are resolved. */
+export function forbiddenUrl(text: string, rules: ReceiverRules): Forbidden | undefined {
+  if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL cannot be read." };
+  const url = new URL(text);
+  if (url.protocol !== "https:" && (rules.strict || url.protocol !== "http:")) {
+    const schemes = rules.strict ? "https" : "http and https";
+    return { code: "bad_url", message: `Only ${schemes} can be delivered to, not ${url.protocol.slice(0, -1)}.` };
+  }
+  if (url.username || url.password) return { code: "bad_url", message: "The receiver's URL holds credentials." };
+  const host = hostOf(url);
+  if (isIP(host)) return forbiddenAddress(host, url, rules);
+  const known = isLocalName(host) ? !rules.strict : rules.strict;
+  return known || isListed(url, rules) ? undefined : notAllowed(host);
+}
+
+/** Why nothing may be sent to the address that the host of a URL stands for. */
+export function forbiddenAddress(address: string, url: URL, rules: ReceiverRules): Forbidden | undefined {
+  if (isIn(blocked, address)) {
+    return { code: "address_not_allowed", message: `${address} is never delivered to: it is no receiver's address.` };
+  }
+  if (isListed(url, rules)) return undefined;
+  const local = isIn(loopback, address);
+  const fine = rules.strict ? !local && !isIn(privateNet, address) : local;
+  return fine ? undefined : notAllowed(address);
+}
+
+function notAllowed(host: string): Forbidden {
+  return {
+    code: "address_not_allowed",
+    message: `${host} is not among the hosts that may be delivered to; allow it with --webhook-allow.`,
+  };
+}
+
+/** Without the brackets of IPv6 and the dot at the end, which `new URL` leaves. */
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+
+const isLocalName = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");
+
+function isListed(url: URL, { allow }: ReceiverRules): boolean {
+  const host = hostOf(url);
+  return allow.some((entry) => {
+    const wanted = entry.toLowerCase();
+    if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1));
+    return wanted === host || wanted === url.hostname || wanted === url.host;
+  });
+}

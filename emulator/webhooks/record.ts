@@ -1,0 +1,78 @@
+import { dequeue, type Entry, enqueue, schedule } from "../clock/schedule.ts";
+import type { Transaction } from "../store/store.ts";
+import { type Attempted, succeeded } from "./attempt.ts";
+import { attempts, type Delivery, deliveries } from "./deliveries.ts";
+import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
+import { type Subscription, subscriptions } from "./subscriptions.ts";
+
+interface Made {
+  readonly entry: Entry;
+  readonly delivery: Delivery;
+  readonly attempted: Attempted;
+  readonly resend: boolean;
+  readonly workerTick: boolean;
+}
+
+/**
+ * Writes down one attempt and what follows from it: the attempt's row, the subscription's counter, the delivery's
+ * outcome, and the entry's next time or its end. Returns the delivery's outcome.
+ */
+export async function recordAttempt(tx: Transaction, made: Made): Promise<string> {
+  const { entry, delivery, attempted, resend, workerTick } = made;
+  const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
+  const ok = succeeded(attempted.posted);
+  if (subscription) count(tx, subscription, ok);
+  putAttempt(tx, made);
+
+  const after: Delivery = { ...delivery, attempts: delivery.attempts + 1 };
+  // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
+  const changes = ok ? delivered(attempted.at) : resend ? {} : failed(delivery, attempted.at, workerTick);
+  const whole = delivery.outcome === "delivered" && !ok ? after : { ...after, ...changes };
+  tx.put(deliveries, whole);
+
+  dequeue(tx, entry);
+  if (resend && ok) await endSchedule(tx, delivery);
+  if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
+  return whole.outcome;
+}
+
+/** decisions.md, C18: per subscription, over all its deliveries. */
+function count(tx: Transaction, subscription: Subscription, ok: boolean): void {
+  const failure_count = ok ? 0 : subscription.failure_count + 1;
+  const disable = subscription.status === "ACTIVE" && failure_count >= failuresUntilDisabled;
+  if (failure_count === subscription.failure_count) return;
+  tx.put(subscriptions, { ...subscription, failure_count, ...(disable && { status: "DISABLED_BY_ERROR" as const }) });
+}
+
+function delivered(at: number): Partial<Delivery> {
+  return { outcome: "delivered", next_attempt_at: null, keep_until: keepUntil("delivered", at) };
+}
+
+function failed(delivery: Delivery, at: number, workerTick: boolean): Partial<Delivery> {
+  const failures = delivery.failures + 1;
+  const next = nextAttemptAt(failures, at, workerTick);
+  if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
+  return { outcome: "failed", failures, next_attempt_at: null, keep_until: keepUntil("other", at) };
+}
+
+function putAttempt(tx: Transaction, { entry, delivery, attempted, resend }: Made): void {
+  const { url, at, durationMs, posted } = attempted;
+  tx.put(attempts, {
+    delivery_id: delivery.id,
+    number: delivery.attempts + 1,
+    resend,
+    planned_at: entry.due,
+    at,
+    url,
+    status: "status" in posted ? posted.status : null,
+    error: "error" in posted ? posted.error : null,
+    duration_ms: durationMs,
+    response_body: "status" in posted ? posted.body.toString("utf8") : null,
+  });
+}
+
+/** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
+async function endSchedule(tx: Transaction, { id, entry_id }: Delivery): Promise<void> {
+  const waiting = await tx.get(schedule, String(entry_id));
+  if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
+}
