@@ -65,8 +65,15 @@ export const Approval = z.strictObject({
   approver_role_id: z.int().nullable(),
   order: z.int().nullable(),
   status: z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED", "APPROVED", "SKIPPED"]),
+  created_by: z.int(),
   created_at: z.number(),
-  actions: z.array(z.strictObject({ status: z.string(), notes: z.string().nullable(), at: z.number() })),
+  actions: z.array(
+    z.strictObject({
+      status: z.enum(["APPROVED", "REJECTED", "SUGGESTED", "SKIPPED"]),
+      notes: z.string().nullable(),
+      at: z.number(),
+    }),
+  ),
 });
 export type Approval = z.infer<typeof Approval>;
 

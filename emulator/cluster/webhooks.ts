@@ -4,6 +4,7 @@ import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import type { Settings } from "../settings.ts";
 import type { View } from "../store/store.ts";
+import { forbiddenUrl } from "../webhooks/receivers.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { customHeaders } from "./custom-headers.ts";
@@ -68,20 +69,12 @@ async function subscriptionRecord(view: View, row: Subscription): Promise<Result
   };
 }
 
-/** https always registers, http only to this machine and to the allow-list (decisions.md, C16). */
-function isReceiver(text: string, settings: Settings): boolean {
+/** https always registers, http only where deliveries may go (decisions.md, C16). */
+function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   // A credential in the URL would be stored and logged with it.
   if (url.username || url.password) return false;
-  if (url.protocol === "https:") return true;
-  if (url.protocol !== "http:" || settings.strict.has("receivers")) return false;
-  return isLoopback(url.hostname) || settings.webhookAllow.some((host) => host === url.hostname || host === url.host);
+  if (url.protocol !== "http:") return url.protocol === "https:";
+  return !strict.has("receivers") && forbiddenUrl(text, { allow: webhookAllow, strict: false }) === undefined;
 }
-
-// Loopback as `new URL` writes it: other spellings of 127.0.0.1 are normalised before.
-const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" ||
-  hostname.endsWith(".localhost") ||
-  hostname === "[::1]" ||
-  /^127(\.\d{1,3}){3}$/.test(hostname);

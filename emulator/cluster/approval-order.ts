@@ -1,0 +1,15 @@
+import type { Approval } from "./contract-rows.ts";
+
+const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
+
+/**
+ * Asks those whose turn has come: everybody without an order, and of those with one whoever is first among the open
+ * ones. Called when approvals are asked for and whenever one is completed.
+ */
+export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
+  const first = Math.min(...approvals.flatMap((each) => (isOpen(each) && each.order !== null ? [each.order] : [])));
+  return approvals.map((approval) => {
+    const hasTurn = approval.order === null || approval.order === first;
+    return approval.status === "NOT_STARTED" && hasTurn ? { ...approval, status: "PENDING" } : approval;
+  });
+}
