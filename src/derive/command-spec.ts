@@ -25,6 +25,8 @@ export interface FlagSpec {
   readonly description: string;
   /** What stands for the value in help: `FILE`. */
   readonly placeholder?: string;
+  /** May stand without a value: `--strict` beside `--strict=keys`. */
+  readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
   readonly required?: boolean;
   readonly choices?: readonly string[];

@@ -29,7 +29,6 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "data",
   "set",
   "file",
-  "state",
   "content-type",
   "output",
   "follow",
@@ -70,7 +69,8 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     path,
     ...(request.body ? { body: request.body.kind } : {}),
     output: success.kind,
-    fields: "schema" in success ? fieldNames(outputSchema(success.schema), cli.rows) : [],
+    fields:
+      success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
     ...(cli.confirm ? { confirm: cli.confirm } : {}),
@@ -96,7 +96,7 @@ function flagsOf(operation: Operation): FlagSpec[] {
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = field.name.replaceAll("_", "-").toLowerCase();
+    const kebab = kebabOf(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
     const { name, type, description, repeatable, required, choices } = field;
@@ -119,9 +119,19 @@ function flagsOf(operation: Operation): FlagSpec[] {
   ];
 }
 
+/** `filter_priority[$eq]` → `filter-priority-eq` */
+const kebabOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
 /** The flags that a kind of body, answer or method brings. */
-function wholeBodyFlags({ request, responses, method, cli }: Operation): FlagSpec[] {
+function wholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
+  if (service.name === "emulator") {
+    flags.push({ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" });
+  }
   const kind = request.body?.kind;
   if (kind === "json" || kind === "form" || kind === "jsonOrForm") {
     flags.push(

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import type * as z from "zod";
 import type { ValueType } from "./command-spec.ts";
 
 /** A JSON Schema as zod writes it. */
@@ -17,11 +17,11 @@ export interface ScalarField {
 
 /** The JSON Schema of what a caller may send. */
 export const inputSchema = (schema: z.ZodType): JsonSchema =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema;
+  schema.toJSONSchema({ io: "input", unrepresentable: "any" }) as JsonSchema;
 
 /** The JSON Schema of what the service answers. */
 export const outputSchema = (schema: z.ZodType): JsonSchema =>
-  z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as JsonSchema;
+  schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
 /** Follows `$ref` within the document, and passes over `null` in a union. */
 export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {

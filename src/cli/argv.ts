@@ -1,0 +1,35 @@
+import { globalFlags } from "./globals.ts";
+
+/** `--json=a,b` as two flags: a flag with an optional value would swallow the next positional. */
+export function normalised(argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  const own = end < 0 ? argv : argv.slice(0, end);
+  return [
+    ...own.flatMap((token) => (token.startsWith("--json=") ? ["--json", "--fields", token.slice(7)] : [token])),
+    ...(end < 0 ? [] : argv.slice(end)),
+  ];
+}
+
+const takesValue: ReadonlySet<string> = new Set(
+  globalFlags.flatMap(({ flag, type }) => (type === "switch" || type === "boolean" ? [] : [`--${flag}`])),
+);
+
+/** What can be told of a command line before its group is known. */
+export interface Located {
+  /** The bare words up to `--`, values of global flags aside: the command's words, then its positionals. */
+  readonly words: readonly string[];
+  readonly wantsHelp: boolean;
+}
+
+export function locate(argv: readonly string[]): Located {
+  const words: string[] = [];
+  let wantsHelp = false;
+  for (let i = 0; i < argv.length; i += 1) {
+    const token = argv[i]!;
+    if (token === "--") break;
+    if (token === "-h" || token === "--help") wantsHelp = true;
+    else if (takesValue.has(token)) i += 1;
+    else if (!token.startsWith("-") || token === "-") words.push(token);
+  }
+  return { words, wantsHelp };
+}

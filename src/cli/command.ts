@@ -1,0 +1,58 @@
+import type { Client } from "../client/client.ts";
+import type { Credentials } from "../client/credentials.ts";
+import type { BaseUrls } from "../client/request.ts";
+import type { CommandDeclaration } from "../derive/command-spec.ts";
+import type { Verdict } from "./failure.ts";
+import type { Globals } from "./globals.ts";
+import type { Host } from "./host.ts";
+import type { Output } from "./output/output.ts";
+
+/** The parsed command line of one command: positionals and flags by the names of its declaration. */
+export interface Input {
+  readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** What follows `--`. */
+  readonly rest: readonly string[];
+}
+
+/** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
+export interface Command extends CommandDeclaration {
+  /** Whether the words after `--` belong to it. */
+  readonly passthrough?: boolean;
+  /** Resolves when done; a verdict says how, where that is not plain success. */
+  run(input: Input, context: Context): Promise<Verdict | { readonly exit: number } | undefined>;
+}
+
+/** One run of the command line, captured. */
+export interface Captured {
+  readonly exit: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Where calls go and who makes them. */
+export interface Target {
+  readonly baseUrls: BaseUrls;
+  readonly credentials: Credentials;
+  /** Says what was chosen and why, without secrets. */
+  readonly origin: string;
+}
+
+/** What a command may use. Costly parts are functions, called late. */
+export interface Context {
+  readonly host: Host;
+  readonly globals: Globals;
+  readonly output: Output;
+  /** Aborted by Ctrl-C, SIGTERM, or a reader that went away. */
+  readonly signal: AbortSignal;
+  /** Where the services are; for the emulator's control plane, `file` names the state of a running one. */
+  target(service: keyof BaseUrls, file?: string): Promise<Target>;
+  /** A client for that target. All clients are closed at the end of the run. */
+  client(service: keyof BaseUrls, options?: { file?: string | undefined; connections?: number }): Promise<Client>;
+  /** Runs another command line in this process and captures what it prints. `env` is added to the environment. */
+  svc(argv: readonly string[], options?: { stdin?: string; env?: Readonly<Record<string, string>> }): Promise<Captured>;
+  /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
+  confirm(question: string, flag: string): Promise<boolean>;
+  /** Runs at the end, whatever happens. */
+  atEnd(close: () => Promise<void>): void;
+}

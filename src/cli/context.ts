@@ -1,0 +1,72 @@
+import type { Client } from "../client/client.ts";
+import type { Captured, Context, Target } from "./command.ts";
+import { UsageError } from "./failure.ts";
+import type { Globals } from "./globals.ts";
+import type { Host } from "./host.ts";
+import type { Output } from "./output/output.ts";
+import { controlTarget, serviceTarget } from "./target.ts";
+
+type Run = (
+  argv: readonly string[],
+  options?: { stdin?: string; env?: Readonly<Record<string, string>> },
+) => Promise<Captured>;
+
+/** The capabilities of one run; `close` ends whatever was opened. */
+export function createContext(
+  host: Host,
+  globals: Globals,
+  output: Output,
+  signal: AbortSignal,
+  svc: Run,
+): Context & { close(): Promise<void> } {
+  const closers: (() => Promise<void>)[] = [];
+  const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
+  let embedded: Promise<Target> | undefined;
+
+  const target: Context["target"] = async (service, file) => {
+    if (globals.emulator) {
+      embedded ??= import("./embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
+      return embedded;
+    }
+    return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
+  };
+
+  const client: Context["client"] = async (service, { file, connections } = {}) => {
+    const { baseUrls, credentials } = await target(service, file);
+    if (baseUrls[service] === undefined) {
+      throw new UsageError(`The address of the service "${service}" is not known.`, {
+        hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
+      });
+    }
+    const { openClient } = await import("./http.ts");
+    const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+    atEnd(() => made.close());
+    return made;
+  };
+
+  const confirm: Context["confirm"] = async (question, flag) => {
+    if (globals.yes) return true;
+    if (!mayAsk(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
+    const { askYesNo } = await import("./terminal/ask.ts");
+    return askYesNo(question, host, signal);
+  };
+
+  return {
+    host,
+    globals,
+    output,
+    signal,
+    target,
+    client,
+    confirm,
+    svc,
+    atEnd,
+    async close() {
+      for (const close of closers.splice(0)) await close();
+    },
+  };
+}
+
+/** Whether a question may be asked: a terminal on both ends, and nobody said no (cli-conventions.md, 16). */
+export const mayAsk = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
+  stdin.isTTY === true && stderr.isTTY === true && !env.CI && !env.SVC_NO_INPUT && !noInput;

@@ -1,0 +1,97 @@
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Operation } from "../api/operation.ts";
+import { resources } from "../api/resources.ts";
+import { problemsIn } from "../client/request.ts";
+import type { Answer } from "../client/response.ts";
+import type { CommandSpec } from "../derive/command-spec.ts";
+import { argumentsOf, usageOfProblems } from "./arguments.ts";
+import type { Context, Input } from "./command.ts";
+import { CommandFailed, UsageError, type Verdict } from "./failure.ts";
+import { checkFields } from "./output/output.ts";
+
+/** Runs the command of one operation: input → call → answer on standard output. */
+export async function runDerived(spec: CommandSpec, input: Input, context: Context): Promise<Verdict | undefined> {
+  const { globals } = context;
+  if (globals.fields) checkFields(globals.fields, spec.fields);
+  const operation = await loadOperation(spec);
+  const call = await argumentsOf(spec, operation, input, context.host);
+  const problems = problemsIn(operation, call.args);
+  if (problems.length > 0) throw usageOfProblems(spec, problems);
+
+  if (input.flags["dry-run"] === true) {
+    const { printPlan } = await import("./dry-run.ts");
+    await printPlan(operation, call, context);
+    return undefined;
+  }
+  await confirmed(spec, input, context);
+
+  const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
+  const client = await context.client(service, { file: input.flags.file as string | undefined });
+  const answer = await client.send(operation, call.args, { signal: context.signal, contentType: call.contentType });
+  await report(answer, context);
+  await show(spec, answer, input, context);
+  return undefined;
+}
+
+/** The declaration, from the one module that holds it: the registry is not loaded. */
+export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
+  const declared = Object.values(await resources[resource]()) as readonly unknown[];
+  const found = declared.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
+  if (!found) throw new Error(`${resource} declares no operation ${id}; rebuild with npm run build`);
+  return found;
+}
+
+/** Asks before what cannot be undone; scripts say --yes, or --confirm NAME where a name is asked for. */
+async function confirmed(spec: CommandSpec, input: Input, context: Context): Promise<void> {
+  if (spec.confirm === undefined) return;
+  const target = String(Object.values(input.positionals)[0] ?? "");
+  if (spec.confirm === "name") {
+    const given = input.flags.confirm as string | undefined;
+    if (given === undefined) throw new UsageError(`--confirm ${target} required: this cannot be undone`);
+    if (given !== target) throw new UsageError(`--confirm must repeat ${target}, not "${given}"`);
+    return;
+  }
+  const what = [spec.summary, target].filter(Boolean).join(" ");
+  if (!(await context.confirm(`${what}?`, "--yes")))
+    throw new CommandFailed("failed", "declined", "Nothing was changed.");
+}
+
+/** Notes of an answer that is good all the same. */
+async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
+  const moved = headers["x-svc-moved"];
+  if (moved) await output.note(`${moved} identifiers were mapped to another cluster before and have been moved`);
+  if (globals.verbose) for (const line of drift) await output.note(`differs from the declaration: ${line}`);
+}
+
+async function show(spec: CommandSpec, answer: Answer, input: Input, context: Context): Promise<void> {
+  const { output, host, signal } = context;
+  const file = input.flags.output as string | undefined;
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows };
+  switch (spec.output) {
+    case "empty":
+      if (output.format === "json") return output.show(null);
+      return output.note(`${spec.summary}: done`);
+    case "events": {
+      for await (const event of answer.value as AsyncIterable<unknown>) {
+        if (signal.aborted) return;
+        await output.raw(`${JSON.stringify(event)}\n`);
+      }
+      return;
+    }
+    case "bytes":
+    case "html": {
+      const content =
+        typeof answer.value === "string" ? [Buffer.from(answer.value)] : (answer.value as AsyncIterable<Uint8Array>);
+      if (file !== undefined && file !== "-") {
+        await pipeline(content, createWriteStream(resolve(host.cwd, file)));
+        return output.note(`Wrote ${file}`);
+      }
+      for await (const chunk of content) await output.raw(chunk);
+      return;
+    }
+    default:
+      return output.show(answer.value, view);
+  }
+}

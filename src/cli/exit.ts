@@ -1,0 +1,173 @@
+import {
+  InvalidArguments,
+  MisroutedCall,
+  NetworkError,
+  NoCredentials,
+  ServiceError,
+  UnreadableAnswer,
+  WaitTooLong,
+} from "../client/errors.ts";
+import { CommandFailed, UsageError, type Verdict } from "./failure.ts";
+import { commandLine } from "./help.ts";
+
+/** What each exit code means (cli-conventions.md, 1.3). */
+export const exitCodes = [
+  { code: 0, meaning: "done, including an empty result and a dry run" },
+  { code: 1, meaning: "the operation failed: the service refused, you declined, or something unexpected happened" },
+  { code: 2, meaning: "the command line or a local input is wrong; nothing was sent" },
+  { code: 3, meaning: "partly done: a bulk job ended with failed or skipped rows" },
+  { code: 4, meaning: "credentials are missing, wrong, expired, or not enough" },
+  { code: 5, meaning: "what was asked for does not exist" },
+  { code: 8, meaning: "still pending" },
+  {
+    code: 75,
+    meaning: "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again",
+  },
+  { code: 130, meaning: "interrupted (Ctrl-C)" },
+  { code: 143, meaning: "terminated" },
+] as const;
+
+export const exitCodeOf: Readonly<Record<Verdict, number>> = {
+  failed: 1,
+  usage: 2,
+  partial: 3,
+  forbidden: 4,
+  "not-found": 5,
+  pending: 8,
+  temporary: 75,
+};
+
+export const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** A failure in words: what failed, why, and what to do next. */
+export interface Explanation {
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly string[];
+  readonly hint: string | undefined;
+  readonly next: readonly string[] | undefined;
+  readonly requestId: string | undefined;
+  readonly retryable: boolean;
+  readonly exitCode: number;
+}
+
+/** The only place that turns what was thrown into words and an exit code. */
+export function explain(error: unknown): Explanation {
+  const say = (verdict: Verdict, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
+    code,
+    message,
+    details: [],
+    hint: undefined,
+    next: undefined,
+    requestId: undefined,
+    retryable: verdict === "temporary",
+    exitCode: exitCodeOf[verdict],
+    ...rest,
+  });
+
+  if (error instanceof UsageError) return say("usage", "usage", error.message, { hint: error.hint, next: error.next });
+  if (error instanceof CommandFailed) {
+    return say(error.verdict, error.code, error.message, { hint: error.hint, next: error.next });
+  }
+  if (error instanceof ServiceError) {
+    const { status, problem } = error;
+    return say(
+      verdictOf(error),
+      problem.code ?? `http_${status}`,
+      `The service refused (${status}): ${problem.message}`,
+      {
+        details: problem.fields.length > 1 ? problem.fields : [],
+        hint: problem.hint ?? hintFor(status),
+        requestId: error.headers["x-request-id"],
+      },
+    );
+  }
+  if (error instanceof NetworkError) {
+    const isCertificate = /CERT|VERIFY|SIGNED/.test(error.code);
+    const hint = isCertificate
+      ? "Behind a proxy that inspects traffic, name its certificate in NODE_EXTRA_CA_CERTS."
+      : "Check the address and that the service is up.";
+    return say("temporary", "network", error.message, { hint });
+  }
+  if (error instanceof WaitTooLong) {
+    const hint = "Run it again later, or allow more with --max-wait.";
+    return say("temporary", "wait_too_long", error.message, { hint });
+  }
+  if (error instanceof NoCredentials) {
+    return say("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
+  }
+  if (error instanceof InvalidArguments) {
+    return say("usage", "invalid_input", "The input does not fit the operation.", {
+      details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
+    });
+  }
+  if (error instanceof MisroutedCall) {
+    return say("failed", "misrouted", error.message, {
+      hint: "A proxy or a base URL with a path may change the spelling; compare SVC_BASE_URL.",
+    });
+  }
+  if (error instanceof UnreadableAnswer) {
+    return say("failed", "unreadable_answer", error.message, {
+      hint: "Is the base URL that of the service, and not of a web page or a proxy?",
+    });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });
+}
+
+function verdictOf({ status, method }: ServiceError): Verdict {
+  if (status === 401 || status === 403) return "forbidden";
+  if (status === 404 && method === "GET") return "not-found";
+  if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
+  return "failed";
+}
+
+const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
+  "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile that holds them.",
+  basic: "Set SVC_BASIC_AUTH to user:password.",
+  bearer: "Set SVC_TOKEN to an access token.",
+  "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
+};
+
+function hintFor(status: number): string | undefined {
+  if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
+  if (status === 429) return "Too many requests; wait a little, or allow more with --retries and --max-wait.";
+  return undefined;
+}
+
+/** For people: one thing a line, what helps last. */
+export function explanationLines({ message, details, next, hint, requestId }: Explanation): string[] {
+  return [
+    `error: ${message}`,
+    ...details.map((detail) => `  - ${detail}`),
+    ...(requestId ? [`  request: ${requestId}`] : []),
+    ...(hint ? [`  ${hint}`] : []),
+    ...(next ? [`  try: ${commandLine(next)}`] : []),
+  ];
+}
+
+/** For programs: one line of JSON. `next` is a command line without secrets. */
+export function explanationJson({
+  code,
+  message,
+  details,
+  hint,
+  next,
+  requestId,
+  retryable,
+  exitCode,
+}: Explanation): string {
+  const steps = next ? [{ argv: ["svc", ...next] }] : [];
+  return JSON.stringify({
+    error: {
+      code,
+      message,
+      ...(details.length > 0 ? { details } : {}),
+      hint: hint ?? null,
+      requestId: requestId ?? null,
+      retryable,
+      exitCode,
+      next: steps,
+    },
+  });
+}

@@ -1,0 +1,38 @@
+/** The command line was wrong; nothing was sent. Exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly hint: string | undefined;
+  readonly next: readonly string[] | undefined;
+
+  constructor(message: string, options: { hint?: string | undefined; next?: readonly string[]; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.hint = options.hint;
+    this.next = options.next;
+  }
+}
+
+/** What a command that did its work may still have to say by its exit code. */
+export type Verdict = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
+
+/** A command could not do what it was asked: what failed, and what to do next. */
+export class CommandFailed extends Error {
+  override readonly name = "CommandFailed";
+  readonly verdict: Verdict;
+  readonly code: string;
+  readonly hint: string | undefined;
+  /** A command line that helps, without `svc` and without secrets. */
+  readonly next: readonly string[] | undefined;
+
+  constructor(
+    verdict: Verdict,
+    code: string,
+    message: string,
+    options: { hint?: string | undefined; next?: readonly string[] | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.verdict = verdict;
+    this.code = code;
+    this.hint = options.hint;
+    this.next = options.next;
+  }
+}

@@ -1,0 +1,118 @@
+import { parseDuration } from "../base/duration.ts";
+import type { FlagSpec } from "../derive/command-spec.ts";
+import { UsageError } from "./failure.ts";
+
+export const formats = ["table", "json", "ndjson", "csv", "tsv"] as const;
+export type Format = (typeof formats)[number];
+
+/** The flags that every command takes, before or after its words. */
+export const globalFlags: readonly FlagSpec[] = [
+  {
+    flag: "base-url",
+    type: "text",
+    placeholder: "URL",
+    description: "Talk to the services at this address (SVC_BASE_URL)",
+  },
+  {
+    flag: "emulator",
+    type: "switch",
+    description: "Talk to an emulator inside this very process, or to the one running here",
+  },
+  {
+    flag: "profile",
+    type: "text",
+    placeholder: "NAME",
+    description: "Use the addresses and credentials of a profile (SVC_PROFILE)",
+  },
+  { flag: "json", type: "switch", description: "Print the whole answer as JSON; --json=a,b prints these fields only" },
+  { flag: "fields", type: "text", placeholder: "A,B", description: "Choose the fields or columns to print" },
+  { flag: "format", type: "text", placeholder: "FORMAT", choices: formats, description: "Print in this format" },
+  { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
+  { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
+  { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
+  { flag: "debug", type: "switch", description: "Like --verbose, with headers, bodies and stacks; secrets are masked" },
+  {
+    flag: "timeout",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Give up on an attempt after this long",
+    default: "30s",
+  },
+  {
+    flag: "retries",
+    type: "integer",
+    placeholder: "N",
+    description: "Repeat calls that are safe to repeat",
+    default: 3,
+  },
+  {
+    flag: "max-wait",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Longest single wait before a retry",
+    default: "60s",
+  },
+  { flag: "no-input", type: "switch", description: "Never ask anything (SVC_NO_INPUT)" },
+  { flag: "yes", short: "y", type: "switch", description: "Answer yes to the question whether to go on" },
+];
+
+export interface Globals {
+  readonly baseUrl: string | undefined;
+  readonly emulator: boolean;
+  readonly profile: string | undefined;
+  readonly json: boolean;
+  readonly fields: readonly string[] | undefined;
+  readonly format: Format | undefined;
+  readonly color: boolean | undefined;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly maxWaitMs: number;
+  readonly noInput: boolean;
+  readonly yes: boolean;
+}
+
+/** The global flags of one command line, by the names that `parse` gives them. */
+export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
+  const text = (name: string) => values[name] as string | undefined;
+  const on = (name: string) => values[name] === true;
+  return {
+    baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),
+    emulator: on("emulator"),
+    profile: text("profile"),
+    json: on("json") || text("format") === "json",
+    fields: text("fields")
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter(Boolean),
+    format: text("format") as Format | undefined,
+    color: values.color as boolean | undefined,
+    quiet: on("quiet"),
+    verbose: on("verbose") || on("debug"),
+    debug: on("debug"),
+    timeoutMs: checkedDuration(text("timeout") ?? "30s", "--timeout"),
+    retries: Math.max(0, Number(values.retries ?? 3)),
+    maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),
+    noInput: on("no-input"),
+    yes: on("yes"),
+  };
+}
+
+/** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
+export function checkedDuration(text: string, flag: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new UsageError(`${flag} takes a duration such as 30s or PT2H35M, not "${text}"`);
+  return ms;
+}
+
+/** An http or https URL without a slash at the end; a usage error otherwise. */
+export function checkedUrl(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`);
+  }
+  if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
+  return text.replace(/\/+$/, "");
+}

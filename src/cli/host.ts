@@ -1,0 +1,20 @@
+import type { Readable, Writable } from "node:stream";
+import type { Wall } from "../base/clock.ts";
+
+export type InputStream = Readable & { readonly isTTY?: boolean };
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** What the world outside gives to one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly wall: Wall;
+  readonly version: string;
+  /** Listens for signals until the returned function is called. */
+  onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): () => void;
+  /** Ends at once, without waiting for anything: the second signal. */
+  exit(code: number): void;
+}

@@ -1,0 +1,41 @@
+import { setFlagsFromString } from "node:v8";
+import type { Client } from "../client/client.ts";
+import type { Credentials } from "../client/credentials.ts";
+import type { BaseUrls } from "../client/request.ts";
+import type { Globals } from "./globals.ts";
+import type { Host } from "./host.ts";
+import type { Output } from "./output/output.ts";
+import { observerFor } from "./trace.ts";
+
+/** A client as the flags of this run want it. Loaded only when a request is about to be sent. */
+export async function openClient(of: {
+  host: Host;
+  globals: Globals;
+  output: Output;
+  baseUrls: BaseUrls;
+  credentials: Credentials;
+  connections?: number | undefined;
+}): Promise<Client> {
+  const { host, globals, output, baseUrls, credentials } = of;
+  // A process that sends one request would wait at its end until undici's WebAssembly parser is optimised. Bulk jobs
+  // ask for connections and profit from the optimised one; an emulator in this process has loaded undici already.
+  if (of.connections === undefined && !globals.emulator) setFlagsFromString("--liftoff-only");
+  const [{ createClient }, { createTransport }] = await Promise.all([
+    import("../client/client.ts"),
+    import("../client/transport.ts"),
+  ]);
+  const dispatcher = usesProxy(host.env) ? (await import("../client/proxy.ts")).proxyDispatcher(host.env) : undefined;
+  return createClient({
+    baseUrls,
+    credentials,
+    transport: createTransport({ dispatcher, connections: of.connections }),
+    wall: host.wall,
+    observer: observerFor(globals, output),
+    timeoutMs: globals.timeoutMs,
+    retries: globals.retries,
+    maxWaitMs: globals.maxWaitMs,
+  });
+}
+
+const usesProxy = (env: Host["env"]): boolean =>
+  ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));

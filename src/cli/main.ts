@@ -1,0 +1,189 @@
+import { PassThrough, Readable, Writable } from "node:stream";
+import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
+import { locate, normalised } from "./argv.ts";
+import type { Captured, Command, Input } from "./command.ts";
+import { createContext } from "./context.ts";
+import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
+import { UsageError } from "./failure.ts";
+import { readGlobals } from "./globals.ts";
+import { groups } from "./groups.ts";
+import type { Host } from "./host.ts";
+import { createOutput } from "./output/output.ts";
+import { write } from "./output/write.ts";
+import { type GroupEntry, type Invocation, Parser } from "./parser.ts";
+import { specGroups, specsOf } from "./specs.ts";
+
+type Declared = Command | CommandSpec;
+
+/**
+ * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
+ * (src/cli/exit.ts). Nothing is read or written but through the host.
+ */
+export async function main(argv: readonly string[], host: Host): Promise<number> {
+  const args = normalised(argv);
+  const abort = new AbortController();
+  let readerGone = false;
+  let signalled: keyof typeof signalCodes | undefined;
+  const onOutputError = (error: NodeJS.ErrnoException) => {
+    readerGone ||= error.code === "EPIPE";
+    abort.abort();
+  };
+  host.stdout.on("error", onOutputError);
+  host.stderr.on("error", onOutputError);
+  const stopListening = host.onSignal((name) => {
+    if (signalled) host.exit(signalCodes[name]);
+    signalled = name;
+    abort.abort();
+  });
+  try {
+    const code = await run(args, host, abort.signal);
+    return readerGone ? 0 : code;
+  } catch (error) {
+    // A reader that went away has seen enough (cli-conventions.md, 11).
+    if (readerGone) return 0;
+    if (signalled) return signalCodes[signalled];
+    return reported(error, args, host);
+  } finally {
+    stopListening();
+    host.stdout.off("error", onOutputError);
+    host.stderr.off("error", onOutputError);
+  }
+}
+
+async function run(argv: readonly string[], host: Host, signal: AbortSignal): Promise<number> {
+  const { words, wantsHelp } = locate(argv);
+  if (argv.includes("--version") || argv.includes("-V")) {
+    if (words.length === 0) return printed(host, `${host.version}\n`);
+  }
+  if (words[0] === "help") return help(words.slice(1), host);
+  if (wantsHelp || words.length === 0) return help(words, host, argv);
+
+  const parser = await parserFor(words[0]!, host);
+  if (parser.isGroup(words)) return printed(host, parser.help(words));
+  const chosen = parser.parse(argv);
+  return chosen ? perform(chosen, host, signal) : printed(host, parser.help(words));
+}
+
+async function perform(
+  { declaration, input, globals: given }: Invocation<Declared>,
+  host: Host,
+  signal: AbortSignal,
+): Promise<number> {
+  const globals = readGlobals(given);
+  const output = createOutput(host, globals);
+  const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
+  const context = createContext(host, globals, output, signal, svc);
+  try {
+    refuseMissing(declaration, input);
+    const verdict =
+      "run" in declaration
+        ? await declaration.run(input, context)
+        : await (await import("./derived.ts")).runDerived(declaration, typed(declaration, input), context);
+    if (verdict === undefined) return 0;
+    return typeof verdict === "string" ? exitCodeOf[verdict] : verdict.exit;
+  } finally {
+    await context.close();
+  }
+}
+
+/** Every argument that is missing, before credentials or addresses are looked at (cli-conventions.md, 17). */
+function refuseMissing({ positionals, flags, words }: CommandDeclaration, input: Input): void {
+  const missing = [
+    ...positionals.flatMap(({ name, optional, variadic }) => {
+      const value = input.positionals[name];
+      const isMissing = value === undefined || (variadic && value.length === 0);
+      return isMissing && !optional ? [`<${name.replaceAll("_", "-")}>`] : [];
+    }),
+    ...flags.flatMap(({ flag, required, target }) =>
+      // A field of a body may come from --data or --set; it is checked with the body.
+      required && target?.in !== "body" && input.flags[flag] === undefined ? [`--${flag}`] : [],
+    ),
+  ];
+  if (missing.length === 0) return;
+  throw new UsageError(`${missing.join(", ")} required`, { hint: `See svc ${words.join(" ")} --help.` });
+}
+
+function typed(spec: CommandSpec, input: Input): Input {
+  const positionals = Object.fromEntries(
+    spec.positionals.map(({ name, type = "text", choices }) => {
+      const text = input.positionals[name] as string;
+      return [name, Parser.positional(name, text, type, choices)];
+    }),
+  );
+  return { ...input, positionals: positionals as Input["positionals"] };
+}
+
+/** The tree with all groups as lines of help, and the commands of the named one. */
+async function parserFor(group: string | undefined, host: Host): Promise<Parser<Declared>> {
+  const names = new Set([...Object.keys(groups), ...(await specGroups())]);
+  const entries = await Promise.all(
+    [...names].map(async (name): Promise<GroupEntry<Declared>> => {
+      const summary = groups[name]?.summary ?? `Commands of the group ${name}`;
+      return { name, summary, declarations: name === group ? await declarationsOf(name) : [] };
+    }),
+  );
+  return new Parser(entries, { columns: host.stdout.columns ?? (host.stdout.isTTY ? 80 : 120), version: host.version });
+}
+
+/** A hand-written command stands for the derived one of the same words. */
+export async function declarationsOf(group: string): Promise<readonly Declared[]> {
+  const [specs, written] = await Promise.all([specsOf(group), groups[group]?.commands?.()]);
+  const own = written?.commands ?? [];
+  const taken = new Set(own.map(({ words }) => words.join(" ")));
+  return [...own, ...specs.filter(({ words }) => !taken.has(words.join(" ")))];
+}
+
+async function help(words: readonly string[], host: Host, argv: readonly string[] = []): Promise<number> {
+  const topic = words.length === 1 ? (await import("./topics.ts")).topics[words[0]!] : undefined;
+  if (topic) return printed(host, topic());
+  const parser = await parserFor(words[0], host);
+  // A word that names nothing is a mistake, unless help was asked for anyway.
+  const isKnown = words.length === 0 || words[0]! in groups || (await specGroups()).includes(words[0]!);
+  if (!isKnown) parser.parse(argv.length > 0 ? argv.filter((token) => token !== "-h" && token !== "--help") : words);
+  if (words.length === 0 && argv.length > 0 && !argv.includes("-h") && !argv.includes("--help")) parser.parse(argv);
+  return printed(host, parser.help(words));
+}
+
+async function printed(host: Host, text: string): Promise<number> {
+  await write(host.stdout, text);
+  return 0;
+}
+
+async function reported(error: unknown, argv: readonly string[], host: Host): Promise<number> {
+  const explanation = explain(error);
+  const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
+  const lines = wantsJson ? [explanationJson(explanation)] : explanationLines(explanation);
+  if (own.includes("--debug") && error instanceof Error && !wantsJson) lines.push(String(error.stack));
+  await write(host.stderr, `${lines.join("\n")}\n`);
+  return explanation.exitCode;
+}
+
+/** Runs another command line in this process, without a terminal, and keeps what it prints. */
+async function captured(
+  argv: readonly string[],
+  host: Host,
+  { stdin, env }: { stdin?: string; env?: Readonly<Record<string, string>> },
+): Promise<Captured> {
+  const [out, err] = [collector(), collector()];
+  const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
+  const exit = await main(argv, {
+    ...host,
+    stdin: input,
+    stdout: out.stream,
+    stderr: err.stream,
+    env: { ...host.env, ...env },
+  });
+  return { exit, out: out.text(), err: err.text() };
+}
+
+function collector(): { stream: Writable; text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+}

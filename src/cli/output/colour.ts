@@ -1,0 +1,12 @@
+import type { Host, OutputStream } from "../host.ts";
+
+const set = (value: string | undefined): boolean => value !== undefined && value !== "";
+const forced = (value: string | undefined): boolean => set(value) && value !== "0";
+
+/** Whether a stream gets colours: decided once per stream, by us alone (cli-conventions.md, 12). */
+export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
+  if (flag !== undefined) return flag;
+  if (set(env.SVC_NO_COLOR) || set(env.NO_COLOR)) return false;
+  if (forced(env.FORCE_COLOR) || forced(env.CLICOLOR_FORCE)) return true;
+  return env.TERM !== "dumb" && stream.isTTY === true;
+}

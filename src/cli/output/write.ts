@@ -1,0 +1,17 @@
+import type { OutputStream } from "../host.ts";
+
+/** Writes, and waits while the reader is slower: output past 64 KiB reaches a pipe whole. */
+export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
+  if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      stream.off("error", done);
+      resolve();
+    };
+    stream.once("drain", done);
+    stream.once("close", done);
+    stream.once("error", done);
+  });
+}

@@ -1,0 +1,27 @@
+import { systemWall } from "../base/clock.ts";
+import type { Host } from "./host.ts";
+
+/** The host of a real process. Called once, by `bin/svc.js`. */
+export const processHost = (version: string): Host => ({
+  env: process.env,
+  cwd: process.cwd(),
+  // Opened late: touching standard input keeps some kinds of it alive.
+  get stdin() {
+    return process.stdin;
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  wall: systemWall,
+  version,
+  onSignal(listener) {
+    const onInt = () => listener("SIGINT");
+    const onTerm = () => listener("SIGTERM");
+    process.on("SIGINT", onInt);
+    process.on("SIGTERM", onTerm);
+    return () => {
+      process.off("SIGINT", onInt);
+      process.off("SIGTERM", onTerm);
+    };
+  },
+  exit: (code) => process.exit(code),
+});
