@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store, View } from "../store/store.ts";
 import { Lane } from "./lane.ts";
@@ -58,6 +59,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    // Every entry under way may listen.
+    setMaxListeners(0, this.#stop.signal);
   }
 
   /** The queue or the time has changed. */

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { receiver } from "../../support/receiver.ts";
+import { minutes, post } from "../../support/webhooks.ts";
+
+const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
+
+describe("the retry schedule", () => {
+  it("tries a dead receiver six times, disables it, and skips the retry after 160 minutes", async (t) => {
+    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(sink.url);
+
+    await happen("CONTRACT_CREATED");
+    await runner.advance({ by: minutes(155) });
+
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: dead }]);
+    assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
+
+    const { ran, status, pending } = await runner.advance({ untilIdle: true });
+    assert.deepEqual(
+      { ran: ran.map(({ kind, outcome }) => ({ kind, outcome })), status, pending },
+      { ran: [{ kind: "deliver", outcome: "skipped_disabled" }], status: "done", pending: 0 },
+    );
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_disabled", attempts: dead }]);
+    assert.equal(sink.received.length, 6);
+  });
+
+  it("counts failures per subscription: two events that fail together disable it at +15 minutes", async (t) => {
+    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(sink.url);
+
+    await happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
+    await runner.advance({ by: minutes(14) });
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
+    await runner.advance({ by: minutes(1) });
+    assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
+    await runner.advance({ untilIdle: true });
+
+    const attempts = dead.slice(0, 3);
+    assert.deepEqual(await story(), [
+      { webhook: id, outcome: "skipped_disabled", attempts },
+      { webhook: id, outcome: "skipped_disabled", attempts },
+    ]);
+  });
+
+  it("is disabled at once by six events, and skips the seventh without a POST", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const sink = await receiver(t);
+    // Nobody is answered before all six are there, so that all are under way together.
+    const held: (() => void)[] = [];
+    sink.answer((_, response) => {
+      held.push(() => response.writeHead(500).end());
+      if (held.length === 6) for (const answer of held) answer();
+    });
+    const id = await subscribe(sink.url);
+
+    await happen(...Array.from({ length: 7 }, () => "CONTRACT_CREATED" as const));
+    await runner.settled();
+
+    assert.equal(sink.received.length, 6);
+    assert.deepEqual(await story(), [
+      ...Array.from({ length: 6 }, () => ({ webhook: id, outcome: "retrying", attempts: ["+0 500"] })),
+      { webhook: id, outcome: "skipped_disabled", attempts: [] },
+    ]);
+  });
+
+  it("sends no more than six minus the counter at once", async (t) => {
+    const { subscribe, happen, runner } = await post(t);
+    const sink = await receiver(t);
+    let open = 0;
+    let most = 0;
+    const held: (() => void)[] = [];
+    sink.answer((_, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      held.push(() => {
+        open -= 1;
+        response.writeHead(204).end();
+      });
+      // The first two wait for each other, and for whoever else comes.
+      if (sink.received.length >= 2) setImmediate(() => held.splice(0).forEach((answer) => answer()));
+    });
+    await subscribe(sink.url, { failure_count: 4 });
+
+    await happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    await runner.settled();
+    assert.deepEqual({ most, received: sink.received.length }, { most: 2, received: 3 });
+  });
+
+  it("forgets earlier failures after any 2xx", async (t) => {
+    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(sink.url);
+
+    await happen("CONTRACT_CREATED");
+    await runner.advance({ by: minutes(35) });
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
+    sink.answer(202);
+    await happen("CONTRACT_SIGNED");
+    await runner.settled();
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
+    sink.answer(500);
+    await runner.advance({ untilIdle: true });
+
+    assert.deepEqual(await story(), [
+      // Seven attempts: the counter stood at 3 when the schedule ended.
+      { webhook: id, outcome: "failed", attempts: [...dead, "+315 500"] },
+      { webhook: id, outcome: "delivered", attempts: ["+35 202"] },
+    ]);
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 3 });
+  });
+
+  it("rounds attempts up to the next whole minute with the worker's tick", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t, { settings: { workerTick: true } });
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(sink.url);
+
+    await happen("CONTRACT_CREATED");
+    await runner.advance({ by: minutes(16) });
+    // It began at 03:04:05: 03:09:05 becomes 03:10, and ten minutes later is a whole minute.
+    const late = 55 / 60;
+    assert.deepEqual(await story(), [
+      { webhook: id, outcome: "retrying", attempts: ["+0 500", `+${5 + late} 500`, `+${15 + late} 500`] },
+    ]);
+  });
+
+  it("goes on after enabling, and does not send again what was skipped", async (t) => {
+    const { subscribe, happen, runner, story, store, subscription } = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(sink.url);
+    const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on));
+
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    await turn(false);
+    await happen("CONTRACT_SIGNED");
+    await runner.settled();
+    await turn(true);
+    sink.answer(200);
+    await runner.advance({ untilIdle: true });
+
+    assert.deepEqual(await story(), [
+      { webhook: id, outcome: "delivered", attempts: ["+0 500", "+5 200"] },
+      { webhook: id, outcome: "skipped_disabled", attempts: [] },
+    ]);
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
+  });
+
+  it("never lets a healthy receiver wait for a dead one", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const hanging = await receiver(t);
+    const held: (() => void)[] = [];
+    hanging.answer((_, response) => void held.push(() => response.writeHead(500).end()));
+    const healthy = await receiver(t);
+    const dead = await subscribe(hanging.url);
+    const well = await subscribe(healthy.url);
+
+    const reached = new Promise<void>((resolve) =>
+      healthy.answer((_, response) => {
+        response.writeHead(200).end();
+        if (healthy.received.length === 8) resolve();
+      }),
+    );
+    await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
+    await reached;
+    assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
+
+    for (const answer of held) answer();
+    await runner.settled();
+    const outcomes = (await story()).map(({ webhook, outcome }) => `${webhook} ${outcome}`);
+    assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
+    assert.deepEqual(outcomes.filter((line) => line === `${dead} retrying`).length, 6);
+  });
+});

@@ -1,0 +1,150 @@
+import type { TestContext } from "node:test";
+import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
+import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
+import { workspaces } from "../../emulator/cluster/workspaces.ts";
+import { collections } from "../../emulator/collections.ts";
+import { createOutgoing } from "../../emulator/http/outgoing.ts";
+import { defaultSettings, type Settings } from "../../emulator/settings.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
+import type { Store } from "../../emulator/store/store.ts";
+import { deliveryKinds } from "../../emulator/webhooks/deliver.ts";
+import { emit } from "../../emulator/webhooks/emit.ts";
+import { listDeliveries } from "../../emulator/webhooks/log.ts";
+import { type Subscription, subscriptions } from "../../emulator/webhooks/subscriptions.ts";
+import type { Activity } from "../../src/api/activities.ts";
+import { isoMillis, systemWall, type Wall } from "../../src/base/clock.ts";
+
+export const begin = Date.parse("2031-01-02T03:04:05Z");
+export const minutes = (count: number): number => count * 60_000;
+/** Base64 of 64 bytes. */
+export const hmacKey = Buffer.alloc(64, 7).toString("base64");
+
+export interface Post {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  /** A subscription of workspace 1; 39 activities unless told otherwise. */
+  subscribe(url: string, more?: Partial<Subscription>): Promise<number>;
+  /** Something happens to a contract, in a transaction of its own; several at once in one transaction. */
+  happen(...activities: readonly Activity[]): Promise<void>;
+  /** Every delivery, oldest first, in few words: webhook, outcome and attempts as `+minutes status-or-error`. */
+  story(): Promise<readonly { webhook: number; outcome: string; attempts: readonly string[] }[]>;
+  subscription(id: number): Promise<Pick<Subscription, "status" | "failure_count"> | undefined>;
+  close(): Promise<void>;
+}
+
+interface PostOptions extends Pick<RunnerOptions, "caps"> {
+  readonly store?: Store;
+  readonly settings?: Partial<Settings>;
+  readonly clock?: ClockSettings;
+  readonly wall?: Wall;
+}
+
+/** Clock, runner and deliveries of one workspace over a store of its own (or a given one), on a manual clock. */
+export async function post(t: Pick<TestContext, "after">, options: PostOptions = {}): Promise<Post> {
+  const wall = options.wall ?? systemWall;
+  const settings = { ...defaultSettings, ...options.settings };
+  const store = options.store ?? openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
+  const outgoing = createOutgoing({
+    wall,
+    allow: settings.webhookAllow,
+    strict: settings.strict.has("receivers"),
+    connectTimeoutMs: settings.webhookConnectTimeoutMs,
+    responseTimeoutMs: settings.webhookResponseTimeoutMs,
+  });
+  await store.transaction("workspace", (tx) => tx.put(workspaces, workspace));
+  const runner = Runner.start({
+    store,
+    clock,
+    wall,
+    kinds: { ...deliveryKinds({ store, clock, wall, settings, outgoing }) },
+    deterministic: settings.deterministic,
+    onTrouble: (entry, error) => {
+      throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });
+    },
+    ...(options.caps && { caps: options.caps }),
+  });
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    await runner.close();
+    await outgoing.close();
+    await store.close();
+  };
+  t.after(() => (closed ??= close()));
+
+  return {
+    store,
+    clock,
+    runner,
+    close: () => (closed ??= close()),
+    subscribe: (url, more) =>
+      store.transaction("subscribe", (tx) => {
+        const id = tx.next("webhook");
+        tx.put(subscriptions, { ...subscription, id, url, ...more });
+        return id;
+      }),
+    happen: (...activities) =>
+      store.transaction("happen", async (tx) => {
+        for (const activity of activities) await emit(tx, clock, happening(activity, clock.now()));
+      }),
+    story: async () => {
+      const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));
+      return items.toReversed().map(({ delivery, attempts }) => ({
+        webhook: delivery.webhook_id,
+        outcome: delivery.outcome,
+        attempts: attempts.map(({ at, status, error }) => `+${(at - begin) / 60_000} ${status ?? error?.code}`),
+      }));
+    },
+    subscription: async (id) => {
+      const row = await store.read((view) => view.get(subscriptions, String(id)));
+      return row && { status: row.status, failure_count: row.failure_count };
+    },
+  };
+}
+
+const workspace = {
+  id: 1,
+  cluster_id: "eu-1",
+  name: "Workspace",
+  client_id: "id",
+  client_secret: "secret",
+  acting_user_id: 1,
+  permissions: [],
+  hmac_key: hmacKey,
+  organization_types: [],
+  jurisdictions: [],
+  creator_tokens: [],
+  counterparty_tokens: [],
+};
+
+const subscription: Omit<Subscription, "id" | "url"> = {
+  workspace_id: 1,
+  cluster_id: "eu-1",
+  title: "A receiver",
+  description: null,
+  only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+  custom_headers: {},
+  status: "ACTIVE",
+  failure_count: 0,
+  created_by: 1,
+  created_at: begin,
+};
+
+const happening = (activity: Activity, at: number) => ({
+  workspace_id: 1,
+  activity,
+  at,
+  performed_by: { name: "Ada", email: "ada@example.com" },
+  contract: {
+    contract_id: 17,
+    contract_title: "Lease",
+    contract_type: "NDA",
+    contract_type_name: "NDA",
+    contract_type_id: 5,
+    contract_status: "DRAFT",
+    contract_kind: "TEMPLATE_CONTRACT",
+    business_user: { name: "Ada", email: "ada@example.com" },
+    created_at: isoMillis(at),
+  },
+});
