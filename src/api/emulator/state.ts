@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 const ours = assumed("The control plane is the emulator's own.");
 
 const State = z.looseObject({
-  schema_version: z.int().describe("Version of this format"),
+  svc_state: z.int().describe("Version of this format"),
 });
 
 const WorkspaceInfo = z.strictObject({

@@ -1,0 +1,26 @@
+import type { Runner } from "../clock/runner.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { Cluster } from "../clusters.ts";
+import type { World } from "../http/handler.ts";
+import type { RequestLog } from "../http/request-log.ts";
+import type { Settings } from "../settings.ts";
+import type { Seed } from "../seed.ts";
+
+/** What the handlers of the control plane may use. */
+export interface ControlWorld extends World {
+  readonly settings: Settings;
+  readonly clusters: readonly Cluster[];
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  readonly requestLog: RequestLog;
+  readonly instance: Instance;
+}
+
+/** This emulator, as something that can be started and stopped. */
+export interface Instance {
+  readonly id: string;
+  readonly seed: Seed;
+  isReady(): boolean;
+  /** Ends the emulator, once the answer under way is sent. */
+  stop(): void;
+}

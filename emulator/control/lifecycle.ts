@@ -1,0 +1,12 @@
+import type { Handlers } from "../http/handler.ts";
+import { reply } from "../http/reply.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const lifecycleHandlers: Handlers<"emulator.ready" | "emulator.stop", ControlWorld, unknown> = {
+  "emulator.ready": (_, { instance }) => reply(instance.isReady() ? 200 : 503, { instance_id: instance.id }),
+
+  "emulator.stop": (_, { instance }) => {
+    instance.stop();
+    return undefined;
+  },
+};

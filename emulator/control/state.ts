@@ -1,0 +1,56 @@
+import { workspaces } from "../cluster/workspaces.ts";
+import { clusterRows } from "../clusters.ts";
+import type { Handlers } from "../http/handler.ts";
+import { applySeed } from "../seed.ts";
+import { StateRefused } from "../store/store.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const stateHandlers: Handlers<
+  "emulator.workspaces" | "state.export" | "state.import" | "state.reset",
+  ControlWorld,
+  unknown
+> = {
+  "emulator.workspaces": (_, { store }) =>
+    store.read(async (view) =>
+      (await view.list(workspaces)).map(
+        ({ id, cluster_id, name, client_id, client_secret, hmac_key, creator_tokens, counterparty_tokens }) => ({
+          id,
+          cluster_id,
+          name,
+          client_id,
+          client_secret,
+          hmac_key,
+          creator_tokens: [...creator_tokens],
+          counterparty_tokens: [...counterparty_tokens],
+        }),
+      ),
+    ),
+
+  "state.export": async (_, { store }) => JSON.parse([...(await store.export())].join("")),
+
+  "state.import": async ({ body }, { store, clusters, clock, fail }) => {
+    const here = clusters.map((cluster) => cluster.id);
+    const there = clusterIdsOf(body);
+    if (there && there.join() !== here.join()) fail("foreign-clusters", { here, there });
+    try {
+      await store.replace(body);
+    } catch (error) {
+      if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
+      throw error;
+    }
+    await clock.reload();
+    return undefined;
+  },
+
+  "state.reset": async (_, { store, instance, ids, clock }) => {
+    await store.reset("state.reset", (tx) => applySeed(tx, instance.seed, ids));
+    await clock.reload();
+    return undefined;
+  },
+};
+
+/** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
+function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
+  const rows = (document.rows as Record<string, unknown> | undefined)?.[clusterRows.name];
+  return Array.isArray(rows) ? rows.map((row) => String((row as { id?: unknown }).id)) : undefined;
+}
