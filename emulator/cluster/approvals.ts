@@ -34,9 +34,9 @@ export const approvalHandlers: Handlers<"approvals.create" | "approvals.list", C
           actions: [],
         }),
       );
-      const approvals = withTurnsToApprove([...contract.approvals, ...asked]);
       const by = { name: caller.user.name, email: caller.user.email };
-      const after = await transition(tx, world, { ...contract, approvals }, "request-approval", { by }, fail);
+      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, ...asked]) });
+      const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
       return after.approvals.slice(-asked.length).map((approval) => requestRecord(approval, after));
     }),
 

@@ -2,6 +2,7 @@ import type { RefusalOf } from "../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Person } from "../webhooks/payload.ts";
+import { withTurnsToApprove } from "./approval-order.ts";
 import type { Approval, Contract } from "./contract-rows.ts";
 import { type LifecycleWorld, transition } from "./transition.ts";
 
@@ -19,7 +20,7 @@ export async function approve(
   const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
   const chosen = open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
-  const action = { status: "APPROVED", notes: act.note ?? null, at: world.clock.now() };
+  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
   const mark = (each: Approval): Approval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
   return transition(
@@ -27,17 +28,7 @@ export async function approve(
     world,
     contract,
     "approve",
-    { by: act.by, patch: (row) => ({ ...row, approvals: started(row.approvals.map(mark)) }) },
+    { by: act.by, patch: (row) => ({ ...row, approvals: withTurnsToApprove(row.approvals.map(mark)) }) },
     fail,
-  );
-}
-
-/** With an order, those of the lowest order that is still open are asked. */
-function started(approvals: readonly Approval[]): Approval[] {
-  if (approvals.some(({ status }) => status === "PENDING")) return [...approvals];
-  const waiting = approvals.filter(({ status }) => status === "NOT_STARTED");
-  const next = Math.min(...waiting.map(({ order }) => order ?? 0));
-  return approvals.map((each) =>
-    each.status === "NOT_STARTED" && (each.order ?? 0) === next ? { ...each, status: "PENDING" } : each,
   );
 }

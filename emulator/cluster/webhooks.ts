@@ -4,15 +4,17 @@ import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import type { Settings } from "../settings.ts";
 import type { View } from "../store/store.ts";
+import { latestDeliveriesOf, resend } from "../webhooks/log.ts";
 import { forbiddenUrl } from "../webhooks/receivers.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
+import { requireContractNumber } from "./contract-rows.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { customHeaders } from "./custom-headers.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { orgUser } from "./people.ts";
 
 export const webhookHandlers: Handlers<
-  "webhooks.create" | "webhooks.delete" | "webhooks.hmac-key",
+  "webhooks.create" | "webhooks.delete" | "webhooks.hmac-key" | "webhooks.re-trigger",
   ClusterWorld,
   Member
 > = {
@@ -54,6 +56,17 @@ export const webhookHandlers: Handlers<
       return reply(204, undefined);
     });
   },
+
+  "webhooks.re-trigger": ({ body }, { store, clock, caller, fail }) =>
+    store.transaction("webhooks.re-trigger", async (tx) => {
+      for (const id of body.contract_ids) {
+        await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
+      }
+      const latest = await latestDeliveriesOf(tx, caller.workspace.id, body.contract_ids);
+      if (latest.length === 0) fail("nothing-to-re-trigger");
+      for (const delivery of latest) resend(tx, delivery, clock.now());
+      return { message: "Success" };
+    }),
 };
 
 async function subscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
