@@ -6,6 +6,11 @@ import { type Collection, StateRefused } from "./store.ts";
 /** Raised when the shape of the document or of a row changes in a way that an older file does not fit. */
 export const schemaVersion = 1;
 
+export function refuseVersion(version: unknown): never {
+  const message = `another version of svc wrote it (format ${version}; this one reads format ${schemaVersion})`;
+  throw new StateRefused(message, { repairable: false });
+}
+
 const sliceRows = 4_000;
 
 /**
@@ -13,14 +18,25 @@ const sliceRows = 4_000;
  * written to between two slices: what stays is in the text; what is changed meanwhile, in its old or new form.
  * `head` adds members at the beginning.
  */
-export function* documentSlices(state: State, head: Readonly<Record<string, number>> = {}): Generator<string, void> {
+export function documentSlices(state: State, head: Readonly<Record<string, number>> = {}): Generator<string, void> {
+  // Rows that are added from this call on are left out: they are the journal's, and without a bound a busy table
+  // would never end.
+  const bounds = new Map([...state.rows].map(([name, table]) => [name, table.lastOrdinal]));
+  return slicesWithin(bounds, state, head);
+}
+
+function* slicesWithin(
+  bounds: ReadonlyMap<string, number>,
+  state: State,
+  head: Readonly<Record<string, number>>,
+): Generator<string, void> {
   const members = Object.entries({ svc_state: schemaVersion, ...head });
   yield `{\n${members.map(([name, value]) => `${JSON.stringify(name)}: ${value},\n`).join("")}`;
   yield `"sequences": ${JSON.stringify(Object.fromEntries(state.sequences))},\n"rows": {`;
   let separator = "\n";
   for (const [name, table] of state.rows) {
     yield `${separator}${JSON.stringify(name)}: [`;
-    yield* rowSlices(table);
+    yield* rowSlices(table, bounds.get(name)!);
     yield "\n]";
     separator = ",\n";
   }
@@ -38,9 +54,7 @@ export function* documentSlices(state: State, head: Readonly<Record<string, numb
 /** Closes what `documentSlices` opened. */
 export const documentEnd = "\n}\n";
 
-function* rowSlices(table: RowTable): Generator<string, void> {
-  // Rows that are added from now on are the journal's; without a bound a busy table would never end.
-  const last = table.lastOrdinal;
+function* rowSlices(table: RowTable, last: number): Generator<string, void> {
   let separator = "\n";
   let entries: Entry[];
   for (let at = 0; ; at = entries.at(-1)!.ordinal) {
@@ -68,8 +82,8 @@ function* mappingSlices(table: MappingTable): Generator<string, void> {
 export function stateFrom(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
   const { svc_state: version, sequences, rows, mappings } = membersOf(document, "The document");
-  if (version !== schemaVersion)
-    refuse(`"svc_state" is ${JSON.stringify(version)}; this emulator reads ${schemaVersion}`);
+  if (version === undefined) refuse('The document has no "svc_state", so it is not an exported state');
+  if (version !== schemaVersion) refuseVersion(JSON.stringify(version));
   for (const [name, last] of Object.entries(membersOf(sequences ?? {}, '"sequences"'))) addSequence(state, name, last);
   for (const [name, list] of Object.entries(membersOf(rows ?? {}, '"rows"'))) {
     if (!Array.isArray(list)) refuse(`"rows"."${name}" is not a list`);

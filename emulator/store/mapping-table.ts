@@ -26,6 +26,20 @@ export class MappingTable {
     this.#owners.set(identifier, this.#intern(cluster));
   }
 
+  /** Many at once, for the start: identifier, cluster, identifier, cluster, … */
+  load(pairs: readonly string[]): void {
+    let last = "";
+    let owner = "";
+    for (let i = 0; i < pairs.length; i += 2) {
+      const cluster = pairs[i + 1]!;
+      if (cluster !== last) {
+        last = cluster;
+        owner = this.#intern(cluster);
+      }
+      this.#owners.set(pairs[i]!, owner);
+    }
+  }
+
   map(cluster: string, identifiers: readonly string[]): Owners {
     const owner = this.#intern(cluster);
     return identifiers.map((identifier) => {

@@ -106,9 +106,16 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** A document that holds no state, or a damaged one. The message says what is wrong, and where. */
+/** A document or file that holds no state, or a damaged one. The message says what is wrong, and where. */
 export class StateRefused extends Error {
   override readonly name = "StateRefused";
+  /** False when nothing is damaged, but written by another version of svc. */
+  readonly repairable: boolean;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly repairable?: boolean } = {}) {
+    super(message, { cause: options.cause });
+    this.repairable = options.repairable ?? true;
+  }
 }
 
 /** The disk refused; nothing was written. Answers 503. */

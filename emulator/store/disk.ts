@@ -1,0 +1,71 @@
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+
+/** What the store asks of a file. A port, so that a test can make a call fail. */
+export interface DiskFile {
+  /** Writes all bytes at that place. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  /** Reads into the buffer; resolves with the number of bytes, 0 at the end. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  size(): Promise<number>;
+  truncate(length: number): Promise<void>;
+  /** Content and metadata. */
+  sync(): Promise<void>;
+  /** Content, and what is needed to read it. */
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the store asks of the file system. Errors are the system's own, with their `code`. */
+export interface Disk {
+  /** Creates a file that must not be there yet, mode 0600. */
+  create(path: string): Promise<DiskFile>;
+  /** Opens a file that must be there. */
+  open(path: string, access: "read" | "write"): Promise<DiskFile>;
+  rename(from: string, to: string): Promise<void>;
+  /** Does nothing when there is no such file. */
+  remove(path: string): Promise<void>;
+  list(folder: string): Promise<string[]>;
+  makeFolder(path: string): Promise<void>;
+  /** Makes creations, renames and removals in the folder durable. */
+  syncFolder(path: string): Promise<void>;
+}
+
+export const systemDisk: Disk = {
+  create: async (path) => fileOf(await open(path, "wx", 0o600)),
+  open: async (path, access) => fileOf(await open(path, access === "read" ? "r" : "r+")),
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  list: (folder) => readdir(folder),
+  async makeFolder(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  async syncFolder(path) {
+    // Windows has no such call; its renames are durable with the file system's own journal.
+    if (process.platform === "win32") return;
+    const folder = await open(path, constants.O_RDONLY);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+};
+
+const fileOf = (handle: FileHandle): DiskFile => ({
+  async write(bytes, position) {
+    for (let done = 0; done < bytes.byteLength; ) {
+      const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+      done += bytesWritten;
+    }
+  },
+  read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
+  size: async () => (await handle.stat()).size,
+  truncate: (length) => handle.truncate(length),
+  sync: () => handle.sync(),
+  datasync: () => handle.datasync(),
+  close: () => handle.close(),
+});
+
+/** Whether an error says that there is no such file or folder. */
+export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";

@@ -1,0 +1,158 @@
+import { addRow, addSequence, refuseVersion, schemaVersion } from "./document.ts";
+import type { MappingTable } from "./mapping-table.ts";
+import { State } from "./state.ts";
+import { type Collection, StateRefused } from "./store.ts";
+
+type Place =
+  | "start"
+  | "version"
+  | "head"
+  | "sections"
+  | "rows"
+  | "mappings"
+  | "end"
+  | { readonly rows: string }
+  | { readonly mapping: MappingTable };
+
+/**
+ * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one text. It takes
+ * the text by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
+ * fails with StateRefused, `line` says where, and `state` holds what came before.
+ */
+export class DocumentReader {
+  readonly state: State;
+  /** Numeric members beside the format, such as the generation. */
+  readonly head: Record<string, number> = {};
+  /** The line that is read next, from 1. */
+  line = 1;
+  #place: Place = "start";
+
+  constructor(collections: readonly Collection[]) {
+    this.state = new State(collections);
+  }
+
+  /** True once the sections are closed: what follows is the container's. */
+  get ended(): boolean {
+    return this.#place === "end";
+  }
+
+  /** Takes whole lines. Returns how many characters it took: fewer than all when the document has ended in them. */
+  feed(text: string): number {
+    let at = 0;
+    while (at < text.length && this.#place !== "end") {
+      if (typeof this.#place === "object") at = this.#table(text, at, this.#place);
+      else at = this.#single(text, at, this.#place);
+    }
+    return at;
+  }
+
+  #table(text: string, at: number, table: Exclude<Place, string>): number {
+    const close = "rows" in table ? "]" : "}";
+    if (text.startsWith(close, at)) {
+      this.#place = "rows" in table ? "rows" : "mappings";
+      this.line += 1;
+      return lineEnd(text, at);
+    }
+    const found = text.indexOf(`\n${close}`, at);
+    const end = found === -1 ? text.length : found + 1;
+    const body = text.slice(at, end);
+    if ("rows" in table) this.#rows(body, table.rows);
+    else this.#owners(body, table.mapping);
+    return end;
+  }
+
+  #rows(body: string, collection: string): void {
+    for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
+      addRow(this.state, collection, row, "What stands there");
+      this.line += 1;
+    }
+  }
+
+  #owners(body: string, table: MappingTable): void {
+    // Between a key and its value stands `":"`, which cannot be in a key: a quote in a key follows a backslash. So
+    // the lines become one flat list of strings, which the engine parses several times faster than an object.
+    const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
+    if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
+      throw new StateRefused("an identifier is not mapped to a cluster");
+    }
+    table.load(pairs);
+    this.line += pairs.length / 2;
+  }
+
+  /** Parses lines in one go; when that fails, one by one, so that `line` is right and what is good is handed over. */
+  #parse(body: string, wrap: (lines: string) => string): unknown[] {
+    try {
+      return JSON.parse(wrap(withoutComma(body)));
+    } catch (cause) {
+      const lines = body.split("\n");
+      if (lines.length <= 2) throw new StateRefused("the line is damaged", { cause });
+      for (const line of lines) {
+        // The recursion ends at single lines; one of them throws.
+        if (typeof this.#place === "object" && line !== "") this.#table(`${line}\n`, 0, this.#place);
+      }
+      throw new StateRefused("these lines do not belong together", { cause });
+    }
+  }
+
+  #single(text: string, at: number, place: Exclude<Place, object>): number {
+    const end = lineEnd(text, at);
+    this.#take(text.slice(at, end).trimEnd(), place);
+    this.line += 1;
+    return end;
+  }
+
+  #take(line: string, place: Exclude<Place, object>): void {
+    if (place === "start" && line === "{") {
+      this.#place = "version";
+      return;
+    }
+    if ((place === "rows" || place === "mappings") && /^\},?$/.test(line)) {
+      this.#place = place === "rows" ? "sections" : "end";
+      return;
+    }
+    const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
+    if (quoted === undefined || value === undefined) throw new StateRefused("the line is damaged");
+    this.#member(JSON.parse(quoted), value, place);
+  }
+
+  #member(name: string, value: string, place: Exclude<Place, object>): void {
+    if (place === "version" && name === "svc_state") {
+      if (value !== String(schemaVersion)) refuseVersion(value);
+      this.#place = "head";
+    } else if (place === "head" && name === "sequences") {
+      for (const [sequence, last] of Object.entries(parsed(value))) addSequence(this.state, sequence, last);
+      this.#place = "sections";
+    } else if (place === "head" && /^\d+$/.test(value)) {
+      this.head[name] = Number(value);
+    } else if (place === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
+      this.#place = name;
+    } else if (place === "rows" && value === "[") {
+      if (!this.state.rows.has(name)) throw new StateRefused(`this version of svc has no collection ${name}`);
+      this.#place = { rows: name };
+    } else if (place === "mappings" && value === "{") {
+      const mapping = this.state.mappings.get(name);
+      if (mapping === undefined) throw new StateRefused(`this version of svc has no mapping table ${name}`);
+      this.#place = { mapping };
+    } else {
+      throw new StateRefused("the line is damaged");
+    }
+  }
+}
+
+function lineEnd(text: string, at: number): number {
+  const newline = text.indexOf("\n", at);
+  return newline === -1 ? text.length : newline + 1;
+}
+
+function withoutComma(lines: string): string {
+  const end = lines.endsWith("\n") ? lines.length - 1 : lines.length;
+  return lines.slice(0, lines.charAt(end - 1) === "," ? end - 1 : end);
+}
+
+function parsed(json: string): object {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new StateRefused("the line is damaged", { cause });
+  }
+}
