@@ -17,7 +17,9 @@ const everything = readdirSync(here, { withFileTypes: true })
   .map(({ name }) => name);
 
 const files = (folders.length > 0 ? folders : everything)
-  .flatMap((folder) => readdirSync(join(here, folder), { recursive: true }).map((path) => join(here, folder, String(path))))
+  .flatMap((folder) =>
+    readdirSync(join(here, folder), { recursive: true }).map((path) => join(here, folder, String(path))),
+  )
   .filter((path) => path.endsWith(".test.ts"))
   .sort();
 if (files.length === 0) throw new Error(`No test below ${folders.join(", ")}`);

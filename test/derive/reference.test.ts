@@ -5,9 +5,11 @@ import { assumed } from "../../src/api/basis.ts";
 import { empty, json, operation } from "../../src/api/operation.ts";
 import { byResource } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
+import { exitCodes } from "../../src/cli/exit.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import { renderReference } from "../../src/derive/reference.ts";
 import { assertGolden } from "../support/golden.ts";
+import { handWrittenCommands } from "../support/hand-written.ts";
 
 const common = {
   service: contracts,
@@ -114,6 +116,6 @@ describe("the reference page", () => {
   it("lists the exit codes that it was handed", () =>
     assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
 
-  it("is kept in fixtures/golden as the registry makes it", () =>
-    assertGolden("reference.md", renderReference({ byResource, handWritten: [], exitCodes: [] })));
+  it("is kept in fixtures/golden as the registry and the command line make it", async () =>
+    assertGolden("reference.md", renderReference({ byResource, handWritten: await handWrittenCommands(), exitCodes })));
 });

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bannedCalls, bans } from "./calls.ts";
+import { sources } from "./repository.ts";
+
+describe("banned calls", () => {
+  const examples = [
+    "const now = Date.now();",
+    "const now = new Date();",
+    "const now = performance.now();",
+    "setTimeout(() => {}, 5);",
+    "const id = randomUUID();",
+    "process.exit(1);",
+  ];
+
+  it("are each found, with line and remedy", () => {
+    const found = examples.map((line) => bannedCalls([{ path: "src/cli/x.ts", text: `/*\n*/\n${line}` }]));
+    assert.deepEqual(
+      found,
+      bans.map(({ what, instead }) => [`src/cli/x.ts:3 has ${what}; use ${instead}`]),
+    );
+  });
+
+  it("are allowed at home, in comments, and where a time is given", () =>
+    assert.deepEqual(
+      bannedCalls([
+        { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
+        { path: "bin/svc.js", text: "process.exit(1);" },
+        { path: "src/cli/x.ts", text: "// Date.now()\n/* Date.now() */\nnew Date(0); socket.setTimeouts(1);" },
+      ]),
+      [],
+    ));
+
+  it("stand nowhere in the sources", () => assert.deepEqual(bannedCalls(sources), []));
+});

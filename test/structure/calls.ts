@@ -1,0 +1,62 @@
+import { type SourceFile, withoutComments } from "./repository.ts";
+
+interface Ban {
+  readonly what: string;
+  readonly pattern: RegExp;
+  readonly home: readonly string[];
+  readonly instead: string;
+}
+
+/** Calls that would make time or ids depend on the machine. */
+export const bans: readonly Ban[] = [
+  {
+    what: "Date.now()",
+    pattern: /\bDate\.now\b/,
+    home: ["src/base/", "emulator/clock/"],
+    instead: "the port Clock (virtual) or Wall",
+  },
+  {
+    what: "new Date()",
+    pattern: /\bnew Date\(\s*\)/,
+    home: ["src/base/", "emulator/clock/"],
+    instead: "the port Clock (virtual) or Wall",
+  },
+  {
+    what: "performance.now()",
+    pattern: /\bperformance\.now\b/,
+    home: ["src/base/", "emulator/clock/"],
+    instead: "the port Wall",
+  },
+  {
+    what: "a bare timer",
+    pattern: /\bset(Timeout|Interval)\(|\bnode:timers\b/,
+    home: ["src/base/", "emulator/clock/"],
+    instead: "Wall.sleep",
+  },
+  {
+    what: "an id of its own making",
+    pattern: /\brandomUUID\b/,
+    home: ["src/base/"],
+    instead: "the port Ids",
+  },
+  {
+    what: "process.exit()",
+    pattern: /\bprocess\.exit\(/,
+    home: ["bin/", "src/cli/process-host.ts"],
+    instead: "an exit code returned by main",
+  },
+];
+
+/** Every banned call outside its home, with line and remedy. */
+export const bannedCalls = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, text }) => {
+    // Comments become blanks of as many lines, so that the numbers stay right.
+    const lines = withoutComments(
+      text.replace(/\/\*[\s\S]*?\*\//g, (all) => "\n".repeat(all.split("\n").length - 1)),
+    ).split("\n");
+    return bans
+      .filter(({ home }) => !home.some((place) => path.startsWith(place)))
+      .flatMap(({ what, pattern, instead }) =>
+        lines.flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} has ${what}; use ${instead}`] : [])),
+      );
+  });

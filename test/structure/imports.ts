@@ -1,0 +1,39 @@
+import { posix } from "node:path";
+import { type SourceFile, withoutComments } from "./repository.ts";
+
+/** One import of a file: `target` is a path of the project, or the name of a package or built-in module. */
+export interface Import {
+  readonly from: string;
+  readonly target: string;
+  readonly kind: "static" | "type" | "dynamic";
+}
+
+const statics = /(?:^|[\n;])\s*(import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s*)?["']([^"']+)["']/g;
+const dynamics = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
+
+/** The imports of a file, re-exports among them. */
+export function importsOf({ path, text }: SourceFile): Import[] {
+  const code = withoutComments(text);
+  const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
+  return [
+    ...[...code.matchAll(statics)].map(
+      ([, , type, name]): Import => ({
+        from: path,
+        target: resolve(name!),
+        kind: type ? "type" : "static",
+      }),
+    ),
+    ...[...code.matchAll(dynamics)].map(
+      ([, name]): Import => ({ from: path, target: resolve(name!), kind: "dynamic" }),
+    ),
+  ];
+}
+
+/** `@scope/name/deep` and `name/deep` without what is deep; undefined for files of ours and built-ins. */
+export function packageOf(target: string, ourFolders: readonly string[]): string | undefined {
+  if (target.startsWith("node:") || ourFolders.some((folder) => target.startsWith(`${folder}/`))) return undefined;
+  return target
+    .split("/")
+    .slice(0, target.startsWith("@") ? 2 : 1)
+    .join("/");
+}

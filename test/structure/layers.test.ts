@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { importsOf } from "./imports.ts";
+import { forbiddenImports, layerTable } from "./layers.ts";
+import { documents, sources } from "./repository.ts";
+
+const refused = (path: string, text: string) => forbiddenImports(importsOf({ path, text }));
+
+describe("the import scanner", () => {
+  it("finds every way to import, and no import in a comment", () =>
+    assert.deepEqual(
+      importsOf({
+        path: "src/a/b.ts",
+        text: [
+          'import { x } from "../c.ts";',
+          "import {",
+          "  y,",
+          '} from "zod";',
+          'import type * as z from "zod";',
+          'import "node:fs";',
+          'export * from "./d.ts";',
+          'const late = () => import("./e.ts");',
+          '// import "./no.ts";',
+          '/* import "./no.ts"; */',
+        ].join("\n"),
+      }).map(({ target, kind }) => `${kind} ${target}`),
+      ["static src/c.ts", "static zod", "type zod", "static node:fs", "static src/a/d.ts", "dynamic src/a/e.ts"],
+    ));
+});
+
+describe("the layers", () => {
+  const refusals: [string, string, string][] = [
+    ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
+    ["src/api/x.ts", 'import { readFile } from "node:fs/promises";', "src/api does no I/O"],
+    ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator"],
+    ["src/derive/x.ts", 'import type { Io } from "../cli/host.ts";', "src/derive knows nothing of src/cli"],
+    ["src/cli/x.ts", 'import { startEmulator } from "../../emulator/index.ts";', "only by a dynamic import"],
+    ["emulator/x.ts", 'import "../src/client/client.ts";', "emulator knows nothing of src/client"],
+    [
+      "emulator/router/x.ts",
+      'import type { Y } from "../cluster/y.ts";',
+      "emulator/router knows nothing of emulator/cluster",
+    ],
+    ["emulator/cluster/x.ts", 'import "../router/y.ts";', "emulator/cluster knows nothing of emulator/router"],
+    ["emulator/cluster/x.ts", 'import fastify from "fastify";', "its home is emulator/http"],
+    ["src/client/x.ts", 'import { request } from "undici";', "its home is src/client/transport.ts"],
+    ["src/cli/x.ts", 'import _ from "lodash";', "the package has no home in the table"],
+    ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
+  ];
+  for (const [path, text, why] of refusals) {
+    it(`refuse ${text} in ${path}`, () => {
+      const [told] = refused(path, text);
+      assert.ok(told?.includes(why), `${told} should say: ${why}`);
+    });
+  }
+
+  it("allow what the table allows", () =>
+    assert.deepEqual(
+      [
+        refused("src/cli/x.ts", 'const start = () => import("../../emulator/index.ts");'),
+        refused("src/derive/x.ts", 'import type * as z from "zod";'),
+        refused("emulator/http/outgoing-pool.ts", 'import { Agent } from "undici";'),
+        refused("emulator/index.ts", 'import "./router/a.ts";\nimport "./cluster/b.ts";'),
+        refused("src/base/hmac.ts", 'import { createHmac } from "node:crypto";'),
+      ].flat(),
+      [],
+    ));
+
+  it("are kept by every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
+
+  it("are printed in ARCHITECTURE.md", () => {
+    const page = documents.find(({ path }) => path === "ARCHITECTURE.md");
+    assert.ok(page?.text.includes(layerTable()), `ARCHITECTURE.md should hold:\n${layerTable()}`);
+  });
+});

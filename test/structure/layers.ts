@@ -1,0 +1,136 @@
+import { type Import, packageOf } from "./imports.ts";
+
+interface Layer {
+  readonly path: string;
+  /** Layers whose files it may import, itself aside. */
+  readonly mayImport: readonly string[];
+  /** Files or layers that only a dynamic import may reach. */
+  readonly lazily?: readonly string[];
+  /** Whether it may touch disk, network or processes. */
+  readonly io: boolean;
+  /** What ARCHITECTURE.md says is to be found here and nowhere else. */
+  readonly homeOf: string;
+}
+
+/** design of the project, section Layout; ARCHITECTURE.md prints this table. The most specific path counts. */
+export const layers: readonly Layer[] = [
+  { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
+  { path: "src/schemes", mayImport: ["src/base"], io: false, homeOf: "signature schemes" },
+  { path: "src/api", mayImport: ["src/base"], io: false, homeOf: "declarations and their schemas" },
+  { path: "src/client", mayImport: ["src/base", "src/api"], io: false, homeOf: "requests to a service" },
+  {
+    path: "src/derive",
+    mayImport: ["src/base", "src/api"],
+    io: false,
+    homeOf: "OpenAPI, reference, command descriptions",
+  },
+  {
+    path: "src/cli",
+    mayImport: ["src/base", "src/schemes", "src/api", "src/client", "src/derive"],
+    lazily: ["emulator"],
+    io: true,
+    homeOf: "commands, terminal, exit codes",
+  },
+  {
+    path: "emulator",
+    mayImport: [
+      "src/base",
+      "src/schemes",
+      "src/api",
+      "src/derive",
+      "emulator/http",
+      "emulator/router",
+      "emulator/cluster",
+      "fixtures",
+    ],
+    io: true,
+    homeOf: "state, clock, webhooks, control plane",
+  },
+  {
+    path: "emulator/http",
+    mayImport: ["src/base", "src/schemes", "src/api", "src/derive", "emulator"],
+    io: true,
+    homeOf: "Fastify, outgoing requests",
+  },
+  {
+    path: "emulator/router",
+    mayImport: ["src/base", "src/schemes", "src/api", "emulator", "emulator/http"],
+    io: false,
+    homeOf: "the routing service",
+  },
+  {
+    path: "emulator/cluster",
+    mayImport: ["src/base", "src/schemes", "src/api", "emulator", "emulator/http"],
+    io: false,
+    homeOf: "what runs at a cluster: contract API, storage, identity",
+  },
+  { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
+];
+
+/** Packages with a home: their code is imported there alone (types may be named anywhere). */
+export const homes: Readonly<Record<string, readonly string[]>> = {
+  zod: ["src/api", "emulator"],
+  fastify: ["emulator/http"],
+  undici: [
+    "src/client/transport.ts",
+    "src/client/proxy.ts",
+    "src/client/undici-modules.d.ts",
+    "emulator/http/outgoing",
+    "emulator/http/forward.ts",
+  ],
+  lowdb: ["emulator/store"],
+  commander: ["src/cli"],
+  "@inquirer/prompts": ["src/cli"],
+  chalk: ["src/cli"],
+  ora: ["src/cli"],
+  "csv-parse": ["src/cli"],
+  "@bomb.sh/tab": ["src/cli"],
+  jose: ["emulator"],
+  "pdfjs-dist": ["emulator/cluster"],
+  "@cantoo/pdf-lib": ["emulator/cluster"],
+};
+
+const ioModules =
+  /^node:(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|worker_threads|readline|repl|process|os)(\/|$)/;
+
+/** The layer of a path: the longest that holds it. */
+export const layerOf = (path: string): Layer | undefined =>
+  layers.filter((layer) => path.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
+
+/** Imports that the table does not allow, each in words. */
+export const forbiddenImports = (imports: readonly Import[]): string[] =>
+  imports.flatMap((one) => {
+    const why = refusal(one);
+    return why === undefined ? [] : [`${one.from} imports ${one.target}: ${why}`];
+  });
+
+function refusal({ from, target, kind }: Import): string | undefined {
+  const layer = layerOf(from);
+  if (!layer) return "the file is in no layer";
+  if (target.startsWith("node:")) return !layer.io && ioModules.test(target) ? `${layer.path} does no I/O` : undefined;
+
+  const name = packageOf(target, [...layers.map(({ path }) => path), "dist", "fixtures"]);
+  if (name !== undefined) {
+    const home = homes[name];
+    if (!home) return "the package has no home in the table";
+    const atHome = home.some((place) => from.startsWith(place));
+    return atHome || kind === "type" ? undefined : `its home is ${home.join(", ")}`;
+  }
+
+  const other = layerOf(target)?.path ?? target.split("/")[0]!;
+  if (other === layer.path || layer.mayImport.includes(other)) return undefined;
+  const lazy = layer.lazily?.some((place) => target.startsWith(`${place}/`));
+  if (lazy) return kind === "static" ? "only by a dynamic import" : undefined;
+  return `${layer.path} knows nothing of ${other}`;
+}
+
+/** The table as ARCHITECTURE.md prints it. */
+export const layerTable = (): string =>
+  [
+    "| layer | may import | the only home of |",
+    "|---|---|---|",
+    ...layers.map(({ path, mayImport, lazily = [], homeOf }) => {
+      const others = [...mayImport, ...lazily.map((place) => `${place} (late)`)];
+      return `| \`${path}\` | ${others.join(", ") || "–"} | ${homeOf} |`;
+    }),
+  ].join("\n");

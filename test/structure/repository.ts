@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** One text file of the project; the path is relative to its root, with forward slashes. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+const passedOver = new Set(["node_modules", "dist", "coverage", ".git", ".svc"]);
+
+function* walk(folder: string): Generator<string> {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory() && !passedOver.has(entry.name)) yield* walk(path);
+    if (entry.isFile()) yield path;
+  }
+}
+
+/** Every path of the project, without what is installed or built. */
+export const allPaths: readonly string[] = [...walk("")].sort();
+
+const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), "utf8") });
+
+/** The files below a folder, by the end of their names. */
+export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
+  allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
+
+/** What ships: the code of the command line, the emulator and the binary. */
+export const sources: readonly SourceFile[] = [...filesIn("src"), ...filesIn("emulator"), ...filesIn("bin", ".js")];
+
+export const tests: readonly SourceFile[] = filesIn("test");
+
+/** The pages that people read. */
+export const documents: readonly SourceFile[] = allPaths
+  .filter((path) => path.endsWith(".md") && !path.startsWith("fixtures/golden/"))
+  .map(read);
+
+/** The text without comments, so that prose about a call is no call. */
+export const withoutComments = (text: string): string =>
+  // A slash pair within a URL follows a colon; one that opens a comment follows a blank or nothing.
+  text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { allPaths, sources, tests } from "./repository.ts";
+import { drawersIn, sizesOf } from "./sizes.ts";
+
+const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
+
+/** Longer than 400 lines, and why that is better than two files. */
+const longWithReason: Readonly<Record<string, string>> = {};
+
+describe("the size of files", () => {
+  it("is measured in lines", () =>
+    assert.deepEqual(sizesOf([lines("a", 10), lines("b", 20), lines("c", 400), lines("d", 401)]), {
+      median: 400,
+      p90: 401,
+      long: ["d"],
+    }));
+
+  it("has a median of at most 90 and a 90th percentile of at most 220", () => {
+    const { median, p90 } = sizesOf(sources);
+    assert.ok(median <= 90 && p90 <= 220, `median ${median}, 90th percentile ${p90}`);
+  });
+
+  it("passes 400 nowhere without a reason", () =>
+    assert.deepEqual(sizesOf([...sources, ...tests]).long, Object.keys(longWithReason)));
+});
+
+describe("the names of files", () => {
+  it("that are drawers are found", () =>
+    assert.deepEqual(
+      drawersIn([
+        "src/utils/x.ts",
+        "src/helpers.ts",
+        "a/common/b.ts",
+        "misc.md",
+        "src/libertine.ts",
+        "src/calibrate.ts",
+      ]),
+      ["src/utils/x.ts", "src/helpers.ts", "a/common/b.ts", "misc.md"],
+    ));
+
+  it("say a subject", () => assert.deepEqual(drawersIn(allPaths), []));
+
+  it("at the top are those that a newcomer expects", () =>
+    assert.deepEqual(
+      [...new Set(allPaths.map((path) => path.split("/")[0]!))].filter((name) => !name.startsWith(".")).toSorted(),
+      [
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "README.md",
+        "bin",
+        "biome.json",
+        "build.ts",
+        "emulator",
+        "fixtures",
+        "package-lock.json",
+        "package.json",
+        "src",
+        "test",
+        "tsconfig.json",
+      ],
+    ));
+});

@@ -1,0 +1,22 @@
+import type { SourceFile } from "./repository.ts";
+
+export interface Sizes {
+  readonly median: number;
+  readonly p90: number;
+  /** Files of more than 400 lines. */
+  readonly long: readonly string[];
+}
+
+const linesOf = ({ text }: SourceFile): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+
+/** How long the files are, in lines. */
+export function sizesOf(files: readonly SourceFile[]): Sizes {
+  const counts = files.map(linesOf).sort((a, b) => a - b);
+  const at = (share: number) => counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
+  return { median: at(0.5), p90: at(0.9), long: files.filter((file) => linesOf(file) > 400).map(({ path }) => path) };
+}
+
+const drawers = /(^|\/)(utils?|helpers?|common|misc|shared|lib)(\/|\.[a-z]+$)/;
+
+/** Paths named after a drawer instead of a subject. */
+export const drawersIn = (paths: readonly string[]): string[] => paths.filter((path) => drawers.test(path));

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { documents, filesIn, sources, tests } from "./repository.ts";
+import { strayMarks, vendorWords } from "./words.ts";
+
+// Spelt backwards, so that the rule does not find its own example.
+const vendor = [..."kcals"].reverse().join("");
+
+/** Files that hold what third parties put on the wire or what names their clients, and why. */
+const wireConstants: Readonly<Record<string, string>> = {
+  "emulator/apps.ts": "The issuer of chat_b's tokens is checked by real senders.",
+  "src/api/router/chat-b.ts": "The channel of an example is what real senders put there.",
+};
+
+describe("the words of the project", () => {
+  it("are searched in paths, identifiers, prose and strings, but not in imports", () =>
+    assert.deepEqual(
+      vendorWords([
+        { path: `src/${vendor}.ts`, text: "" },
+        {
+          path: "a.ts",
+          text: `import { App } from "@${vendor}/bolt";\nconst ${vendor}_id = 1;\n// like ${vendor.toUpperCase()}`,
+        },
+      ]),
+      [`src/${vendor}.ts says ${vendor}`, `a.ts:2 says ${vendor}`, `a.ts:3 says ${vendor}`],
+    ));
+
+  it("hold no vendor's name", () => {
+    const all = [...sources, ...documents, ...tests.filter(({ path }) => !path.startsWith("test/interop/"))];
+    assert.deepEqual(vendorWords(all.filter(({ path }) => !(path in wireConstants))), []);
+  });
+
+  it("hold nothing of one machine or one afternoon", () => {
+    const text = ["cd /home/ann/project", "https://registry.npmjs.org/x", `// TO${"DO"}: later`].join("\n");
+    assert.deepEqual(strayMarks([{ path: "a.md", text }]), [
+      "a.md:1 holds a machine path",
+      "a.md:2 holds a registry host",
+      "a.md:3 holds an unfinished thought",
+    ]);
+    assert.deepEqual(
+      strayMarks(
+        [...sources, ...documents, ...filesIn(".ci", ""), ...tests].filter(
+          ({ path }) => !path.startsWith("test/structure/words"),
+        ),
+      ),
+      [],
+    );
+  });
+});
