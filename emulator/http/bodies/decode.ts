@@ -1,0 +1,94 @@
+import type { RequestBody } from "../../../src/api/operation.ts";
+import type { Service } from "../../../src/api/services.ts";
+import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
+import { lastValues, MissingBoundary, parseFields, parseMultipart } from "./form.ts";
+import { codePointIndex, type Decoded, parseJson } from "./json.ts";
+import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
+import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
+
+/** Why a body could not be read, for the dialect to put into words. */
+export type Unreadable =
+  /** `at` is an index in code points; `text` the document it points into. */
+  | { readonly why: "json"; readonly message: string; readonly at: number; readonly text: string }
+  | { readonly why: "encoding" }
+  | { readonly why: "limit"; readonly message: string }
+  | { readonly why: "media-type"; readonly type: string }
+  | { readonly why: "boundary" };
+
+export class UnreadableBody extends Error {
+  override readonly name = "UnreadableBody";
+  readonly problem: Unreadable;
+
+  constructor(problem: Unreadable) {
+    super(`unreadable body: ${problem.why}`);
+    this.problem = problem;
+  }
+}
+
+/** Turns the bytes of a body into a value, or fails with UnreadableBody. */
+export type Decode = (body: Buffer, contentType: string | undefined) => Decoded | Promise<Decoded>;
+
+const nothing: Decoded = { value: undefined, source: () => null };
+const plain = (value: unknown): Decoded => ({ value, source: () => value });
+
+/** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
+export function decoderFor(
+  body: RequestBody | undefined,
+  dialect: Service["dialect"],
+  strictBodies: boolean,
+): Decode | undefined {
+  if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
+  const json = dialect === "fastapi" ? jsonOrText : jsonOnly;
+  if (body.kind === "json") return json;
+  if (body.kind === "form") return formFields;
+  return strictBodies ? json : (bytes, type) => (isFormType(type) ? urlencoded(bytes) : json(bytes, type));
+}
+
+/** FastAPI: what is not sent as JSON reaches validation as one string (conformance.md, 7.2). */
+const jsonOrText: Decode = (bytes, type) => {
+  if (bytes.length === 0) return nothing;
+  if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
+  return plain(readText(bytes, decodeUtf8));
+};
+
+/** Others refuse what is not sent as JSON. */
+const jsonOnly: Decode = (bytes, type) => {
+  if (bytes.length === 0) return nothing;
+  if (!isJsonType(type)) throw new UnreadableBody({ why: "media-type", type: type ?? "" });
+  return readJson(bytes, decodeUtf8);
+};
+
+/** A form model sees an empty form where none was sent. */
+const formFields: Decode = async (bytes, type) => {
+  if (isFormType(type)) return urlencoded(bytes);
+  if (!isMultipartType(type)) return plain({});
+  try {
+    return plain(await parseMultipart(bytes, type ?? ""));
+  } catch (error) {
+    throw new UnreadableBody({ why: error instanceof MissingBoundary ? "boundary" : "encoding" });
+  }
+};
+
+const urlencoded = (bytes: Buffer): Decoded => plain(lastValues(parseFields(bytes.toString("utf8"))));
+
+function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
+  try {
+    return decode(bytes);
+  } catch (error) {
+    if (error instanceof EncodingError) throw new UnreadableBody({ why: "encoding" });
+    throw error;
+  }
+}
+
+function readJson(bytes: Buffer, decode: (bytes: Buffer) => string): Decoded {
+  const text = readText(bytes, decode);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) {
+      throw new UnreadableBody({ why: "json", message: error.message, at: codePointIndex(text, error.at), text });
+    }
+    if (error instanceof JsonLimitError) throw new UnreadableBody({ why: "limit", message: error.message });
+    throw error;
+  }
+}

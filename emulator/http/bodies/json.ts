@@ -1,0 +1,83 @@
+import { parsePythonJson, plainValue, type SourceValue } from "./python-json.ts";
+
+/** A decoded body: its value, and what of it an error message quotes. */
+export interface Decoded {
+  readonly value: unknown;
+  /** The document with its numbers as written; made only when something is to be quoted. */
+  readonly source: () => unknown;
+}
+
+/**
+ * Parses JSON text. V8 does the work; the exact parser looks only at what V8 refuses (for CPython's words, or
+ * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
+ */
+export function parseJson(text: string): Decoded {
+  const source = () => parsePythonJson(text);
+  if (mayBreakLimits(text)) return exact(source());
+  try {
+    return { value: JSON.parse(text), source };
+  } catch {
+    return exact(source());
+  }
+}
+
+const exact = (parsed: SourceValue): Decoded => ({ value: plainValue(parsed), source: () => parsed });
+
+const depthToLookAt = 1_000;
+const digitsToLookAt = 4_301;
+
+/** False for nearly every document, at the price of a few native searches. */
+function mayBreakLimits(text: string): boolean {
+  return text.length > depthToLookAt && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
+}
+
+function hasMany(text: string, bracket: string): boolean {
+  let at = -1;
+  // Half the depth is enough: the other half could be of the other bracket.
+  for (let count = 0; count < depthToLookAt / 2; count += 1) {
+    at = text.indexOf(bracket, at + 1);
+    if (at < 0) return false;
+  }
+  return isDeep(text);
+}
+
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (quoted) {
+      if (code === 0x5c) at += 1;
+      else if (code === 0x22) quoted = false;
+    } else if (code === 0x22) quoted = true;
+    else if (code === 0x5b || code === 0x7b) {
+      depth += 1;
+      if (depth > depthToLookAt) return true;
+    } else if (code === 0x5d || code === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+/** A run of 4,301 digits covers an index that is a multiple of 4,300, so only those are looked at. */
+function hasLongNumber(text: string): boolean {
+  for (let probe = digitsToLookAt - 1; probe < text.length; probe += digitsToLookAt - 1) {
+    if (!isDigit(text, probe)) continue;
+    let start = probe;
+    let end = probe;
+    while (isDigit(text, start - 1)) start -= 1;
+    while (isDigit(text, end + 1)) end += 1;
+    if (end - start + 1 >= digitsToLookAt) return true;
+  }
+  return false;
+}
+
+const isDigit = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
+};
+
+const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** An index in UTF-16 units as Python counts: in code points. */
+export const codePointIndex = (text: string, at: number): number =>
+  at - (text.slice(0, at).match(surrogatePairs)?.length ?? 0);

@@ -1,0 +1,42 @@
+import type { ValidationItem } from "../../../src/api/router/failures.ts";
+import { failureAnswer, jsonAnswer } from "../answer.ts";
+import { bugWords, type Dialect } from "./dialect.ts";
+import type { Problem } from "./problem.ts";
+import { verdictsOn } from "./pydantic.ts";
+
+/** FastAPI ≥ 0.132 with pydantic 2 (decisions.md, R1; conformance.md, section 7). */
+export const fastapi: Dialect = {
+  invalid: (problems) => failureAnswer("validation", problems.flatMap(itemsOf)),
+
+  unreadable: (problem) => {
+    if (problem.why === "json") {
+      const item = {
+        type: "json_invalid",
+        loc: ["body", problem.at],
+        msg: "JSON decode error",
+        input: {},
+        ctx: { error: problem.message },
+      };
+      return failureAnswer("validation", [item]);
+    }
+    if (problem.why === "boundary") return jsonAnswer(400, { detail: "Missing boundary in multipart." });
+    return failureAnswer("unparsable-body", undefined);
+  },
+
+  tooLarge: () => failureAnswer("body-too-large", undefined),
+  storeFailed: () => failureAnswer("store-failed", undefined),
+  notFound: () => jsonAnswer(404, { detail: "Not Found" }),
+  methodNotAllowed: (_, allowed) =>
+    jsonAnswer(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
+  bug: (operation) => jsonAnswer(500, { detail: bugWords(operation) }),
+};
+
+/** Keys in the order of the wire; `input` is always there, `null` where nothing was sent. */
+const itemsOf = (problem: Problem): ValidationItem[] =>
+  verdictsOn(problem).map(({ type, path, msg, input, ctx }) => ({
+    type,
+    loc: [problem.part, ...path],
+    msg,
+    input: input ?? null,
+    ...(ctx && { ctx }),
+  }));

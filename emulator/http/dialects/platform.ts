@@ -1,0 +1,86 @@
+import type { Operation } from "../../../src/api/operation.ts";
+import { type Answer, failureAnswer, jsonAnswer } from "../answer.ts";
+import type { Unreadable } from "../bodies/decode.ts";
+import { bugWords, type Dialect } from "./dialect.ts";
+import { type Problem, valueAt } from "./problem.ts";
+import { verdictsOn } from "./pydantic.ts";
+
+/** The contract API: shapes A and C of contract-api-facts.md, 2.3 (decisions.md, C1). */
+export const platform: Dialect = {
+  invalid: (problems, operation) =>
+    isUnknownPath(problems, operation)
+      ? failureAnswer("not-found", undefined)
+      : failureAnswer("invalid-fields", fieldsOf(problems)),
+
+  unreadable: (problem) =>
+    problem.why === "media-type"
+      ? failureAnswer("unsupported-media-type", { type: problem.type })
+      : failureAnswer("json-parse-error", { reason: reasonOf(problem) }),
+
+  tooLarge: () => failureAnswer("contracts-body-too-large", undefined),
+  storeFailed: () => failureAnswer("contracts-store-failed", undefined),
+  notFound: () => failureAnswer("not-found", undefined),
+  methodNotAllowed: (method, allowed): Answer => {
+    const answer = failureAnswer("method-not-allowed", { method });
+    return { ...answer, headers: [...answer.headers, "allow", allowed.join(", ")] };
+  },
+  bug: (operation) => jsonAnswer(500, { detail: bugWords(operation) }),
+};
+
+/** An id that cannot be one is an unknown id. */
+const isUnknownPath = (problems: readonly Problem[], { failures }: Operation): boolean =>
+  problems.some(({ part }) => part === "path") && failures.includes("not-found");
+
+interface Fields {
+  [name: string]: string[] | Fields;
+}
+
+/** `{"assignees": {"0": {"entity_id": ["Field required"]}}}`: lists of rows are keyed by index. */
+function fieldsOf(problems: readonly Problem[]): Fields {
+  const fields: Fields = Object.create(null);
+  for (const problem of problems) {
+    for (const { path, msg, type, input } of verdictsOn(problem)) {
+      if (path.length === 0) add(fields, ["non_field_errors"], wholeBody(type, input));
+      else add(fields, path.map(String), msg);
+    }
+  }
+  return fields;
+}
+
+/** The framework's own words for a body that is no object. */
+const wholeBody = (type: string, input: unknown): string =>
+  type === "missing" ? "No data provided" : `Invalid data. Expected a dictionary, but got ${pythonType(input)}.`;
+
+function pythonType(input: unknown): string {
+  if (Array.isArray(input)) return "list";
+  if (typeof input === "string") return "str";
+  if (typeof input === "boolean") return "bool";
+  if (input === null || input === undefined) return "NoneType";
+  return /^-?\d+$/.test(String(valueAt(input, ["text"]) ?? input)) ? "int" : "float";
+}
+
+function add(fields: Fields, path: readonly string[], message: string): void {
+  const [name, ...rest] = path as [string, ...string[]];
+  const known = fields[name];
+  if (rest.length === 0) {
+    if (Array.isArray(known)) known.push(message);
+    else fields[name] ??= [message];
+    return;
+  }
+  if (Array.isArray(known)) return;
+  const inner: Fields = known ?? Object.create(null);
+  fields[name] = inner;
+  add(inner, rest, message);
+}
+
+/** What Python's ValueError says: `Expecting value: line 1 column 6 (char 5)`. */
+function reasonOf(problem: Unreadable): string {
+  if (problem.why === "json") {
+    const before = [...problem.text].slice(0, problem.at).join("");
+    const line = before.split("\n").length;
+    const column = problem.at - [...before.slice(0, before.lastIndexOf("\n") + 1)].length + 1;
+    return `${problem.message}: line ${line} column ${column} (char ${problem.at})`;
+  }
+  if (problem.why === "limit") return `The document is ${problem.message}`;
+  return "'utf-8' codec can't decode the body: invalid byte";
+}

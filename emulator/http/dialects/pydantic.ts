@@ -1,0 +1,185 @@
+import type * as z from "zod";
+import { SourceNumber } from "../bodies/python-json.ts";
+import { definitionOf, kindOf, schemaAt } from "../schema.ts";
+import { type Issue, type Problem, valueAt } from "./problem.ts";
+
+/** What pydantic 2 would say of one problem (conformance.md, 7.2 to 7.4). */
+export interface Verdict {
+  readonly type: string;
+  readonly path: readonly (string | number)[];
+  readonly msg: string;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+  /** Quoted in the error; for what is missing, the object it is missing from. */
+  readonly input: unknown;
+}
+
+/** The verdicts on one problem: a zod issue may name several keys, or several branches of a union. */
+export function verdictsOn({ part, issue, schema, sent }: Problem): readonly Verdict[] {
+  const path = issue.path as (string | number)[];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      type: "extra_forbidden",
+      path: [...path, key],
+      msg: "Extra inputs are not permitted",
+      input: valueAt(sent, [...path, key]),
+    }));
+  }
+  if (issue.code === "invalid_union") {
+    const branch = likeliestBranch(issue.errors);
+    return branch.flatMap((inner) =>
+      verdictsOn({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
+    );
+  }
+
+  const input = valueAt(sent, path);
+  if (input === undefined) {
+    // Only bodies quote the object that lacks the field; a body, query or header that is absent quotes null.
+    const parent = part === "body" && path.length > 0 ? valueAt(sent, path.slice(0, -1)) : null;
+    return [{ type: "missing", path, msg: "Field required", input: parent }];
+  }
+  return [{ ...words(issue, schemaAt(schema, path), input), path, input }];
+}
+
+/** The branch of a union that got furthest: its problems lie deepest, or are the fewest. */
+function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
+  const depth = (issues: readonly Issue[]) => Math.max(...issues.map(({ path }) => path.length));
+  return (
+    [...branches].filter((issues) => issues.length > 0).sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ??
+    []
+  );
+}
+
+type Words = Pick<Verdict, "type" | "msg" | "ctx">;
+
+function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Words {
+  switch (issue.code) {
+    case "invalid_type":
+      return wrongType(
+        issue.expected === "number" || issue.expected === "int" ? kindOf(schema) : issue.expected,
+        input,
+      );
+    case "invalid_value":
+      return wrongChoice(issue.values, schema);
+    case "too_small":
+      return tooSmall(issue);
+    case "too_big":
+      return tooBig(issue);
+    case "invalid_format":
+      return wrongFormat(issue);
+    case "not_multiple_of":
+      return {
+        type: "multiple_of",
+        msg: `Input should be a multiple of ${issue.divisor}`,
+        ctx: { multiple_of: issue.divisor },
+      };
+    default:
+      return { type: "value_error", msg: issue.message };
+  }
+}
+
+function wrongType(expected: string, input: unknown): Words {
+  const text = typeof input === "string";
+  switch (expected) {
+    case "string":
+      return { type: "string_type", msg: "Input should be a valid string" };
+    case "array":
+      return { type: "list_type", msg: "Input should be a valid list" };
+    case "record":
+      return { type: "dict_type", msg: "Input should be a valid dictionary" };
+    case "object":
+      return {
+        type: "model_attributes_type",
+        msg: "Input should be a valid dictionary or object to extract fields from",
+      };
+    case "int":
+      if (text)
+        return { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" };
+      if (typeof input === "number" || input instanceof SourceNumber) {
+        return { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" };
+      }
+      return { type: "int_type", msg: "Input should be a valid integer" };
+    case "number":
+      if (text)
+        return { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" };
+      return { type: "float_type", msg: "Input should be a valid number" };
+    case "boolean":
+      if (text) return { type: "bool_parsing", msg: "Input should be a valid boolean, unable to interpret input" };
+      return { type: "bool_type", msg: "Input should be a valid boolean" };
+    case "null":
+      return { type: "none_required", msg: "Input should be None" };
+    default:
+      return { type: `${expected}_type`, msg: `Input should be a valid ${expected}` };
+  }
+}
+
+function wrongChoice(values: readonly unknown[], schema: z.ZodType | undefined): Words {
+  const quoted = values.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
+  const last = quoted.pop()!;
+  const expected = quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
+  const type = schema && definitionOf(schema).type === "literal" ? "literal_error" : "enum";
+  return { type, msg: `Input should be ${expected}`, ctx: { expected } };
+}
+
+type TooSmall = Extract<Issue, { code: "too_small" }>;
+type TooBig = Extract<Issue, { code: "too_big" }>;
+
+const plural = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
+
+function tooSmall({ origin, minimum, inclusive, input }: TooSmall): Words {
+  if (origin === "string") {
+    return {
+      type: "string_too_short",
+      msg: `String should have at least ${plural(minimum, "character")}`,
+      ctx: { min_length: minimum },
+    };
+  }
+  if (origin === "array") {
+    const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
+    return {
+      type: "too_short",
+      msg: `List should have at least ${plural(minimum, "item")} after validation, not ${actual}`,
+      ctx: { field_type: "List", min_length: minimum, actual_length: actual },
+    };
+  }
+  return inclusive
+    ? { type: "greater_than_equal", msg: `Input should be greater than or equal to ${minimum}`, ctx: { ge: minimum } }
+    : { type: "greater_than", msg: `Input should be greater than ${minimum}`, ctx: { gt: minimum } };
+}
+
+function tooBig({ origin, maximum, inclusive, input }: TooBig): Words {
+  if (origin === "string") {
+    return {
+      type: "string_too_long",
+      msg: `String should have at most ${plural(maximum, "character")}`,
+      ctx: { max_length: maximum },
+    };
+  }
+  if (origin === "array") {
+    const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
+    return {
+      type: "too_long",
+      msg: `List should have at most ${plural(maximum, "item")} after validation, not ${actual}`,
+      ctx: { field_type: "List", max_length: maximum, actual_length: actual },
+    };
+  }
+  return inclusive
+    ? { type: "less_than_equal", msg: `Input should be less than or equal to ${maximum}`, ctx: { le: maximum } }
+    : { type: "less_than", msg: `Input should be less than ${maximum}`, ctx: { lt: maximum } };
+}
+
+function wrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): Words {
+  // A message of the declaration's own says more than any of these.
+  if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
+  if (format === "regex") {
+    const bare = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
+    return { type: "string_pattern_mismatch", msg: `String should match pattern '${bare}'`, ctx: { pattern: bare } };
+  }
+  return { type: `${format}_parsing`, msg: `Input should be a valid ${nouns.get(format) ?? format}` };
+}
+
+const nouns: ReadonlyMap<string, string> = new Map([
+  ["url", "URL"],
+  ["uuid", "UUID"],
+  ["guid", "UUID"],
+  ["email", "email address"],
+]);

@@ -1,0 +1,236 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { EmulatorBug } from "../bug.ts";
+import type { Settings } from "../settings.ts";
+import { type Answer, jsonAnswer } from "./answer.ts";
+import type { Bound } from "./bind.ts";
+import type { Fields } from "./bodies/form.ts";
+import { BodyTooLarge, collect, hasBody } from "./collect.ts";
+import { dialects } from "./dialects/index.ts";
+import { Exchange, type Running } from "./exchange.ts";
+import type { Fault, FaultFor } from "./faults.ts";
+import { forbiddenHost, hostAllowed, isCrossSite } from "./guard.ts";
+import type { ReceivedRequest } from "./handler.ts";
+import { decodedPath } from "./path.ts";
+import { passOn } from "./produce.ts";
+import { Received } from "./received.ts";
+import type { Passthrough } from "./reply.ts";
+import type { RequestLog } from "./request-log.ts";
+import { answerTo } from "./serve.ts";
+import { forbidden, methodsOf, notFound, notReady, otherSlash, Paths, preflight, redirectTo } from "./unmatched.ts";
+import { virtualTime } from "./virtual-time.ts";
+
+/** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
+export type Fallback = (request: ReceivedRequest) => Promise<Passthrough | undefined> | Passthrough | undefined;
+
+interface Setup {
+  readonly name: string;
+  readonly bounds: readonly Bound[];
+  readonly clock: Clock;
+  readonly wall: Wall;
+  readonly log: RequestLog;
+  readonly settings: Pick<Settings, "lenientSlashes">;
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly faultFor?: FaultFor | undefined;
+  readonly fallback?: Fallback | undefined;
+  readonly isOpen?: (() => boolean) | undefined;
+  readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  readonly maxBodyBytes: number;
+  /** Who waits for a caller to go away. */
+  readonly waiting: Set<AbortController>;
+}
+
+/** Fastify leaves the target as sent beside the one that was matched. */
+type Raw = IncomingMessage & { readonly originalUrl: string; readonly url: string };
+
+const controlPrefix = "/_emulator/";
+
+/** Decides what becomes of each request of one listener: whom it is given to, or why to nobody. */
+export class Dispatch {
+  readonly #setup: Setup;
+  readonly #running: Running;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #control: readonly Bound[];
+  readonly #services: readonly Bound[];
+  readonly #catchAll: Bound | undefined;
+  readonly #controlPaths: Paths;
+  readonly #paths: Paths;
+  /** For a GET that asks for events: the operation at `<path>/events`. */
+  readonly #streams: ReadonlyMap<Bound, Bound>;
+
+  constructor(setup: Setup) {
+    const { bounds, clock } = setup;
+    this.#setup = setup;
+    this.#running = {
+      name: setup.name,
+      log: setup.log,
+      wall: setup.wall,
+      now: () => clock.now(),
+      time: virtualTime(clock),
+      maxBodyBytes: setup.maxBodyBytes,
+      report: setup.report ?? (() => {}),
+    };
+    this.#hosts = new Set(setup.allowedHosts?.map((name) => name.toLowerCase()));
+    this.#control = bounds.filter(isControl);
+    this.#services = bounds.filter((bound) => !isControl(bound));
+    this.#catchAll = bounds.find(({ isCatchAll }) => isCatchAll);
+    this.#controlPaths = new Paths(this.#control);
+    this.#paths = new Paths(this.#services);
+    this.#streams = streamsOf(bounds);
+  }
+
+  /** A request that the route table matched. `params` are decoded. */
+  matched(bound: Bound, raw: Raw, response: ServerResponse, params: Fields): Promise<void> {
+    if (bound.isCatchAll) {
+      const path = decodedPath(raw.url);
+      if (path.startsWith(controlPrefix)) return this.unmatched(raw, response);
+      return this.#serve(bound, raw, response, { full_path: path.slice(1) });
+    }
+    for (const name in params) if (params[name] === "") return this.unmatched(raw, response);
+    const stream = this.#streams.get(bound);
+    const wantsStream = stream && raw.headers.accept?.includes("text/event-stream");
+    return this.#serve(wantsStream ? stream : bound, raw, response, params);
+  }
+
+  /** A request that no route took: wrong path, wrong method, or a parameter that is empty. */
+  unmatched(raw: Raw, response: ServerResponse): Promise<void> {
+    const path = decodedPath(raw.url);
+    const method = raw.method!;
+    if (this.#control.length > 0 && path.startsWith(controlPrefix)) {
+      return this.#answerUnknown(raw, response, this.#control, this.#controlPaths, path);
+    }
+    if (this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
+      return this.#serve(this.#catchAll, raw, response, { full_path: path.slice(1) });
+    }
+    const spelled = otherSlash(this.#paths, method, path);
+    if (spelled && this.#setup.settings.lenientSlashes) {
+      return this.#serve(spelled.bound, raw, response, this.#paths.params(spelled.bound, spelled.path));
+    }
+    return this.#answerUnknown(raw, response, this.#services, this.#paths, path);
+  }
+
+  async #serve(bound: Bound, raw: Raw, response: ServerResponse, params: Fields): Promise<void> {
+    const { operation } = bound;
+    const exchange = this.#begin(raw, response, operation.service.name, operation.id);
+    try {
+      const refused = this.#refuse(raw, bound);
+      if (refused) return await exchange.finish(refused);
+      const fault = this.#setup.faultFor?.(exchange.received, operation);
+      if (fault && (await this.#endedBy(fault, exchange))) return;
+      const answer = await answerTo({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
+      await exchange.finish(bound.isCatchAll ? markCatchAll(answer) : answer, fault);
+    } catch (error) {
+      await exchange.rescue(error, bound.dialect, operation.id);
+    }
+  }
+
+  /** What comes before an operation is looked at. */
+  #refuse(raw: Raw, bound: Bound | undefined): Answer | undefined {
+    const control = bound !== undefined && isControl(bound);
+    if (!hostAllowed(raw, this.#hosts)) return forbidden(control, forbiddenHost(raw.headers.host));
+    if (control && isCrossSite(raw, bound.operation.auth === "none")) {
+      return forbidden(true, "Pages of other sites may not use the control plane.");
+    }
+    if (this.#setup.isOpen?.() === false && bound?.operation.id !== "emulator.ready") return notReady;
+    return undefined;
+  }
+
+  /** Whether a fault took the place of the operation. */
+  async #endedBy(fault: Fault, exchange: Exchange): Promise<boolean> {
+    if (fault.latencyMs) await exchange.delay(fault.latencyMs);
+    if (fault.reset) {
+      exchange.reset();
+      return true;
+    }
+    if (fault.status === undefined) return false;
+    const body = fault.body ?? { detail: "A fault that was scripted on the control plane." };
+    await exchange.finish(jsonAnswer(fault.status, body, Object.entries(fault.headers ?? {}).flat()), fault);
+    return true;
+  }
+
+  async #answerUnknown(
+    raw: Raw,
+    response: ServerResponse,
+    bounds: readonly Bound[],
+    paths: Paths,
+    path: string,
+  ): Promise<void> {
+    const known = paths.at(path);
+    const service = (known[0] ?? bounds[0])?.operation.service;
+    const exchange = this.#begin(raw, response, service?.name ?? "none", undefined);
+    try {
+      const refused = this.#refuse(raw, undefined);
+      if (refused) return await exchange.finish(refused);
+      const fault = this.#setup.faultFor?.(exchange.received, undefined);
+      if (fault && (await this.#endedBy(fault, exchange))) return;
+      const dialect = dialects[service?.dialect ?? "control"];
+      const answer =
+        this.#spelledOtherwise(raw, bounds, known, path) ??
+        (bounds === this.#services && known.length === 0 ? await this.#fallBack(raw, exchange) : undefined) ??
+        (known.length > 0
+          ? dialect.methodNotAllowed(raw.method!, methodsAt(known))
+          : this.#catchAll && bounds === this.#services
+            ? dialect.methodNotAllowed(raw.method!, methodsOf([this.#catchAll]))
+            : notFound(dialect, raw.method!, path, bounds));
+      await exchange.finish(answer, fault);
+    } catch (error) {
+      await exchange.rescue(error, dialects[service?.dialect ?? "control"], "an undeclared path");
+    }
+  }
+
+  /** A redirect to the documented slash, or the permission that a browser asks for before it uploads. */
+  #spelledOtherwise(raw: Raw, bounds: readonly Bound[], known: readonly Bound[], path: string): Answer | undefined {
+    if (raw.method === "OPTIONS" && known[0]?.operation.service.name === "storage") return preflight(methodsOf(known));
+    const other = bounds === this.#services ? otherSlash(this.#paths, raw.method!, path) : undefined;
+    return other && redirectTo(other.path, searchOf(raw.url));
+  }
+
+  async #fallBack(raw: Raw, exchange: Exchange): Promise<Answer | undefined> {
+    const { fallback } = this.#setup;
+    if (!fallback) return undefined;
+    const { received } = exchange;
+    try {
+      const reads = raw.method !== "GET" && raw.method !== "HEAD" && hasBody(raw);
+      if (reads) received.body = await collect(raw, this.#setup.maxBodyBytes);
+    } catch (error) {
+      if (error instanceof BodyTooLarge) return dialects.platform.tooLarge();
+      throw error;
+    }
+    const answer = await fallback(received);
+    return answer && passOn(answer);
+  }
+
+  #begin(raw: Raw, response: ServerResponse, service: string, operation: string | undefined): Exchange {
+    const received = new Received(raw, response, raw.originalUrl, this.#setup.waiting);
+    return new Exchange(this.#running, received, response, service, operation);
+  }
+}
+
+const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
+
+const searchOf = (url: string): string => {
+  const query = url.indexOf("?");
+  return query < 0 ? "" : url.slice(query + 1);
+};
+
+/** decisions.md, R2: so that a caller learns that it missed the operation it meant. */
+const markCatchAll = (answer: Answer): Answer => ({
+  ...answer,
+  headers: [...answer.headers, "x-svc-matched", "catch-all"],
+});
+
+/** Starlette names the methods of the first route that has the path; the others name all. */
+const methodsAt = (known: readonly Bound[]): string[] =>
+  known[0]?.operation.service.dialect === "fastapi" ? methodsOf(known.slice(0, 1)) : methodsOf(known);
+
+function streamsOf(bounds: readonly Bound[]): ReadonlyMap<Bound, Bound> {
+  const gets = new Map(
+    bounds.filter(({ operation }) => operation.method === "GET").map((bound) => [bound.operation.path, bound]),
+  );
+  const pairs: [Bound, Bound][] = [];
+  for (const [path, bound] of gets) {
+    const stream = gets.get(`${path}/events`);
+    if (stream && stream.operation.responses[200]?.kind === "events") pairs.push([bound, stream]);
+  }
+  return new Map(pairs);
+}

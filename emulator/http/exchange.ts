@@ -1,0 +1,115 @@
+import type { ServerResponse } from "node:http";
+import type { Wall } from "../../src/base/clock.ts";
+import { EmulatorBug } from "../bug.ts";
+import type { Answer } from "./answer.ts";
+import { BodyAborted } from "./collect.ts";
+import type { Dialect } from "./dialects/dialect.ts";
+import type { Fault } from "./faults.ts";
+import type { Received } from "./received.ts";
+import type { Finding, RequestLog } from "./request-log.ts";
+import { send } from "./send.ts";
+
+/** What all requests of one listener share. */
+export interface Running {
+  /** `router`, or the id of the cluster. */
+  readonly name: string;
+  readonly log: RequestLog;
+  readonly wall: Wall;
+  readonly now: () => number;
+  /** Virtual time as `x-svc-time` has it. */
+  readonly time: () => string;
+  readonly maxBodyBytes: number;
+  readonly report: (bug: EmulatorBug) => void;
+}
+
+const noFindings: readonly Finding[] = [];
+
+/** One request and the answer to it, from its arrival to its line in the log. */
+export class Exchange {
+  readonly received: Received;
+  readonly #response: ServerResponse;
+  readonly #running: Running;
+  readonly #service: string;
+  readonly #operation: string | undefined;
+  readonly #at: number;
+  readonly #wallAt: number;
+  #findings: Finding[] | undefined;
+
+  constructor(
+    running: Running,
+    received: Received,
+    response: ServerResponse,
+    service: string,
+    operation: string | undefined,
+  ) {
+    this.#running = running;
+    this.received = received;
+    this.#response = response;
+    this.#service = service;
+    this.#operation = operation;
+    this.#at = running.now();
+    this.#wallAt = running.wall.now();
+  }
+
+  get maxBodyBytes(): number {
+    return this.#running.maxBodyBytes;
+  }
+
+  find(code: string, detail?: string): void {
+    this.#findings ??= [];
+    this.#findings.push({ code, detail });
+  }
+
+  report(bug: EmulatorBug): void {
+    this.#running.report(bug);
+  }
+
+  /** Waits as long as a fault says, or until the caller goes away. */
+  async delay(ms: number): Promise<void> {
+    await this.#running.wall.sleep(ms, this.received.signal);
+  }
+
+  async finish(answer: Answer, fault?: Fault): Promise<void> {
+    const sending = send(this.#response, answer, this.#running.time(), fault?.truncated);
+    // A plain answer is already at the socket here; only streams are worth waiting for.
+    if (!this.#response.writableEnded) await sending;
+    this.#note(answer.status, answer.failure);
+  }
+
+  /** When nothing could be sent: the caller went away while its body was read, or the answer was impossible. */
+  async rescue(error: unknown, dialect: Dialect, operation: string): Promise<void> {
+    if (error instanceof BodyAborted || this.#response.headersSent || this.#response.destroyed) {
+      this.#response.destroy();
+      this.#note(0, undefined);
+      return;
+    }
+    const what = error instanceof Error ? error.message : String(error);
+    this.report(new EmulatorBug(what, { operation, cause: error }));
+    await this.finish(dialect.bug(operation));
+  }
+
+  /** Ends the connection without an answer. */
+  reset(): void {
+    this.#response.socket?.resetAndDestroy();
+    this.#note(0, undefined);
+  }
+
+  #note(status: number, failure: string | undefined): void {
+    const { log, wall, name } = this.#running;
+    const { method, target, rawHeaders } = this.received;
+    log.add({
+      listener: name,
+      service: this.#service,
+      operation: this.#operation,
+      method,
+      target,
+      rawHeaders,
+      status,
+      failure,
+      findings: this.#findings ?? noFindings,
+      at: this.#at,
+      wallAt: this.#wallAt,
+      durationMs: wall.now() - this.#wallAt,
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+
+const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
+const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
+
+/**
+ * Whether the Host header names this machine, or one of `allowed` (names in lower case, without port). A page of
+ * another site cannot get past it by pointing its own name at loopback (conformance.md, 10.5). Never throws.
+ */
+export function hostAllowed({ headers, rawHeaders }: IncomingMessage, allowed: ReadonlySet<string>): boolean {
+  const given = headers.host;
+  if (given === undefined || given.length > 300) return false;
+  const name = host.exec(given)?.[1]?.toLowerCase();
+  if (name === undefined || !(local.test(name) || allowed.has(name))) return false;
+  return !isRepeated(rawHeaders);
+}
+
+/** Node keeps the first of several Host headers; two are never honest. */
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  return count > 1;
+}
+
+export const forbiddenHost = (given: string | undefined): string =>
+  `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allow-host.`;
+
+/**
+ * Whether a browser sent the request from a page of another site. Following a link is not that: the pages of the
+ * control plane that anybody may open are reached so.
+ */
+export function isCrossSite({ headers, method }: IncomingMessage, isOpenPage: boolean): boolean {
+  const { origin, host: own } = headers;
+  const site = headers["sec-fetch-site"];
+  if (isOpenPage && method === "GET" && headers["sec-fetch-mode"] === "navigate" && origin === undefined) return false;
+  if (site !== undefined && site !== "same-origin" && site !== "none") return true;
+  return origin !== undefined && origin !== `http://${own}` && origin !== `https://${own}`;
+}

@@ -1,0 +1,114 @@
+import type { IncomingMessage } from "node:http";
+import { type FastifyInstance, fastify } from "fastify";
+import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { EmulatorBug } from "../bug.ts";
+import type { Settings } from "../settings.ts";
+import { type Bound, bindPart } from "./bind.ts";
+import { Dispatch, type Fallback } from "./dispatch.ts";
+import type { FaultFor } from "./faults.ts";
+import type { Part } from "./parts.ts";
+import { matchTarget } from "./path.ts";
+import type { RequestLog } from "./request-log.ts";
+
+/** decisions.md, R16 and C24 */
+const maxBodyBytes = 64 * 1024 * 1024;
+/** Tokens stand in paths; Node itself bounds a request's head at 16 KiB. */
+const maxParamLength = 16 * 1024;
+/** How long requests that are being served may take to end when the listener closes. */
+const closeGraceMs = 1_000;
+
+export interface ListenerOptions {
+  /** `router`, or the id of the cluster whose listener it is. */
+  readonly name: string;
+  /** The first one's service words what belongs to none. */
+  readonly parts: readonly [Part, ...Part[]];
+  readonly clock: Clock;
+  readonly wall: Wall;
+  readonly log: RequestLog;
+  readonly settings: Pick<Settings, "strict" | "lenientSlashes">;
+  /** Names that the Host header may have beside those of this machine; without port. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly faultFor?: FaultFor | undefined;
+  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
+  readonly fallback?: Fallback | undefined;
+  /** While it says no, everything but `emulator.ready` answers 503. */
+  readonly isOpen?: (() => boolean) | undefined;
+  /** Told of every bug that a request met. */
+  readonly report?: ((bug: EmulatorBug) => void) | undefined;
+}
+
+/** A server that is built but listens only when told to. */
+export interface Listener {
+  /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
+  listen(port: number, host?: string): Promise<string>;
+  /** Stops accepting, tells those who wait that it is over, and ends what is still open after a second. */
+  close(): Promise<void>;
+}
+
+/** Serves operations over HTTP. All that can be prepared is prepared here, once. */
+export async function buildListener(options: ListenerOptions): Promise<Listener> {
+  const strictBodies = options.settings.strict.has("bodies");
+  const bounds = options.parts.flatMap((part) => bindPart(part, strictBodies));
+  const waiting = new Set<AbortController>();
+  const dispatch = new Dispatch({ ...options, bounds, waiting, maxBodyBytes });
+  const app = fastify({
+    rewriteUrl: ({ url }) => matchTarget(url ?? "/"),
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength, querystringParser: noQuery },
+    // Every listener hands its own signals on; Fastify need not wait for idle connections.
+    forceCloseConnections: "idle",
+  });
+  addRoutes(app, bounds, dispatch);
+  await app.ready();
+
+  return {
+    async listen(port, host = "127.0.0.1") {
+      await app.listen({ port, host });
+      const address = app.server.address();
+      const bound = typeof address === "object" ? address?.port : port;
+      const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+      return `http://${name}:${bound}`;
+    },
+    async close() {
+      const ended = new AbortController();
+      const closed = app.close().finally(() => ended.abort());
+      for (const abort of waiting) abort.abort();
+      void options.wall.sleep(closeGraceMs, ended.signal).then(() => app.server.closeAllConnections());
+      await closed;
+    },
+  };
+}
+
+/** The query is parsed where an operation declares one, as its service parses it. */
+const noQuery = () => ({});
+
+/**
+ * Every request is taken over in the first hook, because Fastify's own reading of bodies (types refused, empty JSON
+ * refused, 1 MiB, GET against POST) contradicts both services (conformance.md, 7.7).
+ */
+function addRoutes(app: FastifyInstance, bounds: readonly Bound[], dispatch: Dispatch): void {
+  const unreachable = () => {
+    throw new Error("The first hook takes every request over");
+  };
+  for (const bound of bounds) {
+    const { method, path } = bound.operation;
+    app.route({
+      method: [method].flat() as ("GET" | "POST")[],
+      url: bound.isCatchAll ? "/*" : path.replace(/\{([a-z_]+)\}/g, ":$1"),
+      onRequest: (request, reply) => {
+        reply.hijack();
+        void dispatch.matched(bound, raw(request.raw), reply.raw, request.params as Record<string, string>);
+      },
+      handler: unreachable,
+    });
+  }
+  app.addHook("onRequest", (request, reply, next) => {
+    if (!request.is404) return next();
+    reply.hijack();
+    void dispatch.unmatched(raw(request.raw), reply.raw);
+  });
+}
+
+/** Fastify keeps the target as sent beside the one that was matched. */
+const raw = (request: IncomingMessage) =>
+  request as IncomingMessage & { readonly originalUrl: string; readonly url: string };

@@ -1,0 +1,29 @@
+import type { FailureCode } from "../../src/api/failures.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import type { Authenticate, Authenticators, Call, World } from "./handler.ts";
+
+/** A handler whose exact input and caller were checked where it was written, and are not known here. */
+export type AnyHandler = (input: never, context: never) => unknown;
+
+/** Operations that one listener serves, with what they need. A listener may carry several parts. */
+export interface Part {
+  readonly operations: readonly Operation[];
+  readonly handlers: Readonly<Record<string, AnyHandler>>;
+  readonly world: World;
+  readonly authenticate: Authenticators;
+  /** Why an operation has no handler yet, by its id. */
+  readonly planned: Readonly<Record<string, string>>;
+}
+
+interface Given<Home extends World> {
+  readonly operations: readonly Operation[];
+  readonly handlers: Readonly<Record<string, (input: never, context: Home & Call<FailureCode, never>) => unknown>>;
+  /** Copied for every request, so its getters are asked anew each time. */
+  readonly world: Home;
+  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<Home>>>>;
+  readonly planned?: Readonly<Record<string, string>>;
+}
+
+/** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
+export const part = <Home extends World>({ authenticate = {}, planned = {}, ...rest }: Given<Home>): Part =>
+  ({ ...rest, authenticate, planned }) as Part;

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ReceivedRequest } from "./handler.ts";
+
+const noBytes = Buffer.alloc(0);
+
+/** A request of Node as handlers see it. What is seldom asked for is made when asked for. */
+export class Received implements ReceivedRequest {
+  readonly #raw: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #open: Set<AbortController>;
+  #abort: AbortController | undefined;
+  readonly target: string;
+  body: Buffer = noBytes;
+
+  /** `open` holds who waits for the caller to go away, so that closing the listener can end them too. */
+  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<AbortController>) {
+    this.#raw = raw;
+    this.#response = response;
+    this.#open = open;
+    this.target = target;
+  }
+
+  get method(): string {
+    return this.#raw.method!;
+  }
+
+  get headers(): ReceivedRequest["headers"] {
+    // Node gives a list for set-cookie alone, which no request carries.
+    return this.#raw.headers as ReceivedRequest["headers"];
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#raw.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#raw.socket.remoteAddress ?? "";
+  }
+
+  get origin(): string {
+    return `http://${this.#raw.headers.host}`;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      this.#open.add(abort);
+      this.#response.once("close", () => {
+        this.#open.delete(abort);
+        if (!this.#response.writableFinished) abort.abort();
+      });
+      if (this.#response.destroyed) abort.abort();
+    }
+    return this.#abort.signal;
+  }
+}

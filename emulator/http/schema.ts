@@ -1,0 +1,54 @@
+import type * as z from "zod";
+
+/** The parts of a schema's definition that this layer looks at. */
+interface Definition {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly element?: z.ZodType;
+  readonly valueType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+  readonly format?: string;
+  readonly check?: string;
+  readonly checks?: readonly unknown[];
+}
+
+export const definitionOf = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
+
+/** The schema inside optional, nullable, default and other wrappers. */
+export function unwrap(schema: z.ZodType): z.ZodType {
+  const { type, innerType, in: input, options } = definitionOf(schema);
+  if (innerType) return unwrap(innerType);
+  if (type === "pipe" && input) return unwrap(input);
+  if (type === "union" && options) {
+    const rest = options.filter((option) => definitionOf(option).type !== "null");
+    if (rest.length === 1) return unwrap(rest[0]!);
+  }
+  return schema;
+}
+
+/** Where in a schema an issue's path leads; undefined past unions and open objects. */
+export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
+  let at: z.ZodType | undefined = schema;
+  for (const key of path) {
+    if (!at) return undefined;
+    const { shape, element, valueType } = definitionOf(unwrap(at));
+    at = shape ? shape[String(key)] : (element ?? valueType);
+  }
+  return at && unwrap(at);
+}
+
+/** `int`, `number`, `boolean`, `array`, `string`, …: what a value of the schema is. */
+export function kindOf(schema: z.ZodType | undefined): string {
+  if (!schema) return "unknown";
+  const { type, format } = definitionOf(unwrap(schema));
+  return type === "number" && format?.includes("int") ? "int" : type;
+}
+
+/** Whether every field is a required string that anything will do for: then there is nothing to parse. */
+export const takesAnyStrings = (schema: z.ZodObject): boolean =>
+  Object.values(schema.shape).every((field) => {
+    const { type, checks, check } = definitionOf(field as z.ZodType);
+    return type === "string" && !checks?.length && !check;
+  });

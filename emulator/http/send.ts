@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { Answer } from "./answer.ts";
+
+/** Headers that belong to one connection or are counted anew. */
+const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding"]);
+
+/**
+ * Writes an answer and resolves when all of it was handed to the socket. `truncated` announces the whole and sends
+ * half. A streamed body that fails ends the connection, so that the caller sees that something is missing.
+ */
+export async function send(response: ServerResponse, answer: Answer, time: string, truncated = false): Promise<void> {
+  const { status, headers, body } = answer;
+  if (response.destroyed) return abandon(body);
+  const head = [...headers, "x-svc-time", time];
+  if (typeof body === "string" || body instanceof Uint8Array || body === undefined) {
+    if (body !== undefined || status !== 204) {
+      head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
+    }
+    response.writeHead(status, head);
+    if (truncated) return cutOff(response, body);
+    response.end(body);
+    return;
+  }
+  response.writeHead(status, head);
+  await pump(response, body, truncated);
+}
+
+function cutOff(response: ServerResponse, body: string | Uint8Array | undefined): void {
+  const bytes = Buffer.from(body ?? "");
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
+}
+
+async function pump(response: ServerResponse, body: AsyncIterable<Uint8Array>, truncated: boolean): Promise<void> {
+  // Whoever waits for a listener of events learns at once that it is connected.
+  response.flushHeaders();
+  try {
+    for await (const chunk of body) {
+      if (truncated) return cutOff(response, chunk);
+      if (response.destroyed) return;
+      if (!response.write(chunk)) await drained(response);
+    }
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  const close = () => gone.abort();
+  response.once("close", close);
+  try {
+    await once(response, "drain", { signal: gone.signal });
+  } catch {
+    // The caller went away; the loop sees it.
+  } finally {
+    response.off("close", close);
+  }
+}
+
+/** Lets the source of a streamed body know that nobody wants it. */
+async function abandon(body: Answer["body"]): Promise<void> {
+  if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
+  await body[Symbol.asyncIterator]().return?.();
+}
+
+/** The raw headers of another server's answer, without those of its connection. */
+export function withoutConnectionHeaders(rawHeaders: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!ownHeaders.has(rawHeaders[i]!.toLowerCase())) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+  }
+  return out;
+}

@@ -1,0 +1,75 @@
+import { type Answer, jsonAnswer } from "./answer.ts";
+import type { Bound } from "./bind.ts";
+import type { Dialect } from "./dialects/dialect.ts";
+import { nearestOperation } from "./nearest.ts";
+
+/** The operations of a listener by path, for requests that the route table did not take. */
+export class Paths {
+  readonly #all: readonly (readonly [RegExp, Bound])[];
+
+  constructor(bounds: readonly Bound[]) {
+    this.#all = bounds
+      .filter(({ isCatchAll }) => !isCatchAll)
+      .map((bound) => [patternOf(bound.operation.path), bound] as const);
+  }
+
+  /** Every operation of a decoded path, in the order of declaration. */
+  at(path: string): readonly Bound[] {
+    return this.#all.filter(([pattern]) => pattern.test(path)).map(([, bound]) => bound);
+  }
+
+  /** The values that a decoded path has for the names of an operation's path. */
+  params(bound: Bound, path: string): Record<string, string> {
+    const pattern = this.#all.find(([, known]) => known === bound)?.[0];
+    return { ...pattern?.exec(path)?.groups };
+  }
+}
+
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{([a-z_]+)\}/g, "(?<$1>[^/]+)")}$`);
+
+export const methodsOf = (bounds: readonly Bound[]): string[] => [
+  ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
+];
+
+/** The operation that the same path with the other slash would have meant, of those services that care. */
+export function otherSlash(paths: Paths, method: string, path: string): { bound: Bound; path: string } | undefined {
+  const toggled = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+  const bound = paths
+    .at(toggled)
+    .find(({ operation }) => operation.service.slashes === "redirect" && operation.method === method);
+  return bound && { bound, path: toggled };
+}
+
+/** decisions.md, C3. The location is relative, so that it holds behind any name of this host. */
+export function redirectTo(path: string, search: string): Answer {
+  const location = path.split("/").map(encodeURIComponent).join("/");
+  return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
+}
+
+/** A browser asks before it uploads from a page of another site (conformance.md, section 8). */
+export const preflight = (methods: readonly string[]): Answer => ({
+  status: 204,
+  headers: [
+    ...["access-control-allow-origin", "*"],
+    ...["access-control-allow-methods", methods.join(", ")],
+    ...["access-control-allow-headers", "content-type"],
+    ...["access-control-max-age", "600"],
+  ],
+  body: undefined,
+});
+
+/** The 404 of a service, with what the caller may have meant in a header. */
+export function notFound(dialect: Dialect, method: string, path: string, bounds: readonly Bound[]): Answer {
+  const built = bounds.filter(({ handler, isCatchAll }) => handler && !isCatchAll).map(({ operation }) => operation);
+  const nearest = nearestOperation(method, path, built);
+  const answer = dialect.notFound(nearest);
+  if (!nearest) return answer;
+  const spelled = `${nearest.id} ${[nearest.method].flat()[0]} ${nearest.path}`;
+  return { ...answer, headers: [...answer.headers, "x-svc-nearest", spelled] };
+}
+
+export const forbidden = (isControl: boolean, message: string): Answer =>
+  jsonAnswer(403, isControl ? { error: { code: "forbidden", message } } : { detail: message });
+
+export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);
