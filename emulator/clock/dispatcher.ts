@@ -47,6 +47,7 @@ export class Dispatcher {
   readonly #taken = new Set<number>();
   readonly #stop = new AbortController();
   readonly #settled: (() => void)[] = [];
+  readonly #awaited = new Map<number, (outcome: string) => void>();
   #ready: Entry[] = [];
   #running = 0;
   readonly #troubled = new Set<number>();
@@ -77,6 +78,14 @@ export class Dispatcher {
     });
   }
 
+  /**
+   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before. To be asked for in
+   * the transaction that adds the entry, so that it cannot have run before.
+   */
+  outcomeOf(id: number): Promise<string> {
+    return new Promise((resolve) => this.#awaited.set(id, resolve));
+  }
+
   /** Gives the entries that were in trouble another chance: the state was put in as a whole. */
   forgive(): void {
     for (const id of this.#troubled) this.#taken.delete(id);
@@ -88,6 +97,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.settled();
+    for (const tell of this.#awaited.values()) tell("closing");
   }
 
   #pump(): void {
@@ -166,6 +176,8 @@ export class Dispatcher {
     const lane = this.#lanes.get(entry.lane);
     lane?.finished();
     if (lane?.empty) this.#lanes.delete(entry.lane);
+    this.#awaited.get(entry.id)?.(outcome);
+    this.#awaited.delete(entry.id);
     this.onRan?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
     this.wake();
   }

@@ -97,6 +97,11 @@ export class Runner {
     return this.#dispatcher.settled();
   }
 
+  /** The outcome of an entry that the open transaction adds (see `Dispatcher.outcomeOf`). */
+  outcomeOf(id: number): Promise<string> {
+    return this.#dispatcher.outcomeOf(id);
+  }
+
   /** Goes on with a state that was put in as a whole, and with its clock. */
   async reload(): Promise<void> {
     await this.#options.clock.reload();

@@ -28,7 +28,7 @@ export const stateHandlers: Handlers<
 
   "state.export": async (_, { store }) => JSON.parse([...(await store.export())].join("")),
 
-  "state.import": async ({ body }, { store, clusters, clock, fail }) => {
+  "state.import": async ({ body }, { store, clusters, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join()) fail("foreign-clusters", { here, there });
@@ -38,13 +38,13 @@ export const stateHandlers: Handlers<
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
       throw error;
     }
-    await clock.reload();
+    await runner.reload();
     return undefined;
   },
 
-  "state.reset": async (_, { store, instance, ids, clock }) => {
+  "state.reset": async (_, { store, instance, ids, runner }) => {
     await store.reset("state.reset", (tx) => applySeed(tx, instance.seed, ids));
-    await clock.reload();
+    await runner.reload();
     return undefined;
   },
 };

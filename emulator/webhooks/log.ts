@@ -1,5 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { enqueue } from "../clock/schedule.ts";
+import { type Entry, enqueue } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/store.ts";
 import { type Attempt, attempts, type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
@@ -60,9 +60,9 @@ export async function dropExpired(store: Store, now: number): Promise<void> {
   while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch));
 }
 
-/** Plans one attempt outside the schedule, now (decisions.md, C18). */
-export function resend(tx: Transaction, delivery: Delivery, now: number): void {
-  enqueue(tx, { due: now, kind: "resend", lane: laneOf(delivery.webhook_id), ref: String(delivery.id) });
+/** Plans one attempt outside the schedule, now (decisions.md, C18). Returns its entry. */
+export function resend(tx: Transaction, delivery: Delivery, now: number): Entry {
+  return enqueue(tx, { due: now, kind: "resend", lane: laneOf(delivery.webhook_id), ref: String(delivery.id) });
 }
 
 /** The last webhook call of each contract of a workspace; contracts without one are left out. */

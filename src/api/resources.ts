@@ -26,6 +26,9 @@ export const resources = {
   "contracts/files": () => import("./contracts/files.ts"),
   "contracts/intake": () => import("./contracts/intake.ts"),
   "contracts/contracts": () => import("./contracts/contracts.ts"),
+  "contracts/executed": () => import("./contracts/executed.ts"),
+  "contracts/paper": () => import("./contracts/paper.ts"),
+  "contracts/intake-form": () => import("./contracts/intake-form.ts"),
   "contracts/external-metadata": () => import("./contracts/external-metadata.ts"),
   "contracts/webhooks": () => import("./contracts/webhooks.ts"),
   "contracts/counterparties": () => import("./contracts/counterparties.ts"),
@@ -40,9 +43,13 @@ export const resources = {
   "contracts/approvals": () => import("./contracts/approvals.ts"),
   "storage/objects": () => import("./storage/objects.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
+  "emulator/clock": () => import("./emulator/clock.ts"),
+  "emulator/webhooks": () => import("./emulator/webhooks.ts"),
+  "emulator/deliveries": () => import("./emulator/deliveries.ts"),
   "emulator/contracts": () => import("./emulator/contracts.ts"),
   "emulator/activities": () => import("./emulator/activities.ts"),
   "emulator/state": () => import("./emulator/state.ts"),
+  "emulator/requests": () => import("./emulator/requests.ts"),
 } as const;
 
 export type ResourceName = keyof typeof resources;

@@ -1,11 +1,15 @@
 import { assumed } from "../basis.ts";
 import { control } from "../failure.ts";
+import { clockFailures } from "./clock-failures.ts";
 import { controlContractFailures } from "./contract-failures.ts";
+import { controlWebhookFailures } from "./webhook-failures.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
 export const emulatorFailures = {
   ...controlContractFailures,
+  ...clockFailures,
+  ...controlWebhookFailures,
   "no-control-token": control({
     status: 401,
     when: "the control token is missing or wrong",

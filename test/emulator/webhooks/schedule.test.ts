@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { switchSubscription } from "../../../emulator/webhooks/subscriptions.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, post } from "../../support/webhooks.ts";
 
@@ -82,7 +83,10 @@ describe("the retry schedule", () => {
         response.writeHead(204).end();
       });
       // The first two wait for each other, and for whoever else comes.
-      if (sink.received.length >= 2) setImmediate(() => held.splice(0).forEach((answer) => answer()));
+      if (sink.received.length >= 2)
+        setImmediate(() => {
+          for (const answer of held.splice(0)) answer();
+        });
     });
     await subscribe(sink.url, { failure_count: 4 });
 

@@ -1,0 +1,52 @@
+import type { advanceClock } from "../../src/api/emulator/clock.ts";
+import type { InputOf } from "../../src/api/operation.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import { parseDuration } from "../../src/base/duration.ts";
+import { NotAhead, type Target } from "../clock/advance.ts";
+import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
+import type { Handlers } from "../http/handler.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const clockHandlers: Handlers<"clock.show" | "clock.set" | "clock.advance", ControlWorld, unknown> = {
+  "clock.show": async (_, { runner }) => clockRecord(await runner.status()),
+
+  "clock.set": async ({ body }, { runner, fail }) => {
+    try {
+      return clockRecord(await runner.setClock(body));
+    } catch (error) {
+      if (error instanceof AdvanceUnderWay) fail("advance-under-way");
+      throw error;
+    }
+  },
+
+  "clock.advance": async ({ body }, { runner, clock, fail }) => {
+    try {
+      const { from, to, ran, next_due, ...rest } = await runner.advance(targetOf(body));
+      return {
+        from: isoMillis(from),
+        to: isoMillis(to),
+        ran: ran.map(({ at, kind, ref, outcome }) => ({ at: isoMillis(at), kind, ref, outcome })),
+        next_due: isoOrNull(next_due),
+        ...rest,
+      };
+    } catch (error) {
+      if (error instanceof AdvanceUnderWay) fail("advance-under-way");
+      if (error instanceof NotAhead) fail("not-ahead", { now: isoMillis(clock.now()) });
+      throw error;
+    }
+  },
+};
+
+function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): Target {
+  if (by !== undefined) return { by: parseDuration(by) ?? 0 };
+  if (to !== undefined) return { to: Date.parse(to) };
+  return next ? { next } : { untilIdle: true };
+}
+
+const clockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
+  now: isoMillis(now),
+  ...rest,
+  next_due: isoOrNull(next_due),
+});
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoMillis(ms));

@@ -1,0 +1,81 @@
+import type { Fail } from "../../src/api/failures.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import type { Handlers } from "../http/handler.ts";
+import type { Store } from "../store/store.ts";
+import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
+import { subscriptions } from "../webhooks/subscriptions.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const deliveryHandlers: Handlers<
+  "deliveries.list" | "deliveries.show" | "deliveries.resend",
+  ControlWorld,
+  unknown
+> = {
+  "deliveries.list": async ({ query }, { store, clock }) => {
+    await dropExpired(store, clock.now());
+    const { webhook, activity, contract, outcome, limit, offset } = query;
+    const contract_id = contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, ""));
+    const { items, total } = await store.read((view) =>
+      listDeliveries(view, { webhook_id: webhook, activity, contract_id, outcome }, { limit, offset }),
+    );
+    return {
+      items: items.map((logged) => ({
+        ...deliveryRecord(logged.delivery),
+        attempts: logged.attempts.map(attemptRecord),
+      })),
+      total,
+    };
+  },
+
+  "deliveries.show": async ({ params }, { store, clock, fail }) => {
+    await dropExpired(store, clock.now());
+    return wholeDelivery(store, params.id, fail);
+  },
+
+  "deliveries.resend": async ({ params: { id } }, { store, clock, runner, fail }) => {
+    const made = await store.transaction("deliveries.resend", async (tx) => {
+      const delivery = (await tx.get(deliveries, String(id))) ?? fail("no-such-delivery", { id });
+      const { webhook_id } = delivery;
+      if (!(await tx.get(subscriptions, String(webhook_id)))) fail("subscription-deleted", { webhook_id });
+      return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
+    });
+    await made.outcome;
+    return wholeDelivery(store, id, fail);
+  },
+};
+
+async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
+  const found = await store.read((view) => showDelivery(view, id));
+  const { delivery, requestBody, attempts } = found ?? fail("no-such-delivery", { id });
+  return {
+    ...deliveryRecord(delivery),
+    request_body: requestBody,
+    attempts: attempts.map((attempt) => ({
+      ...attemptRecord(attempt),
+      url: attempt.url,
+      response_body: attempt.response_body,
+    })),
+  };
+}
+
+const deliveryRecord = ({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...rest }: Delivery) => ({
+  id,
+  webhook_id,
+  workspace_id,
+  activity,
+  contract_id,
+  outcome,
+  next_attempt_at: rest.next_attempt_at === null ? null : isoMillis(rest.next_attempt_at),
+  created_at: isoMillis(rest.created_at),
+});
+
+const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms }: Attempt) => ({
+  number,
+  resend,
+  planned_at: isoMillis(planned_at),
+  at: isoMillis(at),
+  status,
+  error,
+  duration_ms,
+});

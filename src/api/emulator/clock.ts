@@ -1,0 +1,106 @@
+import * as z from "zod";
+import { parseDuration } from "../../base/duration.ts";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+const Mode = z.enum(["real", "manual", "auto"]);
+const Queue = {
+  next_due: z.string().nullable().describe("When the next entry of the schedule is due; null when none waits"),
+  pending: z.int().describe("How many entries wait"),
+};
+
+const Clock = z.strictObject({
+  now: z.string().describe("Virtual time, ISO 8601 with milliseconds"),
+  mode: Mode,
+  speed: z.number().describe("Virtual seconds per second, in mode real"),
+  ...Queue,
+});
+
+const ClockSettings = z
+  .object({
+    mode: Mode.optional().describe("real: time passes; manual: it is moved; auto: it leaps to what is due next"),
+    speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
+  })
+  .refine((given) => given.mode !== undefined || given.speed !== undefined, "mode or speed must be given");
+
+const Target = z
+  .object({
+    by: z
+      .string()
+      .refine((text) => (parseDuration(text) ?? 0) > 0, "must be a duration such as PT2H35M or 2h35m")
+      .optional()
+      .describe("How far, as a duration: PT2H35M or 2h35m"),
+    to: z.iso.datetime({ offset: true }).optional().describe("To this time, ISO 8601"),
+    next: z.literal(true).optional().describe("To the next entry of the schedule"),
+    until_idle: z.literal(true).optional().describe("Until nothing waits any more"),
+  })
+  .refine(
+    (target) => Object.values(target).filter((value) => value !== undefined).length === 1,
+    "exactly one of by, to, next and until_idle must be given",
+  );
+
+const Advanced = z.strictObject({
+  from: z.string(),
+  to: z.string(),
+  ran: z.array(z.strictObject({ at: z.string(), kind: z.string(), ref: z.string(), outcome: z.string() })),
+  ...Queue,
+  status: z.enum(["done", "stopped"]),
+  reason: z
+    .enum(["too_many_entries", "too_much_wall_time", "closing"])
+    .optional()
+    .describe("Why it stopped on the way; the same call again goes on"),
+});
+
+export const showClock = operation({
+  id: "clock.show",
+  service: emulator,
+  summary: "Show virtual time and what is due next",
+  method: "GET",
+  path: "/_emulator/clock",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(Clock) },
+  failures: [],
+  cli: { command: "emulator clock", columns: ["now", "mode", "speed", "next_due", "pending"] },
+  basis: ours,
+  examples: [{ title: "What time is it there?" }],
+});
+
+export const setClock = operation({
+  id: "clock.set",
+  service: emulator,
+  summary: "Set how virtual time passes",
+  method: "PUT",
+  path: "/_emulator/clock",
+  auth: "control-token",
+  request: { body: json(ClockSettings) },
+  responses: { 200: json(Clock) },
+  failures: ["advance-under-way"],
+  cli: { command: "emulator clock set", columns: ["now", "mode", "speed", "next_due", "pending"] },
+  basis: ours,
+  examples: [
+    { title: "A minute in each second", body: { mode: "real", speed: 60 } },
+    { title: "Stand still until moved", body: { mode: "manual" } },
+  ],
+});
+
+export const advanceClock = operation({
+  id: "clock.advance",
+  service: emulator,
+  summary: "Move virtual time ahead, running in order what becomes due",
+  method: "POST",
+  path: "/_emulator/clock/advance",
+  auth: "control-token",
+  request: { body: json(Target) },
+  responses: { 200: json(Advanced) },
+  failures: ["not-ahead", "advance-under-way"],
+  cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
+  basis: ours,
+  examples: [
+    { title: "See all retries of a dead receiver", body: { by: "PT2H35M" } },
+    { title: "Only to the next thing that happens", body: { next: true } },
+  ],
+});

@@ -1,0 +1,113 @@
+import * as z from "zod";
+import { activities } from "../activities.ts";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The real service shows its webhook log in its application only.");
+
+const Outcome = z
+  .enum(["waiting", "retrying", "delivered", "failed", "skipped_disabled", "skipped_deleted", "skipped_not_allowed"])
+  .describe("waiting and retrying are not final");
+
+const attempt = {
+  number: z.int(),
+  resend: z.boolean().describe("Asked for by a person, outside the schedule"),
+  planned_at: z.string(),
+  at: z.string(),
+  status: z.int().nullable().describe("Of the receiver's answer; null when there was none"),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  duration_ms: z.number().describe("On the wall clock"),
+};
+
+const delivery = {
+  id: z.int(),
+  webhook_id: z.int(),
+  workspace_id: z.int(),
+  activity: z.enum(activities),
+  contract_id: z.int().nullable(),
+  outcome: Outcome,
+  next_attempt_at: z.string().nullable(),
+  created_at: z.string(),
+};
+
+const Deliveries = z.strictObject({
+  items: z.array(z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) })),
+  total: z.int().describe("How many there are on all pages"),
+});
+
+const WholeDelivery = z.strictObject({
+  ...delivery,
+  request_body: z.string().describe("What is signed and sent, the same bytes in every attempt"),
+  attempts: z.array(
+    z.strictObject({
+      ...attempt,
+      url: z.string(),
+      response_body: z.string().nullable().describe("The first 64 kB"),
+    }),
+  ),
+});
+
+const params = z.object({ id: z.int().describe("Id of the delivery") });
+
+export const listDeliveries = operation({
+  id: "deliveries.list",
+  service: emulator,
+  summary: "List webhook deliveries and their attempts, newest first",
+  method: "GET",
+  path: "/_emulator/deliveries",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      webhook: z.int().optional().describe("Only of this subscription"),
+      activity: z.enum(activities).optional().describe("Only of this activity"),
+      contract: z
+        .string()
+        .regex(/^([TH]-)?[1-9]\d{0,14}$/)
+        .optional()
+        .describe("Only of this contract: 12 or T-12"),
+      outcome: Outcome.optional(),
+      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
+      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+    }),
+  },
+  responses: { 200: json(Deliveries) },
+  failures: [],
+  cli: {
+    command: "emulator deliveries",
+    rows: "items",
+    columns: ["id", "webhook_id", "activity", "contract_id", "outcome", "next_attempt_at"],
+  },
+  basis: ours,
+  examples: [{ title: "What did not get through?", query: { outcome: "skipped_disabled" } }],
+});
+
+export const showDelivery = operation({
+  id: "deliveries.show",
+  service: emulator,
+  summary: "Show one delivery with the bodies of request and answers",
+  method: "GET",
+  path: "/_emulator/deliveries/{id}",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(WholeDelivery) },
+  failures: ["no-such-delivery"],
+  cli: { command: "emulator deliveries show" },
+  basis: ours,
+  examples: [{ title: "What was sent, and what came back?", params: { id: 7 } }],
+});
+
+export const resendDelivery = operation({
+  id: "deliveries.resend",
+  service: emulator,
+  summary: "Send a delivery once more, now, and show what came of it",
+  method: "POST",
+  path: "/_emulator/deliveries/{id}/resend",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(WholeDelivery) },
+  failures: ["no-such-delivery", "subscription-deleted"],
+  cli: { command: "emulator deliveries resend" },
+  basis: ours,
+  examples: [{ title: "Deliver what was skipped", params: { id: 7 } }],
+});

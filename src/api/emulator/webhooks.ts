@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { activities } from "../activities.ts";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The real service shows and switches subscriptions in its application only.");
+
+const Webhook = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  title: z.string(),
+  url: z.string(),
+  only_for_activities: z.array(z.enum(activities)),
+  custom_headers: z.array(z.string()).describe("Their names; the values may be secrets"),
+  status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
+  failure_count: z.int().describe("Attempts without 2xx since the last 2xx; the sixth disables"),
+  created_at: z.string(),
+});
+
+const params = z.object({ id: z.int().describe("Id of the subscription") });
+const columns = ["id", "cluster_id", "title", "status", "failure_count", "url"];
+
+export const listControlWebhooks = operation({
+  id: "emulator-webhooks.list",
+  service: emulator,
+  summary: "List all webhook subscriptions with their failure counters",
+  method: "GET",
+  path: "/_emulator/webhooks",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(Webhook)) },
+  failures: [],
+  cli: { command: "emulator webhooks", columns },
+  basis: ours,
+  examples: [{ title: "Which subscriptions are disabled?" }],
+});
+
+export const enableWebhook = operation({
+  id: "emulator-webhooks.enable",
+  service: emulator,
+  summary: "Enable a subscription and forget its failures; nothing is sent again",
+  method: "POST",
+  path: "/_emulator/webhooks/{id}/enable",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(Webhook) },
+  failures: ["no-such-webhook"],
+  cli: { command: "emulator webhooks enable", columns },
+  basis: ours,
+  examples: [{ title: "After the receiver is repaired", params: { id: 41 } }],
+});
+
+export const disableWebhook = operation({
+  id: "emulator-webhooks.disable",
+  service: emulator,
+  summary: "Disable a subscription, as a person would; what comes due is skipped",
+  method: "POST",
+  path: "/_emulator/webhooks/{id}/disable",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(Webhook) },
+  failures: ["no-such-webhook"],
+  cli: { command: "emulator webhooks disable", columns },
+  basis: ours,
+  examples: [{ title: "Pause a receiver", params: { id: 41 } }],
+});
