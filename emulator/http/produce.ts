@@ -81,7 +81,8 @@ function writerFor(id: string, response: ResponseBody): Write {
 }
 
 /** A location may hold what a caller sent; nothing in it may end the header. */
-const asHeader = (location: string): string => location.replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+const asHeader = (location: string): string =>
+  location.replace(/[^\x21-\x7e]/gu, (other) => encodeURIComponent(Buffer.from(other).toString()));
 
 /** Strict: an undeclared field is a bug of ours, and never leaves the house. */
 const documentWriter =

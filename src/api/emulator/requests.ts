@@ -1,0 +1,87 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { empty, events, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+const LoggedRequest = z.strictObject({
+  id: z.int().describe("Counts up from 1 since the start"),
+  at: z.string().describe("Virtual time at which it came"),
+  wall_at: z.string().describe("Wall time at which it came"),
+  listener: z.string().describe("`router`, or the id of the cluster that it was sent to"),
+  service: z.string().describe("Service of the operation"),
+  operation: z.string().nullable().describe("Null: nothing is declared for the path"),
+  nearest: z.string().nullable().describe("For a path that no operation declares: what may have been meant"),
+  method: z.string(),
+  target: z.string().describe("Path and query, without secrets"),
+  headers: z.record(z.string(), z.string()).describe("Those that may hold secrets only by name"),
+  status: z.int().describe("0: the connection ended without an answer"),
+  failure: z.string().nullable().describe("Code of the declared failure that was answered"),
+  findings: z
+    .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
+    .describe("What was accepted by leniency and the real service may refuse"),
+  duration_ms: z.int().describe("Wall milliseconds"),
+});
+
+const filters = {
+  service: z.enum(["router", "contracts", "storage", "emulator"]).optional().describe("Of this service only"),
+  operation: z.string().optional().describe("Of this operation only"),
+  status: z.int().optional().describe("With this status only"),
+  since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
+};
+
+const columns = ["id", "at", "listener", "method", "target", "status", "operation"];
+
+export const listRequests = operation({
+  id: "requests.list",
+  service: emulator,
+  summary: "List the requests that were received",
+  description: "The log is kept in memory and drops its oldest. With `accept: text/event-stream` it goes on.",
+  method: "GET",
+  path: "/_emulator/requests",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      ...filters,
+      limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
+    }),
+  },
+  responses: {
+    200: json(z.strictObject({ items: z.array(LoggedRequest), total: z.int().describe("How many match in all") })),
+  },
+  failures: [],
+  cli: { command: "emulator requests", rows: "items", columns },
+  basis: ours,
+  examples: [{ title: "Which requests were refused for their fields?", query: { status: 422 } }],
+});
+
+export const watchRequests = operation({
+  id: "requests.watch",
+  service: emulator,
+  summary: "Follow the requests as they are received",
+  method: "GET",
+  path: "/_emulator/requests/events",
+  auth: "control-token",
+  request: { query: z.object(filters) },
+  responses: { 200: events(LoggedRequest) },
+  failures: [],
+  cli: { command: "emulator watch-requests", columns },
+  basis: ours,
+  examples: [{ title: "Follow the contract API", query: { service: "contracts" } }],
+});
+
+export const clearRequests = operation({
+  id: "requests.clear",
+  service: emulator,
+  summary: "Empty the request log",
+  method: "DELETE",
+  path: "/_emulator/requests",
+  auth: "control-token",
+  request: {},
+  responses: { 204: empty() },
+  failures: [],
+  cli: { command: "emulator clear-requests" },
+  basis: ours,
+  examples: [{ title: "Begin anew" }],
+});
