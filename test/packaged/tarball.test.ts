@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { root } from "../structure/repository.ts";
+
+const run = promisify(execFile);
+
+describe("the packed tarball, installed into an empty folder", () => {
+  let folder: string;
+  let files: string[];
+  const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [
+      { filename: string; files: { path: string }[] },
+    ];
+    files = packed.files.map(({ path }) => path);
+    await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
+    await run("npm", ["install", "--no-audit", "--no-fund", "--offline", join(folder, packed.filename)], {
+      cwd: folder,
+    });
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("holds what is needed to run, and nothing else", () => {
+    const places = new Set(files.map((path) => path.split("/")[0]));
+    assert.deepEqual([...places].sort(), ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"]);
+  });
+
+  it("brings no other package along", async () => {
+    const { stdout } = await run("npm", ["ls", "--all", "--json"], { cwd: folder });
+    const { dependencies } = JSON.parse(stdout);
+    assert.deepEqual(Object.keys(dependencies), ["svc-toolkit"]);
+    assert.equal(dependencies["svc-toolkit"].dependencies, undefined);
+  });
+
+  it("says its version", async () => {
+    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    assert.equal((await svc("--version")).stdout, `${version}\n`);
+  });
+
+  it("walks the whole tour", async () => {
+    const { stdout, stderr } = await svc("tour");
+    assert.ok(stdout.trim().length > 0, stderr);
+  });
+
+  it("starts an emulator for a program", async () => {
+    const program = [
+      'import { startEmulator } from "svc-toolkit/emulator";',
+      "await using emulator = await startEmulator({});",
+      'const answer = await fetch(emulator.routerUrl + "/");',
+      "console.log(await answer.text());",
+    ].join("\n");
+    // Node 20 has no `await using`; the package is used as such a program is after compilation.
+    const plain = program.replace("await using", "const").concat("\nawait emulator.close();\n");
+    await writeFile(join(folder, "program.js"), plain);
+    assert.equal((await run(process.execPath, ["program.js"], { cwd: folder })).stdout, '{"database":true}\n');
+  });
+});

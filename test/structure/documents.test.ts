@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { deadPaths, firstCommands } from "./documents.ts";
+import { layers } from "./layers.ts";
+import { allPaths, documents, sources } from "./repository.ts";
+
+const page = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
+
+describe("the pages", () => {
+  it("that name a path which does not exist are found", () =>
+    assert.deepEqual(
+      deadPaths(
+        [{ path: "src/a.md", text: "`src/b` `src/c.ts` [x](../d.md) [y](e.md#z) [w](https://x) `npm test`" }],
+        ["src/b/x.ts", "src/e.md"],
+      ),
+      ["src/a.md names d.md", "src/a.md names src/c.ts"],
+    ));
+
+  it("name only paths that exist", () => assert.deepEqual(deadPaths(documents, allPaths), []));
+
+  it("that a newcomer looks for are there", () => {
+    const wanted = [
+      "README.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "CHANGELOG.md",
+      "emulator/README.md",
+      "test/README.md",
+      "fixtures/README.md",
+    ];
+    assert.deepEqual(
+      wanted.filter((path) => page(path) === ""),
+      [],
+    );
+  });
+
+  it("begin with the two commands: one that shows it, one that proves it", () =>
+    assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
+
+  it("describe each folder of the emulator and of the tests", () => {
+    const folders = (prefix: string) => [
+      ...new Set(
+        allPaths
+          .filter((path) => path.startsWith(`${prefix}/`) && path.split("/").length > 2)
+          .map((path) => path.split("/").slice(0, 2).join("/")),
+      ),
+    ];
+    assert.deepEqual(
+      folders("emulator").filter((folder) => !page("emulator/README.md").includes(`\`${folder}\``)),
+      [],
+    );
+    assert.deepEqual(
+      folders("test").filter((folder) => !page("test/README.md").includes(`\`${folder}\``)),
+      [],
+    );
+    assert.deepEqual(
+      folders("fixtures").filter((folder) => !page("fixtures/README.md").includes(`\`${folder}\``)),
+      [],
+    );
+  });
+
+  it("place every source in a layer", () => {
+    const homeless = sources.filter(({ path }) => !layers.some((layer) => path.startsWith(`${layer.path}/`)));
+    assert.deepEqual(
+      homeless.map(({ path }) => path),
+      [],
+    );
+  });
+});
