@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 
 /** What the store asks of a file. A port, so that a test can make a call fail. */
 export interface DiskFile {
@@ -23,6 +23,8 @@ export interface Disk {
   /** Opens a file that must be there. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
+  /** Gives a file a second name, which must be free. */
+  link(path: string, second: string): Promise<void>;
   /** Does nothing when there is no such file. */
   remove(path: string): Promise<void>;
   list(folder: string): Promise<string[]>;
@@ -35,6 +37,7 @@ export const systemDisk: Disk = {
   create: async (path) => fileOf(await open(path, "wx", 0o600)),
   open: async (path, access) => fileOf(await open(path, access === "read" ? "r" : "r+")),
   rename,
+  link,
   remove: (path) => rm(path, { force: true }),
   list: (folder) => readdir(folder),
   async makeFolder(path) {

@@ -102,19 +102,22 @@ export function addSequence(state: State, name: string, last: unknown): void {
   state.sequences.set(name, last as number);
 }
 
-/** Validates a row that comes from outside and adds it. `where` names it in the message. */
 export function addRow(state: State, collection: string, row: unknown, where: string): void {
-  const table = state.rows.get(collection) ?? refuse(`This emulator has no collection ${collection} (${where})`);
+  const valid = validRow(state, collection, row, where);
+  state.rows.get(collection)?.put(valid);
+}
+
+/** A row that comes from outside, validated. `where` names it in the message. Fails with StateRefused. */
+export function validRow(state: State, collection: string, row: unknown, where: string): object {
+  const table = state.rows.get(collection) ?? refuse(`this version of svc has no collection ${collection} (${where})`);
   const parsed = table.declaration.schema.safeParse(row);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    refuse(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
-  }
-  table.put(parsed.data);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return refuse(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
 }
 
 function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
-  const table = state.mappings.get(collection) ?? refuse(`This emulator has no mapping table ${collection}`);
+  const table = state.mappings.get(collection) ?? refuse(`this version of svc has no mapping table ${collection}`);
   if (typeof cluster !== "string")
     refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
   table.set(identifier, cluster);

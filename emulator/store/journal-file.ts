@@ -7,7 +7,7 @@ import type { Change } from "./state.ts";
 import { StateRefused } from "./store.ts";
 
 /** The first line of a journal. `after` is the generation whose lines come before its own. */
-interface Header {
+export interface Header {
   readonly svc_journal: number;
   readonly generation: number;
   readonly after: number;
@@ -62,12 +62,13 @@ export async function createJournal(
 }
 
 /**
- * Hands the transactions of a journal to `take`, in order. A last line without a newline, or with a wrong checksum, is
+ * Hands the transactions of a journal to `take`, in order, after its header to `begin`. Both may refuse. A last line without a newline, or with a wrong checksum, is
  * a write that a crash cut short: it is left out. Any other damage fails with StateRefused, which names file and line.
  */
 export async function readJournal(
   disk: Disk,
   path: string,
+  begin: (header: Header) => void,
   take: (changes: readonly Change[]) => void,
 ): Promise<JournalContent> {
   let header: Header | undefined;
@@ -84,8 +85,12 @@ export async function readJournal(
         throw new StateRefused(`${path}, line ${line}: the checksum of the line does not fit`);
       }
       try {
-        if (line === 1) header = headerOf(value);
-        else take(value as Change[]);
+        if (line > 1) {
+          take(value as Change[]);
+        } else {
+          header = headerOf(value);
+          begin(header);
+        }
       } catch (cause) {
         if (!(cause instanceof StateRefused)) throw cause;
         const { message, repairable } = cause;
