@@ -77,13 +77,14 @@ export const Approval = z.strictObject({
 });
 export type Approval = z.infer<typeof Approval>;
 
+const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
+
 /** A document of the contract, newest version last; the bytes are a blob. */
 export const Version = z.strictObject({
   id: z.int(),
   file_name: z.string(),
   content_type: z.string(),
-  sha256: z.string(),
-  size: z.int(),
+  blob: StoredBlob,
   is_executed_version: z.boolean(),
   uploaded_at: z.number(),
   uploaded_by: z.int(),
@@ -131,7 +132,7 @@ export const Contract = z.strictObject({
       id: z.int(),
       name: z.string(),
       file_name: z.string(),
-      sha256: z.string(),
+      blob: StoredBlob,
       created_at: z.number(),
     }),
   ),

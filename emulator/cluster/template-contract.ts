@@ -3,13 +3,14 @@ import type { CreateContractRequest } from "../../src/api/contracts/contracts.ts
 import type { Fail } from "../../src/api/failures.ts";
 import type { Transaction, View } from "../store/store.ts";
 import { problemsOf, withDefaults } from "./answers.ts";
+import { partiesOf } from "./contract-parties.ts";
 import type { Contract } from "./contract-rows.ts";
 import { requireKnownConfiguration } from "./external-metadata.ts";
 import { Problems } from "./field-problems.ts";
 import type { Member } from "./home.ts";
 import { newContract } from "./new-contract.ts";
 import { noSuchRow } from "./people.ts";
-import { checkCounterparties, nameOf, partiesOf } from "./template-parties.ts";
+import { checkCounterparties, givenParties, nameOf } from "./template-parties.ts";
 import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
 import { type Entity, entities, type Template, templates, type Workspace } from "./workspaces.ts";
 
@@ -40,7 +41,7 @@ export async function draftFromTemplate(
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const counterparties = await partiesOf(tx, body.counter_party_details, workspace, at);
+  const counterparties = await partiesOf(tx, givenParties(body.counter_party_details), workspace, at);
   const people = signatoriesOf(given, counterparties, template, fail);
   const others = counterparties.map((party) => party.name).join(", ");
   return newContract(tx, caller, at, {

@@ -1,8 +1,6 @@
 import type * as z from "zod";
 import type { CounterPartyDetails } from "../../src/api/contracts/parties.ts";
-import type { Transaction } from "../store/store.ts";
-import type { Party } from "./contract-rows.ts";
-import { counterpartyNamed } from "./counterparty-rows.ts";
+import type { GivenParty } from "./contract-parties.ts";
 import type { Problems } from "./field-problems.ts";
 import type { Template, Workspace } from "./workspaces.ts";
 
@@ -45,25 +43,15 @@ export function checkCounterparties(
   });
 }
 
-/** The parties of the contract, each with its row in the workspace's list of counterparties. */
-export async function partiesOf(
-  tx: Transaction,
-  details: readonly Details[],
-  workspace: Workspace,
-  at: number,
-): Promise<Party[]> {
-  const parties: Party[] = [];
-  for (const each of details) {
-    const { is_individual, poc_details: poc, organization_type = null, organization_details } = each;
-    const name = nameOf(each);
-    const contact = { name: `${poc.first_name} ${poc.last_name}`.trim(), email: poc.email };
-    const named = { workspace_id: workspace.id, name, is_individual, organization_type, contact };
-    const { id: counterparty_id } = await counterpartyNamed(tx, named, at);
-    const details = organization_details ? withoutBlanks(organization_details) : null;
-    parties.push({ counterparty_id, is_individual, name, organization_type, poc, organization_details: details });
-  }
-  return parties;
-}
+/** The parties that `counter_party_details` names. */
+export const givenParties = (details: readonly Details[]): GivenParty[] =>
+  details.map((each) => ({
+    name: nameOf(each),
+    is_individual: each.is_individual,
+    organization_type: each.organization_type ?? null,
+    poc: each.poc_details,
+    organization_details: each.organization_details ? withoutBlanks(each.organization_details) : null,
+  }));
 
 /** Keys that were sent as null say nothing. */
 const withoutBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>

@@ -1,0 +1,30 @@
+import type { View } from "../store/store.ts";
+import { fullName } from "./contract-parties.ts";
+import type { Party } from "./contract-rows.ts";
+import { ownUser } from "./own-rows.ts";
+import type { Named } from "./template-signatories.ts";
+import type { Workspace } from "./workspaces.ts";
+
+interface CreatorSignatory {
+  readonly email: string;
+  readonly title: string;
+  readonly note?: string | null | undefined;
+}
+
+/** Who signs third-party paper: the own side's people, then the contact of each counterparty. */
+export async function paperSignatories(
+  view: View,
+  workspace: Workspace,
+  own: readonly CreatorSignatory[],
+  parties: readonly Party[],
+): Promise<Named[]> {
+  const creators: Named[] = [];
+  for (const { email, title, note } of own) {
+    const name = (await ownUser(view, workspace, email))?.name ?? email;
+    creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
+  }
+  const contacts = parties.flatMap(({ name, poc }): Named[] =>
+    poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
+  );
+  return [...creators, ...contacts];
+}

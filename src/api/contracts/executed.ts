@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.ts";
+import { ListedContract } from "./records.ts";
+
+/** A number, or its digits as text: systems that keep ids as text send them so. */
+export const Identifier = z.union([z.int(), z.string().regex(/^\d+$/)]);
+
+/** Both spellings of the fields (decisions.md, C8): the specification's name wins where both are sent. */
+export const ImportExecutedRequest = z.object({
+  contract_name: z.string().min(1),
+  contract_type_id: Identifier.describe("A contract type of the workspace"),
+  file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
+  file_base64: z.string().optional().describe("Base64 of a PDF; needed"),
+  creator_organization_entity_id: Identifier.optional().describe("Own entity; needed"),
+  counterparty_organization_name: z.string().nullish(),
+  counterparty_is_individual: z.boolean().nullish(),
+  counterparty_poc_details: PocDetails.nullish(),
+  external_metadata: ExternalMetadataIn.nullish(),
+  file_content: z.string().optional().describe("Other spelling of file_base64"),
+  organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
+  counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
+});
+
+export const importExecuted = operation({
+  id: "executed.import",
+  service: contracts,
+  summary: "Import a contract that was executed outside the service",
+  description: "Its composite id begins with H-.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/executed_contracts/",
+  auth: "api-key",
+  request: { body: json(ImportExecutedRequest) },
+  responses: { 201: json(ListedContract) },
+  failures: ["unknown-object-configuration"],
+  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  cli: { command: "contracts import-executed" },
+  basis: "specified",
+  examples: [
+    {
+      title: "A signed NDA from the archive",
+      body: {
+        contract_name: "NDA with Acme, 2029",
+        contract_type_id: 301,
+        file_name: "nda-2029.pdf",
+        file_base64: "JVBERi0xLjQK…",
+        creator_organization_entity_id: 401,
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+      },
+    },
+  ],
+});

@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { compositeIdParam, contractIdParam } from "./records.ts";
+
+export const updateIntakeForm = operation({
+  id: "intake-form.update",
+  service: contracts,
+  summary: "Change a few answers of a contract's intake form",
+  description: "Variables that are sent replace, the others stay; unknown ones are kept too.",
+  method: "PATCH",
+  path: "/api/v2.1/public/contracts/{composite_id}/intake_form/response",
+  auth: "api-key",
+  request: {
+    params: z.object({ composite_id: compositeIdParam }),
+    body: json(z.record(z.string(), z.unknown()).describe("Answers, by variable")),
+  },
+  responses: { 200: json(z.strictObject({ data: z.record(z.string(), z.unknown()), created: z.string() })) },
+  failures: ["not-found", "intake-form-closed"],
+  emits: ["CONTRACT_DATA_UPDATED"],
+  cli: { command: "contracts intake-form update" },
+  basis: "public",
+  examples: [{ title: "Correct one answer", params: { composite_id: "T-1" }, body: { purpose: "Renewal" } }],
+});
+
+export const showQuestionnaireResponses = operation({
+  id: "intake-form.responses",
+  service: contracts,
+  summary: "Show the answers given on a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: contractIdParam }),
+    query: z.object({
+      questionnaire_type: z.enum(["INTAKE_FORM", "TEMPLATE"]).describe("Intake form, or the template's attributes"),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        questionnaire_response_data: z.record(z.string(), z.unknown()),
+        respondents: z.array(z.strictObject({ created_at: z.string(), created_by: z.string(), org_name: z.string() })),
+      }),
+    ),
+  },
+  failures: ["not-found"],
+  cli: { command: "contracts intake-form show" },
+  basis: "public",
+  examples: [{ title: "The intake form", params: { contract_id: 1 }, query: { questionnaire_type: "INTAKE_FORM" } }],
+});

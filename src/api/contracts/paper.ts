@@ -1,0 +1,109 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { ExternalMetadataIn, PocDetails } from "./parties.ts";
+import { ListedContract } from "./records.ts";
+
+/** What both routes take: contract-api-facts.md, 4.8. */
+const paper = {
+  contract_name: z.string().min(1),
+  contract_type_id: z.int().describe("A contract type that supports this route"),
+  file_name: z.string().min(1).describe("Name of the document"),
+  file_base64: z.string().min(1).describe("Base64 of a PDF"),
+  counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
+  counterparty_poc_details: PocDetails.nullish(),
+  creator_organization_entity_id: z.int().nullish().describe("Own entity; the primary one when left out"),
+  external_metadata: ExternalMetadataIn.nullish(),
+  intake_form_data: z.record(z.string(), z.unknown()).nullish().describe("Answers, by variable"),
+  business_user_email: z.email().nullish().describe("A user of the workspace; the caller when left out"),
+};
+
+const CreatorSignatory = z.object({
+  email: z.email(),
+  title: z.string().default(""),
+  note: z.string().nullish(),
+});
+
+export const UploadReviewRequest = z.object({
+  ...paper,
+  counterparty_organization_name: z.string().min(1).nullish().describe("Needed without counterparty_workspace_id"),
+  counterparty_workspace_id: z.int().nullish().describe("Instead of the name"),
+  creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side, once reviewed"),
+  reviewer: z
+    .object({
+      org_user_email: z.email().nullish(),
+      role_id: z.int().nullish(),
+      description: z.string().default(""),
+    })
+    .nullish()
+    .describe("Who reviews; the contract type's default role when left out"),
+});
+
+export const UploadSignRequest = z.object({
+  ...paper,
+  counterparty_organization_name: z.string().min(1),
+  creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side; needed"),
+});
+
+const shared = {
+  service: contracts,
+  method: "POST",
+  auth: "api-key",
+  responses: { 201: json(ListedContract) },
+  failures: ["type-without-route", "unknown-object-configuration"],
+  basis: "specified",
+} as const;
+
+export const uploadForReview = operation({
+  ...shared,
+  id: "paper.upload-for-review",
+  summary: "Upload third-party paper for review",
+  description: "The contract stays out of signature until its review is complete.",
+  path: "/api/v2.1/public/contracts/upload_review_contracts/",
+  request: { body: json(UploadReviewRequest) },
+  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_REVIEW_REQUESTED"],
+  cli: { command: "contracts upload-review" },
+  examples: [
+    {
+      title: "Their paper, to be read by legal",
+      body: {
+        contract_name: "Vendor Agreement with Acme",
+        contract_type_id: 302,
+        file_name: "vendor-agreement.pdf",
+        file_base64: "JVBERi0xLjQK…",
+        counterparty_organization_name: "Acme Inc.",
+        reviewer: { org_user_email: "ben@northwind.example", description: "Please check section 4" },
+      },
+    },
+  ],
+});
+
+export const uploadForSignature = operation({
+  ...shared,
+  id: "paper.upload-for-signature",
+  summary: "Upload third-party paper that is approved, for signature",
+  description: "Needs creator_signatories and the required answers of the contract type's intake form.",
+  path: "/api/v2.1/public/contracts/upload_sign_contracts/",
+  request: { body: json(UploadSignRequest) },
+  emits: [
+    "CONTRACT_CREATED",
+    "CONTRACT_EXTERNAL_METADATA_CREATED",
+    "CONTRACT_SIGNATURE_REQUESTED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+  ],
+  cli: { command: "contracts upload-sign" },
+  examples: [
+    {
+      title: "An order form that is agreed",
+      body: {
+        contract_name: "Order Form 7 with Acme",
+        contract_type_id: 303,
+        file_name: "order-form-7.pdf",
+        file_base64: "JVBERi0xLjQK…",
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+        creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],
+      },
+    },
+  ],
+});
