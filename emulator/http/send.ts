@@ -2,6 +2,8 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
 
+const noBytes = Buffer.alloc(0);
+
 /** Headers that belong to one connection or are counted anew. */
 const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding"]);
 
@@ -32,8 +34,9 @@ function cutOff(response: ServerResponse, body: string | Uint8Array | undefined)
 }
 
 async function pump(response: ServerResponse, body: AsyncIterable<Uint8Array>, truncated: boolean): Promise<void> {
-  // Whoever waits for a listener of events learns at once that it is connected.
-  response.flushHeaders();
+  // Whoever waits for a listener of events learns at once that it is connected. Not by flushHeaders, which writes
+  // the head as UTF-8: another server's header bytes must stay as they are.
+  response.write(noBytes);
   try {
     for await (const chunk of body) {
       if (truncated) return cutOff(response, chunk);

@@ -83,7 +83,10 @@ async function withObject(call: ForwardCall, answering: Promise<Passthrough>): P
     return call.fail("no-cluster-reachable");
   }
   const body = Buffer.concat(chunks);
-  return body.length > 0 ? new Passthrough(answer.status, answer.rawHeaders, body) : ownAnswer({});
+  if (body.length === 0) return ownAnswer({});
+  // Its length is counted when it is sent.
+  const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
+  return new Passthrough(answer.status, headers, body);
 }
 
 const everywhere =

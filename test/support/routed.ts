@@ -1,0 +1,70 @@
+import type { TestContext } from "node:test";
+import type { EmulatorOptions } from "../../emulator/options.ts";
+import { emulator, type TestEmulator } from "./emulator.ts";
+import { type Received, type Receiver, receiver } from "./receiver.ts";
+
+/** A router whose two clusters, eu-1 and us-1, are receivers of the test: it sees each byte that they get. */
+export interface Routed extends TestEmulator {
+  readonly eu: Receiver;
+  readonly us: Receiver;
+  /** Maps identifiers as a cluster would, by the key that the test's seed gives it. */
+  map(table: Table, cluster: ClusterId, identifiers: readonly string[]): Promise<void>;
+  /** Which clusters got something since the last call, each with method and target. */
+  reached(): string[];
+}
+
+export type ClusterId = "eu-1" | "us-1";
+type Table = keyof typeof bulk;
+
+export const keys = { "eu-1": "key-of-eu-1", "us-1": "key-of-us-1" } as const;
+
+/** Path and list of each bulk operation, with what else its body needs. */
+export const bulk = {
+  emails: { path: "/router/v1/cluster_emails/bulk", list: "email_hash_list" },
+  clients: { path: "/router/v1/cluster_clients/bulk", list: "client_ids" },
+  creators: { path: "/router/v1/cluster_tokens/bulk/creator", list: "tokens" },
+  counterparties: { path: "/router/v1/cluster_tokens/bulk/counter_party", list: "tokens" },
+  teams: { path: "/router/v1/cluster_chat_a_teams/bulk", list: "chat_a_team_id_list" },
+  integrations: {
+    path: "/router/v1/cluster_external_integrations/bulk",
+    list: "external_id_list",
+    integration_type: "CHAT_B",
+  },
+} as const;
+
+/** The body of a bulk call. */
+export function bulkBody(table: Table, cluster_id: string, identifiers: readonly string[]): object {
+  const { path: _, list, ...rest } = bulk[table];
+  return { [list]: identifiers, cluster_id, ...rest };
+}
+
+export async function routed(
+  t: Pick<TestContext, "after">,
+  { apps, ...options }: EmulatorOptions & { readonly apps?: object } = {},
+): Promise<Routed> {
+  const [eu, us] = [await receiver(t), await receiver(t)];
+  const seed = {
+    clusters: [
+      { id: "eu-1", label: "eu", key: keys["eu-1"], external_url: eu.url },
+      { id: "us-1", label: "us", key: keys["us-1"], external_url: us.url },
+    ],
+    ...(apps && { apps }),
+  };
+  const started = await emulator(t, { seed, ...options });
+  const seen = { eu: 0, us: 0 };
+  const since = (name: "eu" | "us", all: readonly Received[]) => {
+    const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);
+    seen[name] = all.length;
+    return fresh;
+  };
+  return Object.assign(started, {
+    eu,
+    us,
+    async map(table: Table, cluster: ClusterId, identifiers: readonly string[]) {
+      const body = bulkBody(table, cluster, identifiers);
+      const answer = await started.router("POST", bulk[table].path, { body });
+      if (answer.status !== 200) throw new Error(`mapping ${table} answered ${answer.status}`);
+    },
+    reached: () => [...since("eu", eu.received), ...since("us", us.received)],
+  });
+}
