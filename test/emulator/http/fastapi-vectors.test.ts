@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it, type TestContext } from "node:test";
+import { type AnyHandler, part } from "../../../emulator/http/parts.ts";
+import { Passthrough } from "../../../emulator/http/reply.ts";
+import { fail } from "../../../src/api/failures.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { parseBasic } from "../../../src/schemes/http-basic.ts";
+import { type Serving, serving, stateless } from "./serving.ts";
+
+interface Case {
+  readonly name: string;
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly content_type?: string;
+    readonly body?: string;
+    readonly body_base64?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  readonly response: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+}
+
+const vectors = new URL("../../../fixtures/vectors/", import.meta.url);
+const readVectors = (name: string) => JSON.parse(readFileSync(new URL(name, vectors), "utf8"));
+const http: { readonly validation: readonly Case[]; readonly routing: readonly Case[] } =
+  readVectors("routing-http.json");
+const syntax: { readonly cases: readonly { python_repr: string; pos: number; error: string }[] } =
+  readVectors("json-errors.json");
+
+const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
+
+/** Every operation succeeds with an empty page; what is tested is what comes before. */
+const succeed: AnyHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
+const handlers = Object.fromEntries(operations.map(({ id }) => [id, succeed]));
+const passing = operations.map((operation) => ({
+  ...operation,
+  responses: { 200: { kind: "passthrough" as const } },
+}));
+
+const router = (t: TestContext): Promise<Serving> =>
+  serving(t, [
+    part({
+      operations: passing,
+      handlers,
+      world: stateless,
+      authenticate: {
+        "cluster-key": () => undefined,
+        "cluster-key-or-bearer": () => undefined,
+        bearer: () => undefined,
+        basic: ({ headers }) => parseBasic(headers.authorization) ?? fail("not-authenticated"),
+      },
+    }),
+  ]);
+
+async function ask({ send }: Serving, { request }: Case) {
+  const body = request.body_base64 === undefined ? request.body : Buffer.from(request.body_base64, "base64");
+  return send(request.method, request.path, {
+    headers: { ...(request.content_type && { "content-type": request.content_type }), ...request.headers },
+    ...(body !== undefined && { body }),
+  });
+}
+
+describe("The routing service refuses as FastAPI does", () => {
+  for (const recorded of http.validation) {
+    it(recorded.name, async (t) => {
+      const answer = await ask(await router(t), recorded);
+      const { status, headers, body } = recorded.response;
+      // The recorded successes are those of a stub; only that they succeeded counts.
+      if (status === 200) assert.equal(answer.status, 200);
+      else assert.deepEqual(answer, { status, headers, body });
+    });
+  }
+});
+
+describe("What matches no operation reaches the catch-all", () => {
+  for (const recorded of http.routing) {
+    it(recorded.name, async (t) => {
+      const serving = await router(t);
+      const answer = await ask(serving, recorded);
+      assert.equal(answer.status, recorded.response.status);
+      if (answer.status === 200) {
+        assert.equal(answer.headers["x-svc-matched"], "catch-all");
+        assert.deepEqual(
+          serving.log.list().map(({ operation }) => operation),
+          ["catch-all"],
+        );
+      } else assert.deepEqual(answer, recorded.response);
+    });
+  }
+
+  it("with the decoded path, as one parameter", async (t) => {
+    const seen: unknown[] = [];
+    const catchAll = operations.filter(({ id }) => id === "catch-all");
+    const { send } = await serving(t, [
+      part({
+        operations: catchAll,
+        handlers: {
+          "catch-all": (({ params }: { params: unknown }) => {
+            seen.push(params);
+            return new Passthrough(204, [], Buffer.alloc(0));
+          }) as AnyHandler,
+        },
+        world: stateless,
+      }),
+    ]);
+    for (const recorded of http.routing.filter(({ response }) => response.status === 200)) {
+      await send(recorded.request.method, recorded.request.path);
+    }
+    assert.deepEqual(
+      seen,
+      http.routing
+        .filter(({ response }) => response.status === 200)
+        .map(({ response }) => ({ full_path: JSON.parse(response.body).full_path })),
+    );
+  });
+});
+
+describe("Broken JSON is reported in CPython's words and at its positions", () => {
+  for (const { python_repr, pos, error } of syntax.cases) {
+    it(python_repr, async (t) => {
+      const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");
+      // An empty body never gets as far as the parser; a lone blank does.
+      const body = text === "" ? " " : text;
+      const { send } = await router(t);
+      const answer = await send("POST", "/router/v1/cluster_emails/bulk", {
+        headers: { "content-type": "application/json" },
+        body,
+      });
+      const at = text === "" ? 1 : pos;
+      assert.deepEqual(JSON.parse(answer.body), {
+        detail: [{ type: "json_invalid", loc: ["body", at], msg: "JSON decode error", input: {}, ctx: { error } }],
+      });
+    });
+  }
+});

@@ -1,0 +1,102 @@
+import net from "node:net";
+import type { TestContext } from "node:test";
+import type { EmulatorBug } from "../../../emulator/bug.ts";
+import { buildListener, type Listener, type ListenerOptions } from "../../../emulator/http/listener.ts";
+import type { Part } from "../../../emulator/http/parts.ts";
+import { RequestLog } from "../../../emulator/http/request-log.ts";
+import { defaultSettings } from "../../../emulator/settings.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+
+/** Virtual time of all these tests: 2031-01-02T03:04:05.678Z. */
+export const now = Date.UTC(2031, 0, 2, 3, 4, 5, 678);
+
+/** A world for handlers that touch no state. */
+export const stateless = {
+  store: {} as never,
+  clock: { now: () => now },
+  wall: systemWall,
+  ids: randomIds(),
+};
+
+/** One answer, whole. `headers` without those that Node and the connection add. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Serving {
+  readonly origin: string;
+  readonly log: RequestLog;
+  readonly bugs: readonly EmulatorBug[];
+  readonly listener: Listener;
+  /** Sends bytes as they are over a socket of its own, and gives the answer of the server. */
+  send(method: string, target: string, sent?: Sent): Promise<Answered>;
+}
+
+export interface Sent {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** A listener on a free port, for one test. */
+export async function serving(
+  t: Pick<TestContext, "after">,
+  parts: readonly [Part, ...Part[]],
+  options: Partial<Omit<ListenerOptions, "parts" | "log">> = {},
+): Promise<Serving> {
+  const log = new RequestLog();
+  const bugs: EmulatorBug[] = [];
+  const listener = await buildListener({
+    name: "router",
+    parts,
+    clock: stateless.clock,
+    wall: systemWall,
+    settings: defaultSettings,
+    log,
+    report: (bug) => bugs.push(bug),
+    ...options,
+  });
+  const origin = await listener.listen(0);
+  t.after(() => listener.close());
+  return { origin, log, bugs, listener, send: (method, target, sent) => send(origin, method, target, sent) };
+}
+
+async function send(origin: string, method: string, target: string, { headers = {}, body }: Sent = {}) {
+  const { host } = new URL(origin);
+  const bytes = Buffer.from(body ?? "");
+  const all: Record<string, string> = { host, connection: "close", ...headers };
+  if (body !== undefined) all["content-length"] ??= String(bytes.length);
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return read(await talk(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
+}
+
+/** Writes raw bytes to a fresh connection and collects what comes back until the other side ends it. */
+export function talk(origin: string, chunks: readonly (string | Buffer)[]): Promise<Buffer> {
+  const { port, hostname } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const got: Buffer[] = [];
+    const socket = net.connect(Number(port), hostname, () => {
+      for (const chunk of chunks) socket.write(chunk);
+    });
+    socket.on("data", (chunk) => got.push(chunk));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(Buffer.concat(got)));
+  });
+}
+
+const added = new Set(["connection", "date", "content-length", "x-svc-time", "keep-alive", "transfer-encoding"]);
+
+/** Takes a raw HTTP/1.1 answer apart. */
+export function read(bytes: Buffer): Answered {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [first = "", ...lines] = bytes.toString("utf8", 0, end).split("\r\n");
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, colon).toLowerCase();
+    if (!added.has(name)) headers[name] = line.slice(colon + 1).trim();
+  }
+  return { status: Number(first.split(" ")[1]), headers, body: bytes.toString("utf8", end + 4) };
+}
