@@ -42,6 +42,7 @@ export const resources = {
   "contracts/comments": () => import("./contracts/comments.ts"),
   "contracts/approvals": () => import("./contracts/approvals.ts"),
   "storage/objects": () => import("./storage/objects.ts"),
+  "emulator/openapi": () => import("./emulator/openapi.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
   "emulator/clock": () => import("./emulator/clock.ts"),
   "emulator/webhooks": () => import("./emulator/webhooks.ts"),
