@@ -71,7 +71,7 @@ function partParameters(
     return {
       name,
       in: where,
-      required: where === "path" || required.includes(name),
+      required: required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema,
       ...(given.length > 0 ? { examples: Object.fromEntries(given) } : {}),
