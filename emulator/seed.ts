@@ -36,7 +36,10 @@ const generated = {
 /** A starting state, as a seed file gives it. */
 export const Seed = z.strictObject({
   about: z.string().optional().describe("What this seed is for"),
-  time: z.iso.datetime().optional().describe("Virtual time at the first start, on a manual clock or with --deterministic"),
+  time: z.iso
+    .datetime()
+    .optional()
+    .describe("Virtual time at the first start, on a manual clock or with --deterministic"),
   clusters: z.array(ClusterRow.partial(generated.cluster)).min(1),
   workspaces: z.array(Workspace.partial(generated.workspace)).default([]),
   users: z.array(User).default([]),

@@ -31,6 +31,12 @@ export class StateInUse extends Error {
   }
 }
 
+export interface ClaimedRunFile {
+  /** Adds what is known only once the state is open: where the clusters listen. */
+  tell(more: Pick<RunFile, "clusters">): Promise<void>;
+  release(): Promise<void>;
+}
+
 interface Claim {
   /** Of the run file, such as `.svc/emulator.json.run`. */
   readonly path: string;
@@ -47,7 +53,7 @@ interface Claim {
  * or its URL refuses the connection or answers with another instance id. Fails with StateInUse. Nothing of the state
  * may be touched before this resolves; `release` comes after the store is closed.
  */
-export async function claimRunFile({ path, run, probe }: Claim): Promise<{ release(): Promise<void> }> {
+export async function claimRunFile({ path, run, probe }: Claim): Promise<ClaimedRunFile> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   while (!(await createWhole(path, run))) {
     const found = await readRunFile(path);
@@ -55,6 +61,10 @@ export async function claimRunFile({ path, run, probe }: Claim): Promise<{ relea
     if (found !== undefined) await moveAway(path, found);
   }
   return {
+    async tell(more) {
+      const temporary = await writeAside(path, { ...run, ...more });
+      await rename(temporary, path);
+    },
     async release() {
       const found = await readRunFile(path);
       if (found !== undefined && found !== "unreadable" && found.instance_id === run.instance_id) await rm(path);
@@ -64,8 +74,7 @@ export async function claimRunFile({ path, run, probe }: Claim): Promise<{ relea
 
 /** Creates the file with all of its content at once, so that nobody reads half of it. False when there is one. */
 async function createWhole(path: string, run: RunFile): Promise<boolean> {
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-  await writeFile(temporary, `${JSON.stringify(run, undefined, 2)}\n`, { flag: "wx", mode: 0o600 });
+  const temporary = await writeAside(path, run);
   try {
     await link(temporary, path);
     return true;
@@ -75,6 +84,12 @@ async function createWhole(path: string, run: RunFile): Promise<boolean> {
   } finally {
     await rm(temporary, { force: true });
   }
+}
+
+async function writeAside(path: string, run: RunFile): Promise<string> {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  await writeFile(temporary, `${JSON.stringify(run, undefined, 2)}\n`, { flag: "wx", mode: 0o600 });
+  return temporary;
 }
 
 async function refuseIfAlive(path: string, found: RunFile, probe: Claim["probe"]): Promise<void> {

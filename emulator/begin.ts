@@ -1,0 +1,171 @@
+import { systemWall } from "../src/base/clock.ts";
+import { randomIds, seededIds } from "../src/base/ids.ts";
+import { Runner } from "./clock/runner.ts";
+import { VirtualClock } from "./clock/virtual-clock.ts";
+import type { Closing } from "./closing.ts";
+import { contractKinds } from "./cluster/contract-kinds.ts";
+import type { ClusterWorld } from "./cluster/home.ts";
+import { Inbox } from "./cluster/inbox.ts";
+import { workspaces } from "./cluster/workspaces.ts";
+import { clusterListener } from "./cluster-listener.ts";
+import type { Cluster, ClusterRow } from "./clusters.ts";
+import type { ControlWorld } from "./control/home.ts";
+import { createForwarder } from "./http/forward.ts";
+import { createOutgoing } from "./http/outgoing.ts";
+import { RequestLog } from "./http/request-log.ts";
+import type { Emulator, RunningCluster } from "./index.ts";
+import type { ListenerDuties } from "./listener-duties.ts";
+import { openState } from "./open-state.ts";
+import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
+import type { RouterWorld } from "./router/home.ts";
+import { routerListener } from "./router-listener.ts";
+import type { Seed } from "./seed.ts";
+import { claimRunFile, type RunFile } from "./store/run-file.ts";
+import type { Store } from "./store/store.ts";
+import { deliveryKinds } from "./webhooks/deliver.ts";
+
+/**
+ * Opens everything in the order that lets a second emulator on the same file be noticed before it touches the state:
+ * the router listens (and answers `ready` with 503), the run file is claimed, the state is opened (design.md,
+ * section 6, Lock).
+ */
+export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
+  const { port = 0, host, log = () => {} } = options;
+  const wall = systemWall;
+  const ids = options.deterministic ? seededIds(JSON.stringify(seed)) : randomIds();
+  const instance = { id: randomIds().uuid(), seed, isReady: () => ready, stop: () => void closing.run() };
+  const token = options.token ?? randomIds().token(32);
+  const file = options.ephemeral ? undefined : options.file;
+  let ready = false;
+
+  // The listeners are bound first, because what they serve needs to know their URLs; until then they answer 503.
+  const router = {} as RouterWorld;
+  const control = {} as ControlWorld;
+  const requestLog = new RequestLog();
+  const duties: ListenerDuties = {
+    clock: { now: () => (control.clock ?? wall).now() },
+    wall,
+    log: requestLog,
+    settings: settingsFrom(options, ""),
+    allowedHosts: options.allowedHosts,
+    report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
+  };
+  Object.assign(control, { instance });
+  const front = await routerListener({ router, control }, token, instance.isReady, duties);
+  closing.push(() => front.close());
+  const routerUrl = await front.listen(port, host);
+  const settings = settingsFrom(options, routerUrl);
+  const controlUrl = `${routerUrl}/_emulator`;
+
+  const runFile = options.runFile ?? (file && `${file}.run`);
+  const lock =
+    runFile === undefined ? undefined : await claimRunFile({ path: runFile, run: aboutUs(), probe: instanceAt });
+  if (lock) closing.push(() => lock.release());
+
+  const state = await openState({ file, seed, ids, wall, report: log });
+  const { store, blobs } = state;
+  closing.push(() => store.close());
+
+  const clock = await VirtualClock.open(store, wall, { ...options.clock, ...nowOf(options, seed) });
+  const forwarder = createForwarder({ mark: `svc-${instance.id}` });
+  closing.push(() => forwarder.close());
+  const outgoing = createOutgoing({
+    wall,
+    allow: settings.webhookAllow,
+    strict: settings.strict.has("receivers"),
+    connectTimeoutMs: settings.webhookConnectTimeoutMs,
+    responseTimeoutMs: settings.webhookResponseTimeoutMs,
+  });
+  closing.push(() => outgoing.close());
+  const runner = Runner.start({
+    store,
+    clock,
+    wall,
+    deterministic: settings.deterministic,
+    kinds: {
+      ...contractKinds({ store, clock, settings }),
+      ...deliveryKinds({ store, clock, wall, settings, outgoing }),
+    },
+    onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
+  });
+  closing.push(() => runner.close());
+
+  const world = { store, clock, wall, ids, settings };
+  const clusters: Cluster[] = [];
+  for (const row of state.clusters) clusters.push(await listenAs(row));
+  Object.assign(router, { ...world, clusters, forwarder, inSeedOrder });
+  Object.assign(control, { ...world, clusters, runner, requestLog });
+  await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
+  closing.push(() => front.close());
+  ready = true;
+
+  return {
+    instanceId: instance.id,
+    routerUrl,
+    controlUrl,
+    clusters: await Promise.all(clusters.map((cluster) => withKey(store, cluster))),
+    token,
+    file,
+    clock: { now: () => clock.now(), advance: (target) => runner.advance(target) },
+    closed: closing.done,
+    close: () => closing.run(),
+    [Symbol.asyncDispose]: () => closing.run(),
+  };
+
+  /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
+  async function listenAs(row: ClusterRow): Promise<Cluster> {
+    const { external_url, position, ...rest } = row;
+    if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
+    const cluster = { ...rest, url: "", external: false };
+    const home: ClusterWorld = { ...world, blobs, cluster };
+    const listener = await clusterListener(home, new Inbox(), duties);
+    closing.push(() => listener.close());
+    cluster.url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
+    return cluster;
+  }
+
+  function aboutUs(): RunFile {
+    return {
+      pid: process.pid,
+      instance_id: instance.id,
+      router_url: routerUrl,
+      control_url: controlUrl,
+      clusters: [],
+      token,
+    };
+  }
+
+  function inSeedOrder(): boolean {
+    return settings.deterministic || clock.mode === "manual";
+  }
+}
+
+/** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
+async function instanceAt(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
+    const body = (await response.json()) as { readonly instance_id?: unknown };
+    return typeof body.instance_id === "string" ? body.instance_id : undefined;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "TimeoutError") throw error;
+    return undefined;
+  }
+}
+
+function nowOf(options: EmulatorOptions, seed: Seed): { readonly now?: number } {
+  const start = startOf(options, seed);
+  return start === undefined ? {} : { now: start };
+}
+
+async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
+  const [first] = await store.read((view) => view.list(workspaces, { by: "cluster", equals: id, limit: 1 }));
+  return {
+    id,
+    url,
+    clusterKey: key,
+    external,
+    clientId: first?.client_id,
+    clientSecret: first?.client_secret,
+    hmacKey: first?.hmac_key,
+  };
+}

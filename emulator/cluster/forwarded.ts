@@ -1,0 +1,57 @@
+import { appsOf } from "../apps.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
+import { Passthrough } from "../http/reply.ts";
+import type { ClusterWorld } from "./home.ts";
+import type { Inbox } from "./inbox.ts";
+
+const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "application/json", ...headers }).flat(),
+    Buffer.from(JSON.stringify(body)),
+  );
+
+/** The contract API answers unknown paths of its own with 404. */
+const contractApi = /^\/api\/v[12](?:\.1)?\/public\//;
+
+type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
+
+/** What an emulated cluster does with forwarded requests that it knows, by method and path. */
+const known: Readonly<Record<string, Answer>> = {
+  "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
+    const { captcha } = await store.read(appsOf);
+    const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
+    return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
+  },
+};
+
+/**
+ * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
+ * with an echo (decisions.md, R38). Everything is noted in the inbox.
+ */
+export const forwardedTo =
+  (world: ClusterWorld, inbox: Inbox) =>
+  async (request: ReceivedRequest): Promise<Passthrough | undefined> => {
+    const path = request.target.split("?")[0]!;
+    const answer =
+      (await scripted(request, path, world)) ?? (await known[`${request.method} ${path}`]?.(request, world));
+    if (!answer && contractApi.test(path)) return undefined;
+    const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
+    inbox.add({
+      at: world.clock.now(),
+      method: request.method,
+      target: request.target,
+      rawHeaders: request.rawHeaders,
+      body: request.body,
+      status: given.status,
+    });
+    return given;
+  };
+
+async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterWorld) {
+  const { answers } = await store.read(appsOf);
+  const found = answers.find(
+    (each) => each.path === path && each.method === method && (each.cluster_id ?? cluster.id) === cluster.id,
+  );
+  return found && json(found.status, found.body, found.headers);
+}

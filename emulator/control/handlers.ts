@@ -1,0 +1,26 @@
+import type { IdsOf } from "../../src/api/registry.ts";
+import type { Handlers } from "../http/handler.ts";
+import type { Planned } from "../planned.ts";
+import { activityHandlers } from "./activities.ts";
+import { clockHandlers } from "./clock.ts";
+import { controlContractHandlers } from "./contracts.ts";
+import { deliveryHandlers } from "./deliveries.ts";
+import type { ControlWorld } from "./home.ts";
+import { lifecycleHandlers } from "./lifecycle.ts";
+import { openApiHandlers } from "./openapi.ts";
+import { requestHandlers } from "./requests.ts";
+import { stateHandlers } from "./state.ts";
+import { controlWebhookHandlers } from "./webhooks.ts";
+
+/** The handlers of the control plane. */
+export const controlHandlers = {
+  ...lifecycleHandlers,
+  ...openApiHandlers,
+  ...clockHandlers,
+  ...requestHandlers,
+  ...controlWebhookHandlers,
+  ...deliveryHandlers,
+  ...controlContractHandlers,
+  ...activityHandlers,
+  ...stateHandlers,
+} satisfies Handlers<Exclude<IdsOf<"emulator">, Planned>, ControlWorld, unknown>;
