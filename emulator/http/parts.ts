@@ -15,9 +15,12 @@ export interface Part {
   readonly planned: Readonly<Record<string, string>>;
 }
 
+/** Any handler that gets along with this world; its input and its caller were checked where it was written. */
+export type HandlerIn<Home extends World> = (input: never, context: Home & Call<FailureCode, never>) => unknown;
+
 interface Given<Home extends World> {
   readonly operations: readonly Operation[];
-  readonly handlers: Readonly<Record<string, (input: never, context: Home & Call<FailureCode, never>) => unknown>>;
+  readonly handlers: Readonly<Record<string, HandlerIn<Home>>>;
   /** Copied for every request, so its getters are asked anew each time. */
   readonly world: Home;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<Home>>>>;

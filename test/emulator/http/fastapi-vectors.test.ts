@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
-import { type AnyHandler, part } from "../../../emulator/http/parts.ts";
+import { part } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { fail } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { parseBasic } from "../../../src/schemes/http-basic.ts";
+import type { TestHandler } from "./made-up.ts";
 import { type Serving, serving, stateless } from "./serving.ts";
 
 interface Case {
@@ -36,7 +37,7 @@ const syntax: { readonly cases: readonly { python_repr: string; pos: number; err
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 
 /** Every operation succeeds with an empty page; what is tested is what comes before. */
-const succeed: AnyHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
+const succeed: TestHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
 const handlers = Object.fromEntries(operations.map(({ id }) => [id, succeed]));
 const passing = operations.map((operation) => ({
   ...operation,
@@ -101,10 +102,10 @@ describe("What matches no operation reaches the catch-all", () => {
       part({
         operations: catchAll,
         handlers: {
-          "catch-all": (({ params }: { params: unknown }) => {
+          "catch-all": ({ params }: { params: unknown }) => {
             seen.push(params);
             return new Passthrough(204, [], Buffer.alloc(0));
-          }) as AnyHandler,
+          },
         },
         world: stateless,
       }),

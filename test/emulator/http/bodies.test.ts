@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { alone, contracts, echo, emulator, form, json, jsonOrForm, made, raw, router, stream, z } from "./made-up.ts";
+import { serving } from "./serving.ts";
+
+const jsonType = { "content-type": "application/json" };
+const formType = { "content-type": "application/x-www-form-urlencoded" };
+
+/** Posts a body to an operation of the router and gives status and parsed answer. */
+async function post(t: TestContext, schema: z.ZodType, body: string | Buffer, headers = jsonType) {
+  const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
+  const answer = await send("POST", "/made", { headers, body });
+  return { status: answer.status, body: answer.body };
+}
+
+const anything = z.object({ a: z.any() });
+const text = z.object({ a: z.string() });
+const unparsable = { status: 400, body: '{"detail":"There was an error parsing the body"}' };
+
+describe("A JSON body", () => {
+  for (const [sent, printed] of [
+    ["1.0", "1.0"],
+    ["1e3", "1000.0"],
+    ["-0", "0"],
+    ["-0.0", "-0.0"],
+    ["12345678901234567890", "12345678901234567890"],
+    ["1e16", "1e+16"],
+    ["1.5e-7", "1.5e-07"],
+    ["123456789012345680.0", "1.2345678901234568e+17"],
+    ["NaN", "null"],
+    ["-Infinity", "null"],
+    ["1e400", "null"],
+    ['{"b":1,"1":2,"b":3}', '{"b":3,"1":2}'],
+    ['"\\ud800"', undefined],
+    ["[true,null,{}]", "[true,null,{}]"],
+  ] as const) {
+    it(`echoes ${sent} as ${printed ?? "a string, which it is"}`, async (t) => {
+      const answer = await post(t, text, `{"a":${sent}}`);
+      if (printed === undefined) assert.equal(answer.status, 200);
+      else {
+        const item = `{"type":"string_type","loc":["body","a"],"msg":"Input should be a valid string","input":${printed}}`;
+        assert.deepEqual(answer, { status: 422, body: `{"detail":[${item}]}` });
+      }
+    });
+  }
+
+  it("echoes a lone surrogate as U+FFFD", async (t) => {
+    const answer = await post(t, z.object({ a: z.array(z.string()) }), '{"a":"x\\udc00y"}');
+    assert.equal(JSON.parse(answer.body).detail[0].input, "x\ufffdy");
+  });
+
+  it("may be UTF-16 or UTF-32 or begin with a byte order mark", async (t) => {
+    const document = '{"a":"é😀"}';
+    const utf16be = Buffer.from(`\ufeff${document}`, "utf16le").swap16();
+    const utf32le = Buffer.from(
+      [...document].flatMap((c) => [...new Uint8Array(new Uint32Array([c.codePointAt(0)!]).buffer)]),
+    );
+    const bodies = [Buffer.from(`\ufeff${document}`), Buffer.from(document, "utf16le"), utf16be, utf32le];
+    const answers = await Promise.all(bodies.map((body) => post(t, text, body)));
+    assert.deepEqual(
+      answers,
+      bodies.map(() => ({ status: 200, body: '{"params":{},"query":{},"headers":{},"body":{"a":"é😀"}}' })),
+    );
+  });
+
+  it("is refused when it is not UTF-8", async (t) => {
+    assert.deepEqual(await post(t, anything, Buffer.from([0x7b, 0xff, 0x7d])), unparsable);
+    assert.deepEqual(await post(t, anything, Buffer.from([0x61, 0xff]), { "content-type": "text/plain" }), unparsable);
+  });
+
+  it("may be 1,000 deep and no deeper", async (t) => {
+    const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    assert.equal((await post(t, z.any(), nested(1_000))).status, 200);
+    assert.deepEqual(await post(t, z.any(), nested(1_001)), unparsable);
+    assert.deepEqual(await post(t, z.any(), nested(100_000)), unparsable);
+    const inString = JSON.stringify({ a: `${"[".repeat(5_000)}` });
+    assert.equal((await post(t, anything, inString)).status, 200);
+  });
+
+  it("may hold integers of 4,300 digits and no longer ones", async (t) => {
+    const at = (digits: number) => `{"a":"${"x".repeat(777)}","b":${"1".repeat(digits)}}`;
+    assert.equal((await post(t, anything, at(4_300))).status, 200);
+    assert.deepEqual(await post(t, anything, at(4_301)), unparsable);
+    assert.equal((await post(t, anything, JSON.stringify({ a: "1".repeat(9_000) }))).status, 200);
+  });
+
+  it("may hold the names of JavaScript's own properties without harm", async (t) => {
+    const sent = '{"a":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+    assert.deepEqual(await post(t, text, sent), {
+      status: 200,
+      body: '{"params":{},"query":{},"headers":{},"body":{"a":"x"}}',
+    });
+    assert.equal(({} as { polluted?: number }).polluted, undefined);
+  });
+
+  it("names the position of an error in code points", async (t) => {
+    const answer = await post(t, anything, '{"a":"😀😀",}');
+    assert.deepEqual(JSON.parse(answer.body).detail[0].loc, ["body", 10]);
+  });
+
+  it("of 10 MB of nothing is refused, not chewed", async (t) => {
+    const answer = await post(t, anything, " ".repeat(10_000_000));
+    assert.deepEqual(JSON.parse(answer.body).detail[0], {
+      type: "json_invalid",
+      loc: ["body", 10_000_000],
+      msg: "JSON decode error",
+      input: {},
+      ctx: { error: "Expecting value" },
+    });
+  });
+});
+
+describe("A form", () => {
+  const schema = z.object({ a: z.string(), b: z.string().optional() });
+
+  it("gives the last of repeated fields, decoded", async (t) => {
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const answer = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
+    assert.deepEqual(JSON.parse(answer.body).body, { a: "x+y z%zz", b: "" });
+  });
+
+  it("may be multipart, but not without a boundary", async (t) => {
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const body = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nhello\r\n--x--\r\n';
+    const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
+    assert.deepEqual(JSON.parse(sent.body).body, { a: "hello" });
+    const lost = await send("POST", "/made", { headers: { "content-type": "multipart/form-data" }, body });
+    assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
+  });
+
+  it("is taken in the place of JSON where standard clients send one, unless bodies are strict", async (t) => {
+    const operation = made(router, "POST", "/made", { body: jsonOrForm(schema) });
+    const lenient = await serving(t, [alone(operation, echo)]);
+    const strict = await serving(t, [alone(operation, echo)], {
+      settings: { strict: new Set(["bodies"]), lenientSlashes: false },
+    });
+    const taken = await lenient.send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(taken.body).body, { a: "1" });
+    const asJson = await lenient.send("POST", "/made", { headers: jsonType, body: '{"a":"1"}' });
+    assert.deepEqual(JSON.parse(asJson.body).body, { a: "1" });
+    const refused = await strict.send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(refused.body).detail[0], {
+      type: "model_attributes_type",
+      loc: ["body"],
+      msg: "Input should be a valid dictionary or object to extract fields from",
+      input: "a=1",
+    });
+  });
+});
+
+describe("Bytes", () => {
+  it("arrive unchanged, whatever type they claim", async (t) => {
+    const seen: Buffer[] = [];
+    const operation = made(router, "POST", "/made", { body: raw() });
+    const { send } = await serving(t, [
+      alone(operation, ({ body }: { body: Buffer }) => {
+        seen.push(body);
+        return null;
+      }),
+    ]);
+    const bytes = Buffer.from([0, 255, 13, 10, 123]);
+    await send("POST", "/made", { headers: { "content-type": "not/a/type at all" }, body: bytes });
+    await send("POST", "/made");
+    assert.deepEqual(seen, [bytes, Buffer.alloc(0)]);
+  });
+
+  it("of a chunked body are put together", async (t) => {
+    const operation = made(router, "POST", "/made", { body: json(z.any()) });
+    const { origin } = await serving(t, [alone(operation, echo)]);
+    const answer = await fetch(`${origin}/made`, {
+      method: "POST",
+      headers: jsonType,
+      duplex: "half",
+      body: new Blob(['{"a":', "1}"]).stream(),
+    } as RequestInit);
+    assert.deepEqual(await answer.json(), { params: {}, query: {}, headers: {}, body: { a: 1 } });
+  });
+
+  it("of a stream reach the handler while they come, past the limit of bodies", async (t) => {
+    const operation = made(router, "PUT", "/made", { body: stream({ maxBytes: 1 }) });
+    const { send } = await serving(t, [
+      alone(operation, async ({ body }: { body: AsyncIterable<Buffer> }) => {
+        let size = 0;
+        for await (const chunk of body) size += chunk.length;
+        return size;
+      }),
+    ]);
+    const answer = await send("PUT", "/made", { body: Buffer.alloc(70 * 1024 * 1024) });
+    assert.equal(answer.body, String(70 * 1024 * 1024));
+  });
+
+  it("of a GET are not read", async (t) => {
+    const operation = made(router, "GET", "/made");
+    const { send } = await serving(t, [alone(operation, echo)]);
+    assert.equal((await send("GET", "/made", { headers: jsonType, body: "{" })).status, 200);
+  });
+});
+
+describe("A body over 64 MiB is refused", () => {
+  const tooLarge = Buffer.alloc(64 * 1024 * 1024 + 1, 0x20);
+  const cases = [
+    [router, '{"detail":"Request body is too large"}'],
+    [contracts, '{"detail":"Request body is too large."}'],
+    [emulator, '{"error":{"code":"body_too_large","message":"The body is larger than the emulator takes."}}'],
+  ] as const;
+  for (const [service, body] of cases) {
+    it(`by ${service.name}, in its words`, async (t) => {
+      const path = service === emulator ? "/_emulator/made" : "/made";
+      const operation = made(service, "POST", path, { body: json(z.any()) });
+      const { origin } = await serving(t, [alone(operation, echo)]);
+      const announced = await fetch(origin + path, { method: "POST", headers: jsonType, body: tooLarge });
+      assert.deepEqual([announced.status, await announced.text()], [413, body]);
+      const chunked = await fetch(origin + path, {
+        method: "POST",
+        headers: jsonType,
+        duplex: "half",
+        body: new Blob([tooLarge]).stream(),
+      } as RequestInit);
+      assert.deepEqual([chunked.status, await chunked.text()], [413, body]);
+    });
+  }
+});

@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { type HandlerIn, part } from "../../../emulator/http/parts.ts";
+import {
+  bytes,
+  empty,
+  events,
+  form,
+  html,
+  json,
+  jsonOrForm,
+  type Operation,
+  passthrough,
+  type RequestShape,
+  raw,
+  redirect,
+  stream,
+} from "../../../src/api/operation.ts";
+import { contracts, emulator, router, type Service } from "../../../src/api/services.ts";
+import { stateless } from "./serving.ts";
+
+export {
+  bytes,
+  contracts,
+  empty,
+  emulator,
+  events,
+  form,
+  html,
+  json,
+  jsonOrForm,
+  passthrough,
+  raw,
+  redirect,
+  router,
+  stream,
+  z,
+};
+
+/** A handler of the world of these tests. */
+export type TestHandler = HandlerIn<typeof stateless>;
+
+/** A small operation of a service, for tests of the machine that serves them all. */
+export const made = (
+  service: Service,
+  method: Operation["method"],
+  path: string,
+  request: RequestShape = {},
+  more: Partial<Operation> = {},
+): Operation => ({
+  id: `made.${[method].flat()[0]!.toLowerCase()}`,
+  service,
+  summary: "Made up for a test",
+  method,
+  path,
+  auth: "none",
+  request,
+  responses: { 200: json(z.any()) },
+  failures: [],
+  cli: { by: "made" },
+  basis: "specified",
+  examples: [],
+  ...more,
+});
+
+/** One operation with its handler. */
+export const alone = (operation: Operation, handler: TestHandler) =>
+  part({ operations: [operation], handlers: { [operation.id]: handler }, world: stateless });
+
+/** Answers with what it was given, as a document. */
+export const echo: TestHandler = (input: unknown) => input;
