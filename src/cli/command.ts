@@ -1,7 +1,7 @@
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
-import type { CommandDeclaration } from "../derive/command-spec.ts";
+import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
 import type { Verdict } from "./failure.ts";
 import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
@@ -19,8 +19,14 @@ export interface Input {
 export interface Command extends CommandDeclaration {
   /** Whether the words after `--` belong to it. */
   readonly passthrough?: boolean;
-  /** Resolves when done; a verdict says how, where that is not plain success. */
-  run(input: Input, context: Context): Promise<Verdict | { readonly exit: number } | undefined>;
+  /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
+  readonly extendsDerived?: boolean;
+  /** Resolves when done; a verdict says how, where that is not plain success. `spec` is the derived command, if any. */
+  run(
+    input: Input,
+    context: Context,
+    spec: CommandSpec | undefined,
+  ): Promise<Verdict | { readonly exit: number } | undefined>;
 }
 
 /** One run of the command line, captured. */

@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
-import { problemsIn } from "../client/request.ts";
+import type { Client } from "../client/client.ts";
+import { type CallArguments, problemsIn } from "../client/request.ts";
 import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
 import { argumentsOf, usageOfProblems } from "./arguments.ts";
@@ -13,26 +14,52 @@ import { checkFields } from "./output/output.ts";
 
 /** Runs the command of one operation: input → call → answer on standard output. */
 export async function runDerived(spec: CommandSpec, input: Input, context: Context): Promise<Verdict | undefined> {
-  const { globals } = context;
+  const prepared = await call(spec, input, context);
+  if (prepared !== "dry-run") await prepared.send();
+  return undefined;
+}
+
+/** A call that was checked and confirmed, and can be sent. */
+export interface PreparedCall {
+  readonly operation: Operation;
+  readonly args: CallArguments;
+  readonly client: Client;
+  /** Sends it, and prints the answer. */
+  send(args?: CallArguments): Promise<Answer>;
+}
+
+/** Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send. */
+export async function call(spec: CommandSpec, input: Input, context: Context): Promise<PreparedCall | "dry-run"> {
+  const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   const operation = await loadOperation(spec);
-  const call = await argumentsOf(spec, operation, input, context.host);
-  const problems = problemsIn(operation, call.args);
+  const { args, contentType } = await argumentsOf(spec, operation, input, context.host);
+  const problems = problemsIn(operation, args);
   if (problems.length > 0) throw usageOfProblems(spec, problems);
 
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./dry-run.ts");
-    await printPlan(operation, call, context);
-    return undefined;
+    await printPlan(operation, { args, contentType }, context);
+    return "dry-run";
   }
   await confirmed(spec, input, context);
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
-  const client = await context.client(service, { file: input.flags.file as string | undefined });
-  const answer = await client.send(operation, call.args, { signal: context.signal, contentType: call.contentType });
-  await report(answer, context);
-  await show(spec, answer, input, context);
-  return undefined;
+  const client = await context.client(
+    service,
+    service === "emulator" ? { file: input.flags.file as string | undefined } : {},
+  );
+  return {
+    operation,
+    args,
+    client,
+    async send(changed = args) {
+      const answer = await client.send(operation, changed, { signal, contentType });
+      await report(answer, context);
+      await show(spec, answer, input, context);
+      return answer;
+    },
+  };
 }
 
 /** The declaration, from the one module that holds it: the registry is not loaded. */

@@ -13,7 +13,8 @@ import { write } from "./output/write.ts";
 import { type GroupEntry, type Invocation, Parser } from "./parser.ts";
 import { specGroups, specsOf } from "./specs.ts";
 
-type Declared = Command | CommandSpec;
+/** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
+type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
 
 /**
  * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
@@ -75,10 +76,11 @@ async function perform(
   const context = createContext(host, globals, output, signal, svc);
   try {
     refuseMissing(declaration, input);
+    const whole = typed(declaration, input);
     const verdict =
       "run" in declaration
-        ? await declaration.run(input, context)
-        : await (await import("./derived.ts")).runDerived(declaration, typed(declaration, input), context);
+        ? await declaration.run(whole, context, declaration.spec)
+        : await (await import("./derived.ts")).runDerived(declaration, whole, context);
     if (verdict === undefined) return 0;
     return typeof verdict === "string" ? exitCodeOf[verdict] : verdict.exit;
   } finally {
@@ -103,11 +105,11 @@ function refuseMissing({ positionals, flags, words }: CommandDeclaration, input:
   throw new UsageError(`${missing.join(", ")} required`, { hint: `See svc ${words.join(" ")} --help.` });
 }
 
-function typed(spec: CommandSpec, input: Input): Input {
+function typed({ positionals: declared }: CommandDeclaration, input: Input): Input {
   const positionals = Object.fromEntries(
-    spec.positionals.map(({ name, type = "text", choices }) => {
-      const text = input.positionals[name] as string;
-      return [name, Parser.positional(name, text, type, choices)];
+    declared.map(({ name, type = "text", choices }) => {
+      const given = input.positionals[name];
+      return [name, typeof given === "string" ? Parser.positional(name, given, type, choices) : given];
     }),
   );
   return { ...input, positionals: positionals as Input["positionals"] };
@@ -128,9 +130,25 @@ async function parserFor(group: string | undefined, host: Host): Promise<Parser<
 /** A hand-written command stands for the derived one of the same words. */
 export async function declarationsOf(group: string): Promise<readonly Declared[]> {
   const [specs, written] = await Promise.all([specsOf(group), groups[group]?.commands?.()]);
-  const own = written?.commands ?? [];
-  const taken = new Set(own.map(({ words }) => words.join(" ")));
-  return [...own, ...specs.filter(({ words }) => !taken.has(words.join(" ")))];
+  const byWords = new Map(specs.map((spec) => [spec.words.join(" "), spec]));
+  const own = (written?.commands ?? []).map((command) => {
+    const spec = byWords.get(command.words.join(" "));
+    byWords.delete(command.words.join(" "));
+    return spec && command.extendsDerived ? extended(command, spec) : { ...command, spec };
+  });
+  return [...own, ...byWords.values()];
+}
+
+function extended(command: Command, spec: CommandSpec): Declared {
+  const flags = new Set(command.flags.map(({ flag }) => flag));
+  return {
+    ...command,
+    spec,
+    ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
+    positionals: [...command.positionals, ...spec.positionals],
+    flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
+    examples: [...command.examples, ...spec.examples],
+  };
 }
 
 async function help(words: readonly string[], host: Host, argv: readonly string[] = []): Promise<number> {

@@ -91,5 +91,4 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const isReadOnce = (body: HttpRequest["body"]): boolean =>
-  body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);
+const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !(body instanceof Uint8Array);

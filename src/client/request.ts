@@ -24,7 +24,8 @@ export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** A function opens a stream anew for each attempt; an open stream can be sent once. */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
 export interface RequestOptions {
@@ -32,6 +33,8 @@ export interface RequestOptions {
   readonly url?: string | undefined;
   /** Of a raw or streamed body. */
   readonly contentType?: string | undefined;
+  /** Of a streamed body; signed storage URLs take no body of unknown length. */
+  readonly contentLength?: number | undefined;
 }
 
 /** The HTTP request of one call. Pure: it reads nothing but its arguments. Throws InvalidArguments and NoCredentials. */
@@ -51,7 +54,9 @@ export function buildRequest(
 
   if (operation.service.name === "storage") {
     if (options.url === undefined) throw new Error(`${operation.id} needs the signed URL`);
-    return { method, url: options.url, headers: type, body: content };
+    const length: Record<string, string> =
+      options.contentLength === undefined ? {} : { "content-length": String(options.contentLength) };
+    return { method, url: options.url, headers: { ...type, ...length }, body: content };
   }
   return {
     method,

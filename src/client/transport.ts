@@ -35,7 +35,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
           path: pathname + search,
           method: request.method,
           headers,
-          body: request.body as Dispatcher.RequestOptions["body"],
+          body: (typeof request.body === "function"
+            ? request.body()
+            : request.body) as Dispatcher.RequestOptions["body"],
           headersTimeout: timeoutMs,
           bodyTimeout: timeoutMs,
           ...(signal ? { signal } : {}),

@@ -69,4 +69,6 @@ export interface CommandSpec extends CommandDeclaration {
   readonly columns?: readonly string[];
   readonly rows?: string;
   readonly confirm?: "yes" | "name";
+  /** A hand-written command of the same words stands for it, and may build on it. */
+  readonly byHand?: boolean;
 }

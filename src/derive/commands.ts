@@ -36,22 +36,15 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/**
- * The commands of all operations that do not name a hand-written one, as plain data (design.md, section 2,
- * Commands). Total: every kind of input and answer has its place.
- */
+/** The commands of all operations as plain data (design.md, section 2). Total: every kind of input and answer has its place. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
-  [...byResource].flatMap(([resource, operations]) =>
-    operations.flatMap((operation) => {
-      const spec = commandOf(operation, resource);
-      return spec ? [spec] : [];
-    }),
-  );
+  [...byResource].flatMap(([resource, operations]) => operations.map((operation) => commandOf(operation, resource)));
 
-/** The command of one operation; undefined when a hand-written one stands for it. */
-export function commandOf(operation: Operation, resource: ResourceName): CommandSpec | undefined {
-  const { cli, request, service, method, path } = operation;
-  if ("by" in cli) return undefined;
+/** The command of one operation. Where a hand-written one stands for it, that one may build on this. */
+export function commandOf(operation: Operation, resource: ResourceName): CommandSpec {
+  const { request, service, method, path } = operation;
+  const isByHand = "by" in operation.cli;
+  const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
   const words = cli.command.split(" ");
   const flags = flagsOf(operation);
   const success = successOf(operation);
@@ -74,6 +67,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     ...(cli.columns ? { columns: cli.columns } : {}),
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
     ...(cli.confirm ? { confirm: cli.confirm } : {}),
+    ...(isByHand ? { byHand: true } : {}),
   };
 }
 

@@ -1,3 +1,128 @@
-import type { Command } from "../command.ts";
+import type { Method, Operation } from "../../api/operation.ts";
+import type { BaseUrls } from "../../client/request.ts";
+import { readInput } from "../body.ts";
+import type { Command, Context, Input } from "../command.ts";
+import { UsageError } from "../failure.ts";
 
-export const commands: readonly Command[] = [];
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const api: Command = {
+  words: ["api"],
+  summary: "Send any request, with the credentials of the service that its path belongs to",
+  description:
+    "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes; a status of 400 or more exits 1.",
+  positionals: [
+    { name: "method", description: methods.join(", "), choices: methods },
+    { name: "path", description: "Path, with its query" },
+  ],
+  flags: [
+    { flag: "data", type: "text", placeholder: "FILE|-", description: "Send these bytes as the body" },
+    {
+      flag: "content-type",
+      type: "text",
+      placeholder: "TYPE",
+      default: "application/json",
+      description: "Content type of the body",
+    },
+    {
+      flag: "header",
+      short: "H",
+      type: "text",
+      placeholder: "NAME:VALUE",
+      repeatable: true,
+      description: "Add a header",
+    },
+    { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
+    { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
+  ],
+  examples: [
+    { title: "A path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
+    { title: "A body from a pipe", argv: ["api", "POST", "/router/v1/trial/signup", "--data", "-"] },
+  ],
+  async run(input, context) {
+    const [{ credentialHeaders }, { problemOf }, { ServiceError }, { textOf }] = await Promise.all([
+      import("../../client/credentials.ts"),
+      import("../../client/problem.ts"),
+      import("../../client/errors.ts"),
+      import("../../client/response.ts"),
+    ]);
+    const path = `/${String(input.positionals.path).replace(/^\//, "")}`;
+    const { service, auth } = serviceOf(path);
+    const { baseUrls, credentials } = await context.target(service);
+    const base = baseUrls[service];
+    if (base === undefined) throw new UsageError(`The address of the service "${service}" is not known.`);
+    const body = await bodyOf(input, context);
+    const request = {
+      method: input.positionals.method as Method,
+      url: base.replace(/\/+$/, "") + path,
+      headers: {
+        accept: "*/*",
+        ...(body ? { "content-type": String(input.flags["content-type"] ?? "application/json") } : {}),
+        ...credentialHeaders({ auth, service: { name: service } as Operation["service"] }, undefined, credentials),
+        ...headersOf(input),
+      },
+      body,
+    };
+    if (input.flags["dry-run"]) {
+      const { shownHeader } = await import("../redact.ts");
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, shownHeader(name, value)]),
+      );
+      await context.output.show({ dry_run: true, method: request.method, url: request.url, headers });
+      return undefined;
+    }
+    const client = await context.client(service);
+    const response = await client.exchange(request, { signal: context.signal });
+    if (input.flags.include) {
+      const lines = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\n`);
+      await context.output.raw(`${response.status}\n${lines.join("")}\n`);
+    }
+    if (response.status < 400) {
+      for await (const chunk of response.body) await context.output.raw(chunk);
+      return undefined;
+    }
+    const text = await textOf(response.body);
+    if (!context.globals.json) await context.output.raw(text.endsWith("\n") || text === "" ? text : `${text}\n`);
+    const { status, headers } = response;
+    throw new ServiceError({
+      operation: "catch-all",
+      method: request.method,
+      status,
+      headers,
+      body: text,
+      problem: problemOf(status, parsed(text)),
+    });
+  },
+};
+
+/** Which service a path belongs to, and how its callers are known. */
+function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
+  if (/^\/api\/v[\d.]+\/public\//.test(path)) return { service: "contracts", auth: "api-key" };
+  if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };
+  return { service: "router", auth: "cluster-key" };
+}
+
+async function bodyOf(input: Input, { host }: Context): Promise<Uint8Array | undefined> {
+  const data = input.flags.data as string | undefined;
+  return data === undefined ? undefined : readInput(host, data, "--data");
+}
+
+function headersOf(input: Input): Record<string, string> {
+  return Object.fromEntries(
+    ((input.flags.header as string[] | undefined) ?? []).map((text) => {
+      const colon = text.indexOf(":");
+      if (colon < 1) throw new UsageError(`--header takes NAME:VALUE, not "${text}"`);
+      return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export const commands: readonly Command[] = [api];

@@ -1,3 +1,22 @@
 import type { Command } from "../command.ts";
 
-export const commands: readonly Command[] = [];
+const services = ["router", "contracts", "emulator"] as const;
+
+const openapi: Command = {
+  words: ["openapi"],
+  summary: "Print the OpenAPI 3.1 document of a service",
+  positionals: [{ name: "service", description: services.join(", "), choices: services }],
+  flags: [],
+  examples: [{ title: "For a generator", argv: ["openapi", "contracts"] }],
+  async run(input, { output }) {
+    const [{ buildOpenApi }, declarations] = await Promise.all([
+      import("../../derive/openapi.ts"),
+      import("../../api/registry.ts"),
+    ]);
+    const document = buildOpenApi(input.positionals.service as (typeof services)[number], declarations);
+    await output.raw(`${JSON.stringify(document, null, 2)}\n`);
+    return undefined;
+  },
+};
+
+export const commands: readonly Command[] = [openapi];

@@ -1,3 +1,5 @@
 import type { Command } from "../../command.ts";
+import { contractsCreate } from "./create.ts";
+import { contractsSend } from "./send.ts";
 
-export const commands: readonly Command[] = [];
+export const commands: readonly Command[] = [contractsCreate, contractsSend];

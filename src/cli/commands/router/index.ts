@@ -1,3 +1,4 @@
 import type { Command } from "../../command.ts";
+import { bulkCommands } from "./bulk.ts";
 
-export const commands: readonly Command[] = [];
+export const commands: readonly Command[] = bulkCommands;

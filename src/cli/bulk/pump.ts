@@ -1,0 +1,28 @@
+/**
+ * Runs `work` on the items of a stream, at most `concurrency` at a time; the stream is read no faster than that. The
+ * first failure stops the reading, the work in flight is awaited, then it is thrown.
+ */
+export async function pump<T>(
+  items: AsyncIterable<T>,
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  let failure: { error: unknown } | undefined;
+  try {
+    for await (const item of items) {
+      if (failure) break;
+      const one = work(item)
+        .catch((error: unknown) => {
+          failure ??= { error };
+        })
+        .finally(() => running.delete(one));
+      running.add(one);
+      if (running.size >= concurrency) await Promise.race(running);
+    }
+  } finally {
+    // Also when reading fails: what was sent must be accounted for.
+    await Promise.all(running);
+  }
+  if (failure) throw failure.error;
+}

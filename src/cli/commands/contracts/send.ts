@@ -1,0 +1,64 @@
+import type { Command, Context } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+import { checkedDuration } from "../../globals.ts";
+import { pollUntil } from "../../poll.ts";
+
+export const contractsSend: Command = {
+  words: ["contracts", "send"],
+  summary: "Send a contract to its counterparties for signature",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "wait",
+      type: "text",
+      placeholder: "STATUS",
+      choices: ["draft", "redlining", "sign", "executed", "voided", "hold"],
+      description: "Wait until the contract has this status",
+    },
+    {
+      flag: "wait-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      default: "10m",
+      description: "Stop waiting after this long (exit 75)",
+    },
+  ],
+  examples: [
+    { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-12", "--wait", "executed"] },
+  ],
+  async run(input, context, spec) {
+    const { call } = await import("../../derived.ts");
+    const wanted = (input.flags.wait as string | undefined)?.toUpperCase();
+    const timeoutMs = checkedDuration((input.flags["wait-timeout"] as string | undefined) ?? "10m", "--wait-timeout");
+    const prepared = await call(spec!, input, context);
+    if (prepared === "dry-run") return undefined;
+    const id = String(input.positionals.composite_id);
+    if (wanted === undefined) {
+      await prepared.send();
+      await context.output.note(`Sent ${id}. Next: svc contracts status ${id}`);
+      return undefined;
+    }
+    await prepared.client.send(prepared.operation, prepared.args, { signal: context.signal });
+    await context.output.note(`Sent ${id}, waiting for ${wanted}`);
+    await context.output.show(await untilStatus(context, id, wanted, timeoutMs));
+    return undefined;
+  },
+};
+
+/** Statuses that a contract never leaves (decisions.md, C22). */
+const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
+
+async function untilStatus(context: Context, id: string, wanted: string, timeoutMs: number) {
+  const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
+  const client = await context.client("contracts");
+  return pollUntil(context, timeoutMs, `${id} to be ${wanted}`, async () => {
+    const answer = await client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
+    const status: string = answer.contract_status;
+    if (status === wanted) return answer;
+    if (final.has(status)) {
+      throw new CommandFailed("failed", "wrong_status", `${id} is ${status} and will never be ${wanted}.`);
+    }
+    return undefined;
+  });
+}

@@ -1,0 +1,45 @@
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Command } from "../../command.ts";
+
+export const filesDownload: Command = {
+  words: ["files", "download"],
+  summary: "Download a file from its signed URL",
+  positionals: [{ name: "file_id", description: "The file_id of the upload" }],
+  flags: [
+    {
+      flag: "output",
+      short: "o",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write to a file instead of standard output",
+    },
+  ],
+  examples: [
+    { title: "Into a file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
+  ],
+  async run(input, context) {
+    const [{ showFile }, { getObject }] = await Promise.all([
+      import("../../../api/contracts/files.ts"),
+      import("../../../api/storage/objects.ts"),
+    ]);
+    const client = await context.client("contracts");
+    const { signal } = context;
+    const { signed_url: url } = await client.call(
+      showFile,
+      { params: { file_id: String(input.positionals.file_id) } },
+      { signal },
+    );
+    const { value } = await client.send(getObject, {}, { url, signal });
+    const content = value as AsyncIterable<Uint8Array>;
+    const file = input.flags.output as string | undefined;
+    if (file === undefined || file === "-") {
+      for await (const chunk of content) await context.output.raw(chunk);
+      return undefined;
+    }
+    await pipeline(content, createWriteStream(resolve(context.host.cwd, file)));
+    await context.output.note(`Wrote ${file}`);
+    return undefined;
+  },
+};

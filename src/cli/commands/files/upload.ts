@@ -1,0 +1,42 @@
+import type { Command } from "../../command.ts";
+import { candidates, upload } from "../../uploads.ts";
+
+const fields = ["file_id", "filename", "path", "bytes", "content_type"];
+
+export const filesUpload: Command = {
+  words: ["files", "upload"],
+  summary: "Upload files and print their ids",
+  description:
+    "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
+  positionals: [{ name: "path", description: "Files to upload", variadic: true }],
+  flags: [
+    {
+      flag: "content-type",
+      type: "text",
+      placeholder: "TYPE",
+      description: "Media type, instead of the one that the extension tells",
+    },
+    { flag: "dry-run", short: "n", type: "switch", description: "Check the files and upload nothing" },
+  ],
+  examples: [
+    { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
+    { title: "Only the ids", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
+  ],
+  async run(input, context) {
+    const paths = input.positionals.path as readonly string[];
+    const files = await candidates(context, paths, "<path>", input.flags["content-type"] as string | undefined);
+    if (input.flags["dry-run"]) {
+      const plan = files.map(({ filename, path, bytes, contentType }) => ({
+        filename,
+        path,
+        bytes,
+        content_type: contentType,
+      }));
+      await context.output.show(plan, { fields: fields.slice(1) });
+      await context.output.note("Dry run: nothing was sent");
+      return undefined;
+    }
+    await context.output.show(await upload(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
+    return undefined;
+  },
+};

@@ -1,0 +1,55 @@
+import type { Command, Input } from "../../command.ts";
+import { candidates, upload } from "../../uploads.ts";
+
+export const intakeCreate: Command = {
+  words: ["intake", "create"],
+  summary: "Create a legal intake, with files uploaded first",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "file",
+      type: "text",
+      placeholder: "PATH",
+      repeatable: true,
+      description: "Upload this file and attach it",
+    },
+  ],
+  examples: [
+    {
+      title: "A request with two files",
+      argv: [
+        "intake",
+        "create",
+        "--title",
+        "Review the MSA",
+        "--workflow-id",
+        "201",
+        "--file",
+        "msa.pdf",
+        "--file",
+        "annex.pdf",
+      ],
+    },
+  ],
+  async run(input, context, spec) {
+    const { call } = await import("../../derived.ts");
+    const files = await candidates(context, (input.flags.file as string[] | undefined) ?? [], "--file");
+    // Everything is checked before the first byte is uploaded.
+    const prepared = await call(spec!, without(input, "file"), context);
+    if (prepared === "dry-run") {
+      for (const { path, bytes } of files) await context.output.note(`would upload ${path} (${bytes} bytes)`);
+      return undefined;
+    }
+    const uploaded = files.length > 0 ? await upload(context, files) : [];
+    const body = prepared.args.body as Record<string, unknown>;
+    const fileIds = [...((body.file_ids as string[] | undefined) ?? []), ...uploaded.map(({ file_id: id }) => id)];
+    await prepared.send({ ...prepared.args, body: fileIds.length > 0 ? { ...body, file_ids: fileIds } : body });
+    return undefined;
+  },
+};
+
+const without = (input: Input, flag: string): Input => ({
+  ...input,
+  flags: Object.fromEntries(Object.entries(input.flags).filter(([name]) => name !== flag)),
+});
