@@ -38,11 +38,18 @@ export function bulkBody(table: Table, cluster_id: string, identifiers: readonly
   return { [list]: identifiers, cluster_id, ...rest };
 }
 
+interface RoutedOptions extends EmulatorOptions {
+  /** What the seed says of the connected apps. */
+  readonly apps?: object;
+  /** The clusters of an emulator that ran before, for a restart on its file. */
+  readonly behind?: Pick<Routed, "eu" | "us">;
+}
+
 export async function routed(
   t: Pick<TestContext, "after">,
-  { apps, ...options }: EmulatorOptions & { readonly apps?: object } = {},
+  { apps, behind, ...options }: RoutedOptions = {},
 ): Promise<Routed> {
-  const [eu, us] = [await receiver(t), await receiver(t)];
+  const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
   const seed = {
     clusters: [
       { id: "eu-1", label: "eu", key: keys["eu-1"], external_url: eu.url },
@@ -51,7 +58,7 @@ export async function routed(
     ...(apps && { apps }),
   };
   const started = await emulator(t, { seed, ...options });
-  const seen = { eu: 0, us: 0 };
+  const seen = { eu: eu.received.length, us: us.received.length };
   const since = (name: "eu" | "us", all: readonly Received[]) => {
     const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);
     seen[name] = all.length;
