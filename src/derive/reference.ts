@@ -19,9 +19,10 @@ export interface ReferenceParts {
 export function renderReference({ byResource, handWritten, exitCodes }: ReferenceParts): string {
   const registry = [...byResource.values()].flat();
   const derived = deriveCommands(byResource);
-  const commandFor = ({ id, cli }: Operation) =>
-    derived.find(({ operation }) => operation === id) ??
-    handWritten.find(({ words }) => "by" in cli && words.join(" ") === cli.by);
+  const commandFor = ({ id, cli }: Operation): CommandDeclaration | undefined =>
+    "by" in cli
+      ? handWritten.find(({ words }) => words.join(" ") === cli.by)
+      : derived.find(({ operation }) => operation === id);
   const standing = new Set(registry.map(commandFor));
 
   const severalCalls = handWritten.filter((command) => !standing.has(command));
