@@ -3,13 +3,14 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { assumed } from "../../src/api/basis.ts";
 import { empty, json, operation } from "../../src/api/operation.ts";
-import { byResource } from "../../src/api/registry.ts";
+import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
+import { commandOf } from "../../src/derive/commands.ts";
 import { renderReference } from "../../src/derive/reference.ts";
+import { allCommands } from "../support/all-commands.ts";
 import { assertGolden } from "../support/golden.ts";
-import { handWrittenCommands } from "../support/hand-written.ts";
 
 const common = {
   service: contracts,
@@ -53,8 +54,8 @@ const command = (name: string): CommandDeclaration => ({
 });
 
 const page = renderReference({
-  byResource: new Map([["contracts/files", [derived, handWrittenOne]]]),
-  handWritten: [command("things upload"), command("tour")],
+  registry: [derived, handWrittenOne],
+  commands: [commandOf(derived, "contracts/files"), command("things upload"), command("tour")],
   exitCodes: [{ code: 75, meaning: "unreachable" }],
 });
 const section = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
@@ -117,5 +118,5 @@ describe("the reference page", () => {
     assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
 
   it("is kept in fixtures/golden as the registry and the command line make it", async () =>
-    assertGolden("reference.md", renderReference({ byResource, handWritten: await handWrittenCommands(), exitCodes })));
+    assertGolden("reference.md", renderReference({ registry, commands: await allCommands(), exitCodes })));
 });
