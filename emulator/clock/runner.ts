@@ -42,14 +42,22 @@ export class Runner {
   readonly #closing = new AbortController();
   readonly #unwatch: readonly (() => void)[];
   readonly #loop: Promise<void>;
-  #bell = new AbortController();
+  #changed = false;
+  #wakeUp: (() => void) | undefined;
   #advancing: Promise<unknown> | undefined;
 
   private constructor(options: RunnerOptions) {
     this.#options = options;
     const { store, clock, kinds, deterministic, onTrouble = () => {} } = options;
     this.#dispatcher = new Dispatcher({ store, clock, kinds, atOnce: deterministic ? 1 : atOnce, onTrouble });
-    this.#unwatch = [store.watch(schedule, () => this.#ring()), clock.watch(() => this.#ring())];
+    this.#unwatch = [
+      store.watch(schedule, () => {
+        this.#dispatcher.wake();
+        // Nobody waits for the time to come: no reason to look what comes next.
+        if (clock.mode !== "manual" && !this.#advancing) this.#ring();
+      }),
+      clock.watch(() => this.#ring()),
+    ];
     this.#loop = this.#watchTime();
   }
 
@@ -122,21 +130,36 @@ export class Runner {
   }
 
   #ring(): void {
-    this.#dispatcher.wake();
-    this.#bell.abort();
+    this.#changed = true;
+    this.#wakeUp?.();
   }
 
   /** Looks, after each change of the queue or the clock, at what comes next, and waits for it or goes there. */
   async #watchTime(): Promise<void> {
-    const { store, clock, wall } = this.#options;
+    const { store, clock } = this.#options;
     while (!this.#closing.signal.aborted) {
-      this.#bell = new AbortController();
+      this.#changed = false;
       this.#dispatcher.wake();
       const next = clock.mode === "manual" || this.#advancing ? undefined : await firstAfter(store, clock.now());
-      if (!next) await rung(this.#bell.signal);
-      else if (clock.mode === "auto") await this.#leap();
-      else await wall.sleep(Math.min(clock.wallUntil(next.due) ?? longestSleepMs, longestSleepMs), this.#bell.signal);
+      if (next && clock.mode === "auto") await this.#leap();
+      else await this.#rest(next && clock.wallUntil(next.due));
     }
+  }
+
+  /** Until the next change; at most for `ms` of wall time, when given. */
+  async #rest(ms: number | undefined): Promise<void> {
+    if (this.#changed) return;
+    if (ms === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wakeUp = resolve;
+      });
+    } else {
+      const change = new AbortController();
+      // A reason of our own: the default one is an exception with a stack, made anew each time.
+      this.#wakeUp = () => change.abort("changed");
+      await this.#options.wall.sleep(Math.min(ms, longestSleepMs), change.signal);
+    }
+    this.#wakeUp = undefined;
   }
 
   /** Mode auto: to the next due entry, once nothing runs. */
@@ -148,9 +171,3 @@ export class Runner {
     if (next && clock.mode === "auto" && !this.#advancing && !this.#closing.signal.aborted) await clock.jump(next.due);
   }
 }
-
-const rung = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

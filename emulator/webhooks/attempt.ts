@@ -47,46 +47,66 @@ export interface Attempted {
   readonly posted: Posted;
 }
 
-/** Signs and sends the bytes of the event once. Rejects only when the signal breaks it off. */
-export async function attempt(sender: Sender, sendable: Sendable, signal: AbortSignal): Promise<Attempted> {
+/** The way to send the bytes of an event once, signed. Rejects only with BrokenOff. */
+export function createAttempt(sender: Sender): (sendable: Sendable) => Promise<Attempted> {
   const { clock, wall, settings, outgoing, intervene } = sender;
-  const at = clock.now();
-  const begun = wall.now();
-  const send = (message: Message) =>
-    outgoing.post({
-      url: sendable.subscription.url,
-      headers: headersOf(sendable, message, at, settings),
-      body: message.body,
-      signal,
-    });
-  const message = { body: Buffer.from(sendable.event.body), hmacKey: sendable.hmacKey };
-  const posted = intervene
-    ? await intervene({ ...sendable, number: sendable.delivery.attempts + 1 }, message, send)
-    : await send(message);
-  // A duration differs from run to run, and deterministic means the same bytes.
-  const durationMs = settings.deterministic ? 0 : Math.round(wall.now() - begun);
-  return { url: sendable.subscription.url, at, durationMs, posted };
-}
+  const signed = new SignedEvents();
 
-function headersOf(
-  { delivery, subscription }: Sendable,
-  { body, hmacKey }: Message,
-  at: number,
-  { standardWebhooks }: Settings,
-): Record<string, string> {
-  return {
-    ...subscription.custom_headers,
-    "content-type": "application/json",
-    [contentHashHeader]: contentHash(hmacKey, body),
-    ...(standardWebhooks &&
-      standardWebhookHeaders({
-        secret: hmacKey,
-        id: `msg_${delivery.id}`,
-        timestamp: String(Math.floor(at / 1_000)),
-        body,
-      })),
+  return async (sendable) => {
+    const { subscription, event, delivery, hmacKey } = sendable;
+    const at = clock.now();
+    const begun = wall.now();
+    const message = signed.of(event, hmacKey);
+    const send = (given: Message) =>
+      outgoing.post({
+        url: subscription.url,
+        headers: {
+          ...subscription.custom_headers,
+          "content-type": "application/json",
+          [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
+          ...(settings.standardWebhooks && standardHeaders(delivery, given, at)),
+        },
+        body: given.body,
+      });
+    const about = { ...sendable, number: delivery.attempts + 1 };
+    const posted = intervene ? await intervene(about, message, send) : await send(message);
+    // A duration differs from run to run, and deterministic means the same bytes.
+    const durationMs = settings.deterministic ? 0 : Math.round(wall.now() - begun);
+    return { url: subscription.url, at, durationMs, posted };
   };
 }
+
+interface SignedMessage extends Message {
+  readonly text: string;
+  readonly hash: string;
+}
+
+const eventsKept = 256;
+
+/** An event told to a thousand subscriptions, six times each, is signed once. */
+class SignedEvents {
+  readonly #kept = new Map<number, SignedMessage>();
+
+  of({ id, body: text }: WebhookEvent, hmacKey: string): SignedMessage {
+    const known = this.#kept.get(id);
+    // After a reset an id may mean another event.
+    if (known?.text === text && known.hmacKey === hmacKey) return known;
+    const body = Buffer.from(text);
+    const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
+    if (this.#kept.size >= eventsKept) this.#kept.clear();
+    this.#kept.set(id, fresh);
+    return fresh;
+  }
+}
+
+/** The id stays the same over all attempts, the time is that of the attempt (conformance.md, 10.2). */
+const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: number) =>
+  standardWebhookHeaders({
+    secret: hmacKey,
+    id: `msg_${id}`,
+    timestamp: String(Math.floor(at / 1_000)),
+    body,
+  });
 
 /** 2xx alone is success; a redirect is not (decisions.md, C18). */
 export const succeeded = (posted: Posted): boolean => "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -2,10 +2,9 @@ import type { Kind } from "../clock/dispatcher.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import type { Store, Transaction, View } from "../store/store.ts";
-import { type Attempted, attempt, type Sendable, type Sender } from "./attempt.ts";
+import { type Attempted, createAttempt, type Sendable, type Sender } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
-import { forbiddenUrl } from "./receivers.ts";
 import { recordAttempt } from "./record.ts";
 import { keepUntil, roomFor } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
@@ -19,8 +18,9 @@ export interface DeliveryWorld extends Sender {
  * schedule. `resend`: one attempt outside it (decisions.md, C18).
  */
 export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; readonly resend: Kind } {
-  const { store, settings } = world;
-  const rules = { allow: settings.webhookAllow, strict: settings.strict.has("receivers") };
+  const { store, settings, outgoing } = world;
+  const attempt = createAttempt(world);
+  const heard = new WeakSet<AbortSignal>();
 
   /** The state is read when an attempt starts: what changed while it waited decides (C18). */
   const prepare = (entry: Entry, resend: boolean) =>
@@ -34,24 +34,40 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // It did not fail, it was never tried: so it is not counted (C16).
-      if (forbiddenUrl(subscription.url, rules)) return { skip: "skipped_not_allowed" };
+      if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
       return { delivery, event, subscription, hmacKey: workspace.hmac_key };
     });
 
   const kind = (name: "deliver" | "resend"): Kind => ({
     async run(entry, signal) {
+      breakOffWith(signal);
       const prepared = await prepare(entry, name === "resend");
       if (prepared === "gone") return store.transaction(name, (tx) => forget(tx, entry));
-      const attempted = "skip" in prepared ? prepared : await attempt(world, prepared, signal);
+      const attempted = "skip" in prepared ? prepared : await attempt(prepared);
       return store.transaction(name, async (tx) => {
         signal.throwIfAborted();
-        const outcome = await record(tx, entry, attempted, name === "resend");
-        await purge(tx, world.clock.now());
-        return outcome;
+        await dropOld(tx);
+        return record(tx, entry, attempted, name === "resend");
       });
     },
     room: roomOf,
   });
+
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  /** Once for each virtual time: nothing grows old while it stands still. */
+  async function dropOld(tx: Transaction): Promise<void> {
+    const now = world.clock.now();
+    if (now === purgedAt) return;
+    purgedAt = now;
+    await purge(tx, now);
+  }
+
+  /** One listener for all attempts: the runner gives every entry the same signal. */
+  function breakOffWith(signal: AbortSignal): void {
+    if (heard.has(signal)) return;
+    heard.add(signal);
+    signal.addEventListener("abort", () => outgoing.breakOff(), { once: true });
+  }
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
   async function record(tx: Transaction, entry: Entry, came: Attempted | Skip, resend: boolean): Promise<string> {

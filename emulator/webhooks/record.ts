@@ -30,9 +30,9 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
   const whole = delivery.outcome === "delivered" && !ok ? after : { ...after, ...changes };
   tx.put(deliveries, whole);
 
-  dequeue(tx, entry);
-  if (resend && ok) await endSchedule(tx, delivery);
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
+  else dequeue(tx, entry);
+  if (resend && ok) await endSchedule(tx, delivery);
   return whole.outcome;
 }
 
