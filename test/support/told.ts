@@ -1,0 +1,40 @@
+import type { TestContext } from "node:test";
+import type { Activity } from "../../src/api/activities.ts";
+import type { TestEmulator } from "./emulator.ts";
+import { receiver } from "./receiver.ts";
+
+/** The body of one delivery. */
+export interface Told {
+  readonly activity: string;
+  readonly activity_data: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * Subscribes a receiver of the test to activities of the first workspace. The function that comes back lets due
+ * deliveries run, and gives the bodies that came since the last call, in the order of their events.
+ */
+export async function subscribe(
+  t: Pick<TestContext, "after">,
+  { api, ask }: Pick<TestEmulator, "api" | "ask">,
+  activities: readonly Activity[],
+): Promise<() => Promise<Told[]>> {
+  const target = await receiver(t);
+  const { status, body } = await api("POST", "/api/v2.1/public/webhooks/", {
+    body: { title: "test", url: target.url, only_for_activities: activities },
+  });
+  if (status !== 201) throw new Error(`The webhook was refused: ${JSON.stringify(body)}`);
+  let seen = 0;
+  return async () => {
+    await ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    const came = target.received.slice(seen);
+    seen = target.received.length;
+    const { body: log } = await ask("GET", `deliveries?webhook=${(body as { id: number }).id}`);
+    // Deliveries that are due at the same instant run at once: only their log says in which order they were told.
+    const order = (log as { items: { activity: string }[] }).items.map(({ activity }) => activity).reverse();
+    const bodies = came.map((request) => JSON.parse(request.body.toString("utf8")) as Told);
+    return bodies.sort((a, b) => order.indexOf(a.activity) - order.indexOf(b.activity));
+  };
+}
+
+export const activitiesTold = (told: readonly Told[]): string[] => told.map(({ activity }) => activity);
