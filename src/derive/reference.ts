@@ -1,5 +1,5 @@
 import type { Operation } from "../api/operation.ts";
-import type { CommandDeclaration } from "./command-spec.ts";
+import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
 import { activitySection, failureSection } from "./reference/catalogue.ts";
 import { flagTable, usage } from "./reference/commands.ts";
 import { lifecycleSection } from "./reference/lifecycle.ts";
@@ -10,11 +10,12 @@ import { operationSection } from "./reference/operations.ts";
 export interface ReferenceParts {
   readonly registry: readonly Operation[];
   readonly commands: readonly CommandDeclaration[];
+  readonly globalFlags: readonly FlagSpec[];
   readonly exitCodes: readonly { readonly code: number; readonly meaning: string }[];
 }
 
 /** The reference page: every operation, command, flag, failure, activity and exit code, as Markdown. */
-export function renderReference({ registry, commands, exitCodes }: ReferenceParts): string {
+export function renderReference({ registry, commands, globalFlags, exitCodes }: ReferenceParts): string {
   const byWords = new Map(commands.map((command) => [command.words.join(" "), command]));
   const commandFor = ({ cli }: Operation) => byWords.get("by" in cli ? cli.by : cli.command);
   const standing = new Set(registry.map(commandFor));
@@ -30,6 +31,8 @@ export function renderReference({ registry, commands, exitCodes }: ReferencePart
         .filter((operation) => operation.service === service)
         .map((operation) => operationSection(operation, commandFor(operation))),
     ]),
+    globalFlags.length > 0 ? "## Flags of every command" : "",
+    flagTable(globalFlags),
     severalCalls.length > 0 ? "## Commands of several calls" : "",
     ...severalCalls.flatMap((command) => [
       `### ${command.words.join(" ")}`,

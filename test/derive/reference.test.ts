@@ -6,6 +6,7 @@ import { empty, json, operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
+import { globalFlags } from "../../src/cli/globals.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import { commandOf } from "../../src/derive/commands.ts";
 import { renderReference } from "../../src/derive/reference.ts";
@@ -56,6 +57,7 @@ const command = (name: string): CommandDeclaration => ({
 const page = renderReference({
   registry: [derived, handWrittenOne],
   commands: [commandOf(derived, "contracts/files"), command("things upload"), command("tour")],
+  globalFlags: [{ flag: "json", type: "switch", description: "One document" }],
   exitCodes: [{ code: 75, meaning: "unreachable" }],
 });
 const section = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
@@ -114,9 +116,12 @@ describe("the reference page", () => {
     assert.match(lifecycle, /^\| void \| EXECUTED \|.*refused: cannot-void-executed/m);
   });
 
+  it("shows the flags of every command once", () =>
+    assert.equal(section("## Flags of every command")?.split("\n").at(-1), "| `--json` |  | One document |"));
+
   it("lists the exit codes that it was handed", () =>
     assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
 
   it("is kept in fixtures/golden as the registry and the command line make it", async () =>
-    assertGolden("reference.md", renderReference({ registry, commands: await allCommands(), exitCodes })));
+    assertGolden("reference.md", renderReference({ registry, commands: await allCommands(), globalFlags, exitCodes })));
 });
