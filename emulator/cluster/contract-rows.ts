@@ -125,8 +125,9 @@ export const Contract = z.strictObject({
   approvals: z.array(Approval),
   external_metadata: ExternalMetadata.nullable(),
   versions: z.array(Version),
-  notes: z.array(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().nullable() })),
-  relations: z.array(z.strictObject({ related_contract_id: z.int(), relation_type: z.string() })),
+  note: z.strictObject({ text: z.string(), note_tag: z.string().nullable() }).nullable(),
+  /** The contracts that this one hangs on: it is a child, an addendum or an amendment of them. */
+  parents: z.array(z.strictObject({ contract_id: z.int(), relation_type: z.string() })),
   supporting_documents: z.array(
     z.strictObject({
       id: z.int(),

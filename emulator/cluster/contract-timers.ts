@@ -26,23 +26,32 @@ export function stopTimers(tx: Transaction, contract: Contract): Contract {
 /** Puts into the schedule what follows by itself from the state just entered. */
 export function startTimers(tx: Transaction, contract: Contract, timing: Timing): Contract {
   const { taken, leaves, at, autoSignMs, addressees } = timing;
-  const timer = (due: number, kind: string, ...ref: string[]) =>
-    enqueue(tx, { due, kind, lane: `contract ${contract.id}`, ref: [contract.id, ...ref].join(" ") }).id;
-
   const emails = (taken.later ?? []).flatMap((activity) =>
-    peopleOf(activity, contract, addressees).map((email) =>
-      timer(at + emailDeliveryMs, "contract-activity", activity, email),
-    ),
+    peopleOf(activity, contract, addressees).map((email) => delivered(tx, contract, activity, email, at)),
   );
   const signs = leaves && contract.status === "SIGN" && autoSignMs !== undefined;
-  const unsigned = contract.signatories
-    .filter((signatory) => signatory.action === null)
-    .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
   const signatures = signs
-    ? unsigned.map((signatory, i) => timer(at + (i + 1) * autoSignMs, "auto-sign", String(signatory.id)))
+    ? inOrder(contract).map(({ id }, i) => timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", String(id)))
     : [];
   return { ...contract, timers: [...contract.timers, ...emails, ...signatures] };
 }
+
+/** The signing e-mail went out once more. */
+export const remindLater = (tx: Transaction, contract: Contract, email: string, at: number): Contract => ({
+  ...contract,
+  timers: [...contract.timers, delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", email, at)],
+});
+
+const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): number =>
+  enqueue(tx, { due, kind, lane: `contract ${id}`, ref: [id, ...ref].join(" ") }).id;
+
+const delivered = (tx: Transaction, contract: Contract, activity: Activity, email: string, at: number): number =>
+  timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, email);
+
+const inOrder = ({ signatories }: Contract) =>
+  signatories
+    .filter((signatory) => signatory.action === null)
+    .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
 
 const peopleOf = (activity: Activity, contract: Contract, addressees?: Addressees): readonly string[] =>
   activity.startsWith("SIGNING_")

@@ -4,6 +4,7 @@ import type { Handlers } from "../http/handler.ts";
 import { createdContract } from "./contract-records.ts";
 import { requireContract, requireContractNumber } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
+import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
 import { draftFromTemplate } from "./template-contract.ts";
 import { create, transition } from "./transition.ts";
@@ -19,7 +20,7 @@ export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member>
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail }) =>
     store.transaction("contracts.create", async (tx) => {
       const world = { clock, settings };
-      const by = { name: caller.user.name, email: caller.user.email };
+      const by = performer(caller);
       const draft = await draftFromTemplate(tx, caller, body, clock.now(), fail);
       const created = await create(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
@@ -34,7 +35,7 @@ export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member>
   "contracts.send": ({ params, body }, { store, clock, settings, caller, fail }) =>
     store.transaction("contracts.send", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
-      const by = { name: caller.user.name, email: caller.user.email };
+      const by = performer(caller);
       await transition(tx, { clock, settings }, row, "send", { by, addressees: addressees(body) }, fail);
       return {};
     }),

@@ -12,6 +12,7 @@ import { keepFile, newVersion } from "./inline-file.ts";
 import { newContract } from "./new-contract.ts";
 import { ownContractType, ownEntity } from "./own-rows.ts";
 import { type Checked, checkPdf } from "./pdf/pdf.ts";
+import { performer } from "./performer.ts";
 import { givenParties } from "./template-parties.ts";
 import { create } from "./transition.ts";
 import type { Workspace } from "./workspaces.ts";
@@ -39,7 +40,7 @@ export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member>
         external_metadata: body.external_metadata ?? null,
         versions: [newVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
-      const by = { name: user.name, email: user.email };
+      const by = performer(caller);
       return listedContract(
         tx,
         { cluster },

@@ -6,6 +6,7 @@ import { createdContract } from "./contract-records.ts";
 import { contracts, type ExternalMetadata, requireContract } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { changed } from "./new-contract.ts";
+import { performer } from "./performer.ts";
 
 type MetadataOperation = "external-metadata.put" | "external-metadata.show" | "external-metadata.find";
 
@@ -24,7 +25,7 @@ export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld,
         workspace_id: after.workspace_id,
         activity: row.external_metadata ? "CONTRACT_EXTERNAL_METADATA_UPDATED" : "CONTRACT_EXTERNAL_METADATA_CREATED",
         at,
-        performed_by: { name: caller.user.name, email: caller.user.email },
+        performed_by: performer(caller),
         contract: await contractFacts(tx, after),
       });
       return { external_metadata };

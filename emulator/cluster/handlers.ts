@@ -3,12 +3,16 @@ import type { Handlers } from "../http/handler.ts";
 import type { Planned } from "../planned.ts";
 import { approvalHandlers } from "./approvals.ts";
 import { commentHandlers } from "./comments.ts";
+import { contractDetailHandlers } from "./contract-details.ts";
+import { contractListHandlers } from "./contract-list.ts";
 import { contractTypeHandlers } from "./contract-types.ts";
 import { contractHandlers } from "./contracts.ts";
 import { counterpartyHandlers } from "./counterparties.ts";
 import { counterpartyAddressHandlers } from "./counterparty-addresses.ts";
 import { counterpartyContactHandlers } from "./counterparty-contacts.ts";
+import { documentHandlers } from "./documents.ts";
 import { executedHandlers } from "./executed.ts";
+import { executionHandlers } from "./execution.ts";
 import { externalMetadataHandlers } from "./external-metadata.ts";
 import { fileHandlers } from "./files.ts";
 import type { ClusterWorld, Member } from "./home.ts";
@@ -29,6 +33,10 @@ export const contractApiHandlers = {
   ...intakeHandlers,
   ...contractHandlers,
   ...externalMetadataHandlers,
+  ...contractListHandlers,
+  ...executionHandlers,
+  ...documentHandlers,
+  ...contractDetailHandlers,
   ...executedHandlers,
   ...paperHandlers,
   ...intakeFormHandlers,

@@ -8,6 +8,7 @@ import { type Contract, requireContract, requireContractNumber } from "./contrac
 import type { ClusterWorld, Member } from "./home.ts";
 import { changed } from "./new-contract.ts";
 import { orgUser } from "./people.ts";
+import { performer } from "./performer.ts";
 import { type ContractType, contractTypes } from "./workspaces.ts";
 
 type IntakeFormOperation = "intake-form.update" | "intake-form.responses";
@@ -28,7 +29,7 @@ export const intakeFormHandlers: Handlers<IntakeFormOperation, ClusterWorld, Mem
         workspace_id: after.workspace_id,
         activity: "CONTRACT_DATA_UPDATED",
         at,
-        performed_by: { name: caller.user.name, email: caller.user.email },
+        performed_by: performer(caller),
         contract: await contractFacts(tx, after),
       });
       return { data: intake_form.data, created: isoSeconds(at) };

@@ -8,6 +8,7 @@ import { newContract } from "./new-contract.ts";
 import { acceptable, type PaperRequest, type Reviewer } from "./paper-checks.ts";
 import { paperSignatories } from "./paper-signatories.ts";
 import { checkPdf } from "./pdf/pdf.ts";
+import { performer } from "./performer.ts";
 import { signatoryRows } from "./template-signatories.ts";
 import { create } from "./transition.ts";
 
@@ -48,7 +49,7 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
       versions: [newVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });
-    const by = { name: user.name, email: user.email };
+    const by = performer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
     return listedContract(tx, { cluster }, await create(tx, { clock, settings }, contract, trigger, { by }));
   });

@@ -1,0 +1,113 @@
+import type { Fail } from "../../src/api/failures.ts";
+import { decodeBase64 } from "../../src/base/base64.ts";
+import { isoSeconds } from "../../src/base/clock.ts";
+import type { Handlers } from "../http/handler.ts";
+import { reply } from "../http/reply.ts";
+import { type Document, docxType, madePdf, newestVersion, sheetOf } from "./contract-pdf.ts";
+import { type Contract, requireContract, requireContractNumber } from "./contract-rows.ts";
+import type { ClusterWorld, Member } from "./home.ts";
+import { keepFile, newVersion, pdfType } from "./inline-file.ts";
+import { changed } from "./new-contract.ts";
+import { signedObjectUrl, storedObjects } from "./objects.ts";
+import { performer } from "./performer.ts";
+import { transition } from "./transition.ts";
+import { uploadOf } from "./uploaded-document.ts";
+
+type DocumentOperation =
+  | "documents.download"
+  | "documents.link"
+  | "documents.upload-version"
+  | "documents.add-supporting";
+
+export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member> = {
+  "documents.download": async ({ params }, call) => {
+    const { document } = await documentOf(params.composite_id, "PDF", call);
+    const bytes = call.blobs.open(document.blob.sha256);
+    if (!bytes) throw new Error(`The bytes of ${document.file_name} are gone`);
+    return reply(200, bytes, {
+      "content-length": String(document.blob.size),
+      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(document.file_name)}`,
+    });
+  },
+
+  "documents.link": async ({ params, body }, call) => {
+    const { row, document } = await documentOf(params.composite_id, body.format, call);
+    const { store, ids, clock, cluster } = call;
+    return store.transaction("documents.link", async (tx) => {
+      const object = {
+        key: ids.uuid(),
+        cluster_id: row.cluster_id,
+        workspace_id: row.workspace_id,
+        purpose: "document" as const,
+        filename: document.file_name,
+        content_type: document.content_type,
+        created_at: clock.now(),
+        blob: document.blob,
+      };
+      tx.put(storedObjects, object);
+      const { url } = await signedObjectUrl(tx, { cluster, clock, ids }, "GET", object);
+      const version = document.version_id === undefined ? {} : { current_version_id: document.version_id };
+      return { url, file_name: document.file_name, ...version };
+    });
+  },
+
+  "documents.upload-version": async ({ params, body }, { store, blobs, clock, settings, caller, fail }) => {
+    const upload = await uploadOf(body.document_name, body.document_base_64, fail);
+    await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
+    const blob = await keepFile(blobs, upload.file);
+    return store.transaction("documents.upload-version", async (tx) => {
+      const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+      const version = newVersion(tx, caller.user, clock.now(), {
+        file_name: body.document_name,
+        content_type: upload.content_type,
+        blob,
+        is_executed_version: body.is_executed_version,
+      });
+      const world = { clock, settings };
+      const by = performer(caller);
+      const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
+      if (!body.is_executed_version) {
+        await transition(tx, world, row, "upload-version", { by, patch }, fail);
+      } else {
+        const after = await transition(tx, world, row, "upload-executed-version", { by, patch }, fail);
+        await transition(tx, world, after, "executed-outside", { by }, fail);
+      }
+      return reply(201, undefined);
+    });
+  },
+
+  "documents.add-supporting": async ({ params, body }, { store, blobs, clock, caller, fail }) => {
+    const file = decodeBase64(body.file_base64);
+    if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
+    await store.read((view) => requireContract(view, caller, params.composite_id, fail));
+    const blob = await keepFile(blobs, file);
+    return store.transaction("documents.add-supporting", async (tx) => {
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      const at = clock.now();
+      const { name, file_name } = body;
+      const document = { id: tx.next("supporting_document"), name, file_name, blob, created_at: at };
+      changed(tx, row, at, { supporting_documents: [...row.supporting_documents, document] });
+      return { id: document.id, name, created: isoSeconds(at) };
+    });
+  },
+};
+
+type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
+type DocumentCall = ClusterWorld & { readonly caller: Member; readonly fail: Fail<"not-found" | "no-document"> };
+
+/** The document of a contract in a format. Made outside any transaction, since writing a PDF takes its time. */
+async function documentOf(
+  composite: string,
+  format: Format,
+  { store, blobs, caller, fail }: DocumentCall,
+): Promise<{ readonly row: Contract; readonly document: Document }> {
+  const { row, sheet } = await store.read(async (view) => {
+    const row = await requireContract(view, caller, composite, fail);
+    return { row, sheet: row.template_id === null ? undefined : await sheetOf(view, row) };
+  });
+  const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
+  if (docx) return { row, document: docx };
+  if (format === "DOCX") return fail("no-document", { format });
+  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(blobs, sheet)));
+  return document ? { row, document } : fail("no-document", { format: "PDF" });
+}

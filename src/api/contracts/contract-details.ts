@@ -1,0 +1,148 @@
+import * as z from "zod";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { ContractStatus, compositeIdParam, contractIdParam } from "./records.ts";
+
+const composite = z.object({ composite_id: compositeIdParam });
+const numbered = z.object({ contract_id: contractIdParam });
+const Data = z.strictObject({ data: z.record(z.string(), z.unknown()) });
+
+export const updateContractData = operation({
+  id: "contract-details.update-data",
+  service: contracts,
+  summary: "Change a template contract's data",
+  method: "PATCH",
+  path: "/api/v2.1/public/contracts/{composite_id}/contract_data",
+  auth: "api-key",
+  request: {
+    params: composite,
+    body: json(z.object({ data: z.record(z.string(), z.unknown()).describe("Answers, by variable") })),
+  },
+  responses: { 200: json(Data) },
+  failures: ["not-found", "contract-data-closed", "contract-data-executed"],
+  emits: ["CONTRACT_DATA_UPDATED"],
+  cli: { command: "contracts update-data" },
+  basis: "public",
+  examples: [{ title: "More seats", params: { composite_id: "T-1" }, body: { data: { seats: 20 } } }],
+});
+
+export const showNotes = operation({
+  id: "contract-details.notes",
+  service: contracts,
+  summary: "Show the note on a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{composite_id}/notes",
+  auth: "api-key",
+  request: { params: composite },
+  responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
+  failures: ["not-found"],
+  cli: { command: "contracts notes show" },
+  basis: "public",
+  examples: [{ title: "What is noted", params: { composite_id: "T-1" } }],
+});
+
+export const putNote = operation({
+  id: "contract-details.put-note",
+  service: contracts,
+  summary: "Write the note on a contract",
+  method: "PUT",
+  path: "/api/v2.1/public/contracts/{contract_id}/notes/{note_id}",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("Id of the note") }),
+    body: json(
+      z.object({
+        text: z.string(),
+        note_tag: z.object({ name: z.string(), id: z.int().optional() }).nullish(),
+      }),
+    ),
+  },
+  responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
+  failures: ["not-found"],
+  cli: { command: "contracts notes put" },
+  basis: "public",
+  examples: [
+    { title: "Leave a note", params: { contract_id: "T-1", note_id: 1 }, body: { text: "Waits for finance" } },
+  ],
+});
+
+export const setBusinessUser = operation({
+  id: "contract-details.business-user",
+  service: contracts,
+  summary: "Make a user the business owner of a contract",
+  method: "PATCH",
+  path: "/api/v2.1/public/contracts/{contract_id}/business_user/",
+  auth: "api-key",
+  request: {
+    params: numbered,
+    body: json(z.object({ user_id: z.int(), update_user_task_on_bu_update: z.boolean().default(true) })),
+  },
+  responses: {
+    200: json(z.strictObject({ user_id: z.int(), contract_id: z.int(), type: z.enum(["BUSINESS"]) })),
+  },
+  failures: ["contract-not-found"],
+  cli: { command: "contracts business-user" },
+  basis: "public",
+  examples: [{ title: "Hand it over", params: { contract_id: 1 }, body: { user_id: 12 } }],
+});
+
+export const relateContract = operation({
+  id: "contract-details.relate",
+  service: contracts,
+  summary: "Relate a contract to another one",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{contract_id}/contract_relation/",
+  auth: "api-key",
+  request: {
+    params: numbered,
+    body: json(
+      z.object({
+        related_contract_id: z.int(),
+        relation_type: z.enum(["CHILD", "ADDENDUM", "AMENDMENT", "PARENT"]),
+      }),
+    ),
+  },
+  responses: {
+    201: json(z.strictObject({ related_contract_id: z.int(), relation_type: z.string() })),
+  },
+  failures: ["not-found", "circular-relation"],
+  cli: { command: "contracts relate" },
+  basis: "public",
+  examples: [
+    {
+      title: "An amendment",
+      params: { contract_id: 1 },
+      body: { related_contract_id: 2, relation_type: "AMENDMENT" },
+    },
+  ],
+});
+
+export const showProcessMetrics = operation({
+  id: "contract-details.process-metrics",
+  service: contracts,
+  summary: "Show when a contract went through which step",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{contract_id}/process_metrics/",
+  auth: "api-key",
+  request: { params: numbered },
+  responses: {
+    200: json(
+      z.strictObject({
+        contract_status: ContractStatus,
+        type_of_workflow: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW"]),
+        pending_with: z.enum(["CREATOR_PARTY", "COUNTER_PARTY", "BOTH"]).nullable(),
+        contract_sent_to_cp_datetime: z.string().nullable(),
+        marked_for_signature_datetime: z.string().nullable(),
+        contract_executed_datetime: z.string().nullable(),
+        contract_signed_by_signatory_list: z.array(
+          z.strictObject({ is_creator_party: z.boolean(), signed_datetime: z.string(), signatory_email: z.string() }),
+        ),
+        contract_turns: z.strictObject({ no_of_turns: z.int() }),
+      }),
+    ),
+  },
+  failures: ["contract-not-found"],
+  cli: { command: "contracts process-metrics" },
+  basis: "public",
+  examples: [{ title: "How long did it take?", params: { contract_id: 1 } }],
+});

@@ -1,0 +1,102 @@
+import * as z from "zod";
+import { empty, json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { compositeIdParam, contractIdParam } from "./records.ts";
+
+const params = z.object({ composite_id: compositeIdParam });
+
+export const markForExecution = operation({
+  id: "execution.mark",
+  service: contracts,
+  summary: "Mark a contract for execution",
+  description: "Its signatories are asked to sign. Refused while a review is open or an approval is pending.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/mark_for_execution/",
+  auth: "api-key",
+  request: { params, body: json(z.object({ affix_stamp_documents: z.boolean().optional() }).default({})) },
+  responses: { 200: empty() },
+  failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: [
+    "CONTRACT_MARK_FOR_EXECUTION",
+    "CONTRACT_SIGNATURE_REQUESTED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
+  ],
+  cli: { command: "contracts mark" },
+  basis: "public",
+  examples: [{ title: "The review is done", params: { composite_id: "T-1" }, body: {} }],
+});
+
+export const unmarkForExecution = operation({
+  id: "execution.unmark",
+  service: contracts,
+  summary: "Take a contract out of signature",
+  description: "Signatures given so far are void; the contract goes back to REDLINING.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/unmark_for_execution",
+  auth: "api-key",
+  request: { params, body: json(z.object({ note: z.string().optional() }).default({})) },
+  responses: { 200: empty() },
+  failures: ["not-found", "forbidden-move", "cannot-unmark"],
+  emits: ["CONTRACT_UNMARK_FOR_EXECUTION"],
+  cli: { command: "contracts unmark" },
+  basis: "public",
+  examples: [{ title: "Something is to be changed", params: { composite_id: "T-1" }, body: { note: "New price" } }],
+});
+
+export const voidContract = operation({
+  id: "execution.void",
+  service: contracts,
+  summary: "Void a contract",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/status/void",
+  auth: "api-key",
+  request: { params, body: json(z.object({ note: z.string().min(1).describe("Why") })) },
+  responses: { 204: empty() },
+  failures: ["not-found", "forbidden-move", "cannot-void-executed"],
+  emits: ["CONTRACT_VOIDED"],
+  cli: { command: "contracts void", confirm: "yes" },
+  basis: "public",
+  examples: [{ title: "The deal is off", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
+});
+
+export const requestReview = operation({
+  id: "execution.request-review",
+  service: contracts,
+  summary: "Ask a user or a role to review a contract",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{contract_id}/review_request/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: contractIdParam }),
+    body: json(
+      z.object({
+        description: z.string().default(""),
+        assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
+        assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
+      }),
+    ),
+  },
+  responses: { 200: empty() },
+  failures: ["not-found", "forbidden-move"],
+  emits: ["CONTRACT_REVIEW_REQUESTED"],
+  cli: { command: "contracts request-review" },
+  basis: "public",
+  examples: [{ title: "Legal looks at it", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
+});
+
+export const resendEmail = operation({
+  id: "execution.resend-email",
+  service: contracts,
+  summary: "Send the signing e-mail to a signatory again",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{composite_id}/signatories/resend_email/",
+  auth: "api-key",
+  request: { params, body: json(z.object({ email_id: z.email().describe("Address of the signatory") })) },
+  responses: { 200: empty() },
+  failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed"],
+  emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"],
+  cli: { command: "contracts resend-email" },
+  basis: "public",
+  examples: [{ title: "Remind somebody", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],
+});
