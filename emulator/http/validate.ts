@@ -64,12 +64,15 @@ function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (se
     let fields = pick(sent);
     // Of the headers only those that are declared; the others are the protocol's business.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    const parsed = schema.safeParse(read(fields));
-    if (parsed.success) input[place] = parsed.data;
-    else {
-      const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, lastOf(fields[name])]));
-      for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
+    const values = read(fields);
+    const parsed = schema.safeParse(values);
+    if (parsed.success) {
+      input[place] = parsed.data;
+      return;
     }
+    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : lastOf(fields[name]));
+    const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
+    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
   };
 }
 

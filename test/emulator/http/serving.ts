@@ -100,3 +100,12 @@ export function read(bytes: Buffer): Answered {
   }
   return { status: Number(first.split(" ")[1]), headers, body: bytes.toString("utf8", end + 4) };
 }
+
+/** A promise and what resolves it: Node 20 has no Promise.withResolvers. */
+export function deferred(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve: () => resolve() };
+}

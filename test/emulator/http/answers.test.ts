@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import net from "node:net";
+import { describe, it } from "node:test";
+import { part } from "../../../emulator/http/parts.ts";
+import { Passthrough, reply } from "../../../emulator/http/reply.ts";
+import { StoreFailed } from "../../../emulator/store/store.ts";
+import { fail } from "../../../src/api/failures.ts";
+import { isoMillis } from "../../../src/base/clock.ts";
+import {
+  alone,
+  bytes,
+  contracts,
+  empty,
+  emulator,
+  events,
+  html,
+  json,
+  made,
+  passthrough,
+  raw,
+  redirect,
+  router,
+  type TestHandler,
+  z,
+} from "./made-up.ts";
+import { deferred, now, read, serving, stateless, talk } from "./serving.ts";
+
+const jsonType = { "content-type": "application/json" };
+const strict = { 200: json(z.strictObject({ a: z.string(), b: z.int().optional() })) };
+
+const answering = (responses: ReturnType<typeof made>["responses"], handler: TestHandler, service = router as never) =>
+  alone(made(service, "GET", "/made", {}, { responses }), handler);
+
+describe("An answer", () => {
+  it("is JSON without a charset, in the order of the declaration, with both times", async (t) => {
+    const { origin } = await serving(t, [answering(strict, () => ({ b: 1, a: "é" }))]);
+    const answer = await fetch(`${origin}/made`);
+    assert.equal(await answer.text(), '{"a":"é","b":1}');
+    assert.equal(answer.headers.get("content-type"), "application/json");
+    assert.equal(answer.headers.get("x-svc-time"), isoMillis(now));
+    assert.notEqual(new Date(answer.headers.get("date")!).getUTCFullYear(), 2031);
+  });
+
+  for (const [kind, response, result, expected] of [
+    ["nothing", { 204: empty() }, undefined, { status: 204, headers: {}, body: "" }],
+    ["an empty 200", { 200: empty() }, undefined, { status: 200, headers: {}, body: "" }],
+    [
+      "a page",
+      { 200: html() },
+      "<p>é</p>",
+      { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: "<p>é</p>" },
+    ],
+    [
+      "bytes",
+      { 200: bytes("application/pdf") },
+      Buffer.from("%PDF"),
+      { status: 200, headers: { "content-type": "application/pdf" }, body: "%PDF" },
+    ],
+    [
+      "a redirect",
+      { 302: redirect() },
+      "https://app.example/é?x=1\r\nset-cookie: a=b",
+      {
+        status: 302,
+        headers: { location: "https://app.example/%C3%A9?x=1%0D%0Aset-cookie:%20a=b" },
+        body: "",
+      },
+    ],
+    [
+      "one of several statuses, with headers of its own",
+      { 200: json(z.string()), 201: json(z.string()) },
+      reply(201, "made" as never, { "x-a": "b", "content-type": "application/hal+json" }),
+      { status: 201, headers: { "x-a": "b", "content-type": "application/hal+json" }, body: '"made"' },
+    ],
+    [
+      "another server's, without what belongs to its connection",
+      { 200: passthrough() },
+      new Passthrough(
+        418,
+        ["Set-Cookie", "a=1", "X-A", "b", "connection", "x-a", "keep-alive", "1"],
+        Buffer.from("no"),
+      ),
+      { status: 418, headers: { "set-cookie": "a=1", "x-a": "b" }, body: "no" },
+    ],
+  ] as const) {
+    it(`may be ${kind}`, async (t) => {
+      const { send, bugs } = await serving(t, [answering(response, () => result)]);
+      assert.deepEqual(await send("GET", "/made"), expected);
+      assert.deepEqual(bugs, []);
+    });
+  }
+
+  it("may be a stream; one that fails ends the connection", async (t) => {
+    async function* some() {
+      yield Buffer.from("one,");
+      yield Buffer.from("two");
+    }
+    async function* broken() {
+      yield Buffer.from("one,");
+      throw new Error("upstream reset");
+    }
+    const whole = await serving(t, [answering({ 200: bytes("text/plain") }, some)]);
+    assert.equal(await (await fetch(`${whole.origin}/made`)).text(), "one,two");
+    const cut = await serving(t, [answering({ 200: passthrough() }, () => new Passthrough(200, [], broken()))]);
+    await assert.rejects(async () => (await fetch(`${cut.origin}/made`)).text());
+  });
+
+  it("may be events, asked for on the path of the list, until the caller goes or the listener closes", async (t) => {
+    const ended: string[] = [];
+    const list = made(
+      emulator,
+      "GET",
+      "/_emulator/made",
+      {},
+      { id: "made.list", responses: { 200: json(z.string()) } },
+    );
+    const watch = made(
+      emulator,
+      "GET",
+      "/_emulator/made/events",
+      {},
+      {
+        id: "made.watch",
+        responses: { 200: events(z.any()) },
+      },
+    );
+    const { origin, listener } = await serving(t, [
+      part({
+        operations: [list, watch],
+        handlers: {
+          "made.list": () => "the list",
+          "made.watch": async function* (_: never, { request: { signal } }) {
+            yield { n: 1 };
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            ended.push("watch");
+          },
+        },
+        world: stateless,
+      }),
+    ]);
+    assert.equal(await (await fetch(`${origin}/_emulator/made`)).json(), "the list");
+    const accept = { headers: { accept: "text/event-stream" } };
+    const streams = await Promise.all([
+      fetch(`${origin}/_emulator/made`, accept),
+      fetch(`${origin}/_emulator/made`, accept),
+    ]);
+    const readers = streams.map(({ body }) => body!.getReader());
+    for (const reader of readers) {
+      const { value } = await reader.read();
+      assert.equal(Buffer.from(value!).toString(), 'data: {"n":1}\n\n');
+    }
+    assert.equal(streams[0]!.headers.get("content-type"), "text/event-stream");
+    await readers[0]!.cancel();
+    await listener.close();
+    assert.deepEqual(await readers[1]!.read(), { done: true, value: undefined });
+    assert.deepEqual(ended, ["watch", "watch"]);
+  });
+});
+
+describe("A bug of the emulator", () => {
+  const words = "The emulator has a bug in made.get: this is not an answer of the service. Its stderr says more.";
+  const undeclared = made(router, "GET", "/made", {}, { responses: strict });
+  for (const [what, operation, handler, message] of [
+    ["an undeclared field", undeclared, () => ({ a: "x", c: 1 }), "The answer is not as declared"],
+    ["an undeclared failure", undeclared, () => fail("not-found"), "It refuses with not-found, undeclared"],
+    ["an undeclared status", undeclared, () => reply(201 as never, {} as never), "Status 201 is not declared"],
+    [
+      "anything unforeseen",
+      undeclared,
+      () => (undefined as never as { x: { y: 1 } }).x.y,
+      "Cannot read properties of undefined (reading 'x')",
+    ],
+    [
+      "no choice among several statuses",
+      { ...undeclared, responses: { 200: empty(), 204: empty() } },
+      () => undefined,
+      "Several statuses are declared: the handler must choose with reply()",
+    ],
+    [
+      "an impossible header",
+      undeclared,
+      () => reply(200 as never, { a: "x" } as never, { "x-a": "b\r\nc: d" }),
+      'Invalid character in header content ["x-a"]',
+    ],
+  ] as const) {
+    it(`is named, not sent: ${what}`, async (t) => {
+      const { send, bugs } = await serving(t, [alone(operation, handler)]);
+      assert.deepEqual(await send("GET", "/made"), {
+        status: 500,
+        headers: jsonType,
+        body: JSON.stringify({ detail: words }),
+      });
+      assert.deepEqual(
+        bugs.map(({ operation, message }) => ({ operation, message })),
+        [{ operation: "made.get", message }],
+      );
+    });
+  }
+});
+
+describe("A disk that refuses", () => {
+  for (const [service, body] of [
+    [router, '{"detail":"The service cannot write its state"}'],
+    [contracts, '{"detail":"The service cannot write its state."}'],
+  ] as const) {
+    it(`is answered 503 in the words of ${service.name}`, async (t) => {
+      const operation = made(service, "GET", "/made");
+      const refuse = () => {
+        throw new StoreFailed("disk full");
+      };
+      const { send, log } = await serving(t, [alone(operation, refuse)]);
+      assert.deepEqual(await send("GET", "/made"), { status: 503, headers: jsonType, body });
+      assert.match(log.list()[0]!.failure!, /store-failed$/);
+    });
+  }
+});
+
+describe("The order of checks", () => {
+  const operation = (service: typeof router | typeof contracts) =>
+    made(
+      service as never,
+      "POST",
+      "/made",
+      { body: json(z.object({ a: z.string() })) },
+      {
+        auth: "basic",
+        failures: ["not-authenticated"] as never,
+      },
+    );
+  const parts = (service: typeof router | typeof contracts) =>
+    [
+      part({
+        operations: [operation(service)],
+        handlers: { "made.post": () => "in" },
+        world: stateless,
+        authenticate: { basic: ({ headers }) => headers.authorization ?? fail("not-authenticated") },
+      }),
+    ] as const;
+  const sends = [
+    { headers: jsonType, body: "{" },
+    { headers: jsonType, body: "{}" },
+    { headers: { ...jsonType, authorization: "x" }, body: "{" },
+    { headers: { ...jsonType, authorization: "x" }, body: "{}" },
+    { headers: { ...jsonType, authorization: "x" }, body: '{"a":"b"}' },
+  ];
+
+  for (const [service, statuses] of [
+    [router, [422, 401, 422, 422, 200]],
+    [contracts, [401, 401, 400, 400, 200]],
+  ] as const) {
+    it(`is that of ${service.name}`, async (t) => {
+      const { send } = await serving(t, parts(service));
+      const answers = [];
+      for (const sent of sends) answers.push((await send("POST", "/made", sent)).status);
+      assert.deepEqual(answers, statuses);
+    });
+  }
+});
+
+describe("A caller that goes away", () => {
+  it("is noticed by a handler that waits, and leaves a line in the log", async (t) => {
+    const started = deferred();
+    const left = deferred();
+    const waits: TestHandler = async (_, { request: { signal } }) => {
+      started.resolve();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      left.resolve();
+      return "late";
+    };
+    const { origin, bugs } = await serving(t, [answering({ 200: json(z.string()) }, waits)]);
+    const abort = new AbortController();
+    const asked = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "aborted");
+    await started.promise;
+    abort.abort();
+    await left.promise;
+    assert.equal(await asked, "aborted");
+    assert.deepEqual(bugs, []);
+  });
+
+  it("in the middle of its body is not answered, and nothing runs", async (t) => {
+    let ran = false;
+    const operation = made(router, "POST", "/made", { body: raw() });
+    const { origin, log } = await serving(t, [
+      alone(operation, () => {
+        ran = true;
+      }),
+    ]);
+    const logged = new Promise((resolve) => log.watch(resolve));
+    const { port, hostname } = new URL(origin);
+    const socket = net.connect(Number(port), hostname, () => {
+      const head = "POST /made HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n";
+      socket.write(`${head}abc`, () => socket.destroy());
+    });
+    await logged;
+    assert.equal(ran, false);
+    assert.deepEqual(
+      log.list().map(({ status }) => status),
+      [0],
+    );
+  });
+
+  it("and one that speaks no HTTP is answered 400", async (t) => {
+    const { origin } = await serving(t, [answering(strict, () => ({ a: "x" }))]);
+    assert.equal(read(await talk(origin, ["hello\r\n\r\n"])).status, 400);
+  });
+});

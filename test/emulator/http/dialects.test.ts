@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { alone, contracts, echo, emulator, form, json, made, router, z } from "./made-up.ts";
+import { serving } from "./serving.ts";
+
+const jsonType = { "content-type": "application/json" };
+
+const intake = z.strictObject({
+  title: z.string().min(1).max(5),
+  priority: z.enum(["LOW", "MEDIUM", "HIGH"]).optional(),
+  limit: z.int().max(100).min(1).optional(),
+  weight: z.number().gt(0).optional(),
+  urgent: z.boolean().optional(),
+  kind: z.literal("K").optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  assignees: z
+    .array(z.object({ entity_id: z.int() }))
+    .max(2)
+    .min(1)
+    .optional(),
+  id: z.union([z.string(), z.int()]).optional(),
+  code: z
+    .string()
+    .regex(/^[A-Z]+$/)
+    .optional(),
+  link: z.url("Enter a valid HTTPS URL.").optional(),
+  when: z.iso.date().optional(),
+  due: z
+    .string()
+    .refine((text) => text !== "never", "Due must be a day.")
+    .optional(),
+});
+
+async function refused(t: TestContext, service: typeof contracts | typeof emulator, body: unknown) {
+  const path = service === emulator ? "/_emulator/made" : "/made";
+  const { send } = await serving(t, [alone(made(service, "POST", path, { body: json(intake) }), echo)]);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const answer = await send("POST", path, { headers: jsonType, body: text });
+  return { status: answer.status, body: JSON.parse(answer.body) };
+}
+
+describe("The contract API refuses by field", () => {
+  for (const [what, body, fields] of [
+    ["a missing field", {}, { title: ["Field required"] }],
+    ["no body", "", { title: ["Field required"] }],
+    ["a wrong type", { title: 1 }, { title: ["Input should be a valid string"] }],
+    ["null", { title: null }, { title: ["Input should be a valid string"] }],
+    ["too few characters", { title: "" }, { title: ["String should have at least 1 character"] }],
+    ["too many characters", { title: "123456" }, { title: ["String should have at most 5 characters"] }],
+    ["a choice", { title: "a", priority: "low" }, { priority: ["Input should be 'LOW', 'MEDIUM' or 'HIGH'"] }],
+    ["the only choice", { title: "a", kind: "k" }, { kind: ["Input should be 'K'"] }],
+    ["a number too large", { title: "a", limit: 101 }, { limit: ["Input should be less than or equal to 100"] }],
+    ["a number too small", { title: "a", limit: 0 }, { limit: ["Input should be greater than or equal to 1"] }],
+    ["a number that is not above", { title: "a", weight: 0 }, { weight: ["Input should be greater than 0"] }],
+    [
+      "a fraction",
+      { title: "a", limit: 1.5 },
+      { limit: ["Input should be a valid integer, got a number with a fractional part"] },
+    ],
+    ["a list for an integer", { title: "a", limit: [] }, { limit: ["Input should be a valid integer"] }],
+    ["a list for a number", { title: "a", weight: [] }, { weight: ["Input should be a valid number"] }],
+    ["a list for a boolean", { title: "a", urgent: [] }, { urgent: ["Input should be a valid boolean"] }],
+    ["a list for an object", { title: "a", metadata: [] }, { metadata: ["Input should be a valid dictionary"] }],
+    ["a value of a map", { title: "a", metadata: { k: 1 } }, { metadata: { k: ["Input should be a valid string"] } }],
+    [
+      "rows, by index",
+      { title: "a", assignees: [{ entity_id: 1 }, {}] },
+      { assignees: { "1": { entity_id: ["Field required"] } } },
+    ],
+    [
+      "too few rows",
+      { title: "a", assignees: [] },
+      { assignees: ["List should have at least 1 item after validation, not 0"] },
+    ],
+    [
+      "too many rows",
+      { title: "a", assignees: [{ entity_id: 1 }, { entity_id: 1 }, { entity_id: 1 }] },
+      { assignees: ["List should have at most 2 items after validation, not 3"] },
+    ],
+    ["an unknown field", { title: "a", colour: "red" }, { colour: ["Extra inputs are not permitted"] }],
+    ["what fits no alternative", { title: "a", id: true }, { id: ["Input should be a valid string"] }],
+    ["a pattern", { title: "a", code: "x" }, { code: ["String should match pattern '^[A-Z]+$'"] }],
+    ["a link, in the declaration's own words", { title: "a", link: "x" }, { link: ["Enter a valid HTTPS URL."] }],
+    ["a date", { title: "a", when: "x" }, { when: ["Input should be a valid date"] }],
+    ["a rule of its own", { title: "a", due: "never" }, { due: ["Due must be a day."] }],
+    ["a list for the whole", [], { non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }],
+    ["text for the whole", '"x"', { non_field_errors: ["Invalid data. Expected a dictionary, but got str."] }],
+    ["a number for the whole", "1", { non_field_errors: ["Invalid data. Expected a dictionary, but got int."] }],
+    ["null for the whole", "null", { non_field_errors: ["Invalid data. Expected a dictionary, but got NoneType."] }],
+    [
+      "several fields at once",
+      { title: 1, limit: "x", assignees: [{ entity_id: "y" }] },
+      {
+        title: ["Input should be a valid string"],
+        limit: ["Input should be a valid integer, unable to parse string as an integer"],
+        assignees: { "0": { entity_id: ["Input should be a valid integer, unable to parse string as an integer"] } },
+      },
+    ],
+  ] as const) {
+    it(what, async (t) => {
+      assert.deepEqual(await refused(t, contracts, body), { status: 400, body: fields });
+    });
+  }
+});
+
+describe("The contract API refuses a body that it cannot read", () => {
+  for (const [body, says] of [
+    ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
+    ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
+    ["[[".repeat(600), "The document is nested too deeply"],
+  ] as const) {
+    it(JSON.stringify(body.slice(0, 20)), async (t) => {
+      assert.deepEqual(await refused(t, contracts, body), {
+        status: 400,
+        body: { detail: `JSON parse error - ${says}` },
+      });
+    });
+  }
+
+  it("because of its type", async (t) => {
+    const { send } = await serving(t, [alone(made(contracts, "POST", "/made", { body: json(intake) }), echo)]);
+    const answers = [];
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", undefined]) {
+      const { status, body } = await send("POST", "/made", {
+        ...(type && { headers: { "content-type": type } }),
+        body: "{}",
+      });
+      answers.push([status, JSON.parse(body).detail]);
+    }
+    assert.deepEqual(answers, [
+      [415, 'Unsupported media type "text/plain" in request.'],
+      [415, 'Unsupported media type "application/x-www-form-urlencoded" in request.'],
+      [415, 'Unsupported media type "" in request.'],
+    ]);
+  });
+});
+
+describe("An id in the path that cannot be one", () => {
+  const params = { params: z.object({ id: z.int() }) };
+  it("is an unknown id where the operation knows those", async (t) => {
+    const operation = made(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
+    const { send } = await serving(t, [alone(operation, echo)]);
+    const answer = await send("GET", "/made/T-1");
+    assert.deepEqual([answer.status, answer.body], [404, '{"detail":"Not found."}']);
+    assert.deepEqual(JSON.parse((await send("GET", "/made/17")).body).params, { id: 17 });
+  });
+
+  it("else is a wrong field", async (t) => {
+    const { send } = await serving(t, [alone(made(contracts, "GET", "/made/{id}", params), echo)]);
+    const answer = await send("GET", "/made/T-1");
+    const message = "Input should be a valid integer, unable to parse string as an integer";
+    assert.deepEqual([answer.status, JSON.parse(answer.body)], [400, { id: [message] }]);
+  });
+});
+
+describe("The control plane refuses in words", () => {
+  for (const [what, body, message] of [
+    [
+      "fields",
+      { title: 1, limit: 0 },
+      "title: Input should be a valid string; limit: Input should be greater than or equal to 1",
+    ],
+    ["the whole", [], "body: Input should be a valid dictionary or object to extract fields from"],
+    ["broken JSON", "{", "body: not JSON, Expecting property name enclosed in double quotes at character 1"],
+    ["no body", "", "body: Field required"],
+  ] as const) {
+    it(what, async (t) => {
+      assert.deepEqual(await refused(t, emulator, body), {
+        status: 400,
+        body: { error: { code: "invalid_input", message } },
+      });
+    });
+  }
+
+  it("bodies of another type, queries and paths", async (t) => {
+    const operation = made(emulator, "POST", "/_emulator/made/{id}", {
+      params: z.object({ id: z.int() }),
+      query: z.object({ limit: z.int() }),
+      body: json(z.object({}).optional()),
+    });
+    const { send } = await serving(t, [alone(operation, echo)]);
+    const wrong = await send("POST", "/_emulator/made/x?limit=y");
+    const integer = "Input should be a valid integer, unable to parse string as an integer";
+    assert.equal(JSON.parse(wrong.body).error.message, `path id: ${integer}; query limit: ${integer}`);
+    const type = await send("POST", "/_emulator/made/1?limit=1", {
+      headers: { "content-type": "text/plain" },
+      body: "{}",
+    });
+    assert.equal(JSON.parse(type.body).error.message, 'body: content-type must be application/json, not "text/plain"');
+    assert.equal((await send("POST", "/_emulator/made/1?limit=1")).status, 200);
+  });
+});
+
+describe("The router refuses in FastAPI's form beyond what was recorded", () => {
+  it("collects path, query, headers and body, in this order", async (t) => {
+    const operation = made(router, "POST", "/made/{kind}", {
+      params: z.object({ kind: z.enum(["A", "B"]) }),
+      query: z.object({ q: z.string() }),
+      headers: z.object({ "x-req": z.string() }),
+      body: json(z.object({ rows: z.array(z.object({ id: z.string(), type: z.enum(["T"]) })) })),
+    });
+    const { send } = await serving(t, [alone(operation, echo)]);
+    const answer = await send("POST", "/made/C", { headers: jsonType, body: '{"rows":[{"id":1.0},7]}' });
+    const expected = { expected: "'A' or 'B'" };
+    assert.equal(
+      answer.body,
+      JSON.stringify({
+        detail: [
+          { type: "enum", loc: ["path", "kind"], msg: "Input should be 'A' or 'B'", input: "C", ctx: expected },
+          { type: "missing", loc: ["query", "q"], msg: "Field required", input: null },
+          { type: "missing", loc: ["header", "x-req"], msg: "Field required", input: null },
+          { type: "string_type", loc: ["body", "rows", 0, "id"], msg: "Input should be a valid string", input: "1.0" },
+          { type: "missing", loc: ["body", "rows", 0, "type"], msg: "Field required", input: { id: "1.0" } },
+          {
+            type: "model_attributes_type",
+            loc: ["body", "rows", 1],
+            msg: "Input should be a valid dictionary or object to extract fields from",
+            input: 7,
+          },
+        ],
+      }).replaceAll('"1.0"', "1.0"),
+    );
+  });
+
+  it("names a nullable field without its union, and takes null there", async (t) => {
+    const schema = z.object({ last_name: z.string().nullish(), users: z.array(z.string()).nullable() });
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
+    const wrong = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });
+    assert.deepEqual(JSON.parse(wrong.body).detail, [
+      { type: "string_type", loc: ["body", "last_name"], msg: "Input should be a valid string", input: 1 },
+      { type: "string_type", loc: ["body", "users", 0], msg: "Input should be a valid string", input: 2 },
+    ]);
+    assert.equal((await send("POST", "/made", { headers: jsonType, body: '{"users":null}' })).status, 200);
+  });
+
+  it("quotes a form as it came", async (t) => {
+    const schema = z.object({ kind: z.enum(["A"]), b: z.string() });
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const answer = await send("POST", "/made", { headers, body: "kind=x&c=1" });
+    assert.deepEqual(JSON.parse(answer.body).detail, [
+      { type: "enum", loc: ["body", "kind"], msg: "Input should be 'A'", input: "x", ctx: { expected: "'A'" } },
+      { type: "missing", loc: ["body", "b"], msg: "Field required", input: { kind: "x", c: "1" } },
+    ]);
+  });
+});

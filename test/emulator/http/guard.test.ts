@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { alone, echo, emulator, html, made, router } from "./made-up.ts";
+import { read, serving, talk } from "./serving.ts";
+
+const open = () =>
+  [
+    alone(made(router, "GET", "/made"), () => "in"),
+    alone(made(emulator, "GET", "/_emulator/page", {}, { responses: { 200: html() } }), () => "<p>page</p>"),
+    alone(made(emulator, "POST", "/_emulator/act", {}, { id: "act" }), echo),
+  ] as const;
+
+describe("The Host header", () => {
+  for (const host of ["localhost", "LOCALHOST:80", "app.localhost:4010", "127.0.0.1", "[::1]:4010", "twin.test:1"]) {
+    it(`may be ${host}`, async (t) => {
+      const { send } = await serving(t, open(), { allowedHosts: ["Twin.test"] });
+      assert.equal((await send("GET", "/made", { headers: { host } })).status, 200);
+    });
+  }
+
+  for (const host of [
+    "",
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "127.0.0.2",
+    "[::1",
+    "[::1]x",
+    "localhost:99999999",
+    "localhost:80:80",
+    "user@localhost",
+    "localhost/",
+    ".localhost",
+    `${"a".repeat(400)}.localhost`,
+  ]) {
+    it(`must not be ${JSON.stringify(host.slice(0, 40))}`, async (t) => {
+      const { send, log } = await serving(t, open());
+      const answer = await send("GET", "/made", { headers: { host } });
+      assert.equal(answer.status, 403);
+      assert.match(answer.body, /^\{"detail":"Requests for the host .* start it with --allow-host\."\}$/);
+      assert.deepEqual(
+        log.list().map(({ status }) => status),
+        [403],
+      );
+    });
+  }
+
+  it("must not come twice, nor guard declared paths alone", async (t) => {
+    const { origin, send } = await serving(t, open());
+    const twice = "GET /made HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    assert.equal(read(await talk(origin, [twice])).status, 403);
+    assert.equal((await send("GET", "/nowhere", { headers: { host: "evil.example" } })).status, 403);
+    assert.equal(read(await talk(origin, ["GET /made HTTP/1.0\r\n\r\n"])).status, 403);
+  });
+});
+
+describe("A page of another site", () => {
+  for (const headers of [
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+    { origin: "http://localhost:1" },
+  ] as Record<string, string>[]) {
+    it(`may not use the control plane: ${JSON.stringify(headers)}`, async (t) => {
+      const { send } = await serving(t, open());
+      for (const [method, path] of [
+        ["POST", "/_emulator/act"],
+        ["GET", "/_emulator/page"],
+      ] as const) {
+        assert.deepEqual(await send(method, path, { headers }), {
+          status: 403,
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({
+            error: { code: "forbidden", message: "Pages of other sites may not use the control plane." },
+          }),
+        });
+      }
+    });
+  }
+
+  it("may link to an open page, and use the services", async (t) => {
+    const { send, origin } = await serving(t, open());
+    const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+    assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
+    assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
+    const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
+    // Nothing allows the other site's page to read it, though.
+    assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
+  });
+});
+
+describe("Before the state is open", () => {
+  it("only readiness is answered", async (t) => {
+    let isOpen = false;
+    const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => isOpen);
+    const { send } = await serving(t, [...open(), ready], { isOpen: () => isOpen });
+    const before = [await send("GET", "/_emulator/ready"), await send("GET", "/made"), await send("GET", "/nowhere")];
+    assert.deepEqual(
+      before.map(({ status, body }) => [status, body]),
+      [
+        [200, "false"],
+        [503, '{"detail":"The emulator is starting."}'],
+        [503, '{"detail":"The emulator is starting."}'],
+      ],
+    );
+    isOpen = true;
+    assert.equal((await send("GET", "/made")).status, 200);
+  });
+});

@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { part } from "../../../emulator/http/parts.ts";
+import { Passthrough } from "../../../emulator/http/reply.ts";
+import { defaultSettings } from "../../../emulator/settings.ts";
+import { storage } from "../../../src/api/services.ts";
+import { alone, contracts, echo, emulator, json, made, passthrough, raw, router, z } from "./made-up.ts";
+import { serving, stateless } from "./serving.ts";
+
+const named = { params: z.object({ name: z.string() }) };
+const catchAll = made(
+  router,
+  ["GET", "POST", "PUT", "PATCH", "DELETE"],
+  "/{full_path}",
+  { params: z.object({ full_path: z.string() }), body: raw() },
+  { id: "catch-all", responses: { 200: passthrough() } },
+);
+const pass = ({ params }: { params: unknown }) => new Passthrough(200, [], Buffer.from(JSON.stringify(params)));
+
+/** A router with one named path, the catch-all, and a control plane with one path. */
+const routerParts = () =>
+  [
+    part({
+      operations: [
+        made(router, "GET", "/things/{name}", named, { id: "things.get" }),
+        made(router, "POST", "/things/{name}", named, { id: "things.post" }),
+        catchAll,
+      ],
+      handlers: { "things.get": echo, "things.post": echo, "catch-all": pass },
+      world: stateless,
+    }),
+    alone(made(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }), () => "tick"),
+  ] as const;
+
+describe("A path of the router", () => {
+  for (const [target, name] of [
+    ["/things/a%20b%C3%A9+c", "a bé+c"],
+    ["/things/%zz%", "%zz%"],
+    ["/things/%ff", "\ufffd"],
+    ["/things/%3Fx%23y?z=1", "?x#y"],
+    ["/things/..", ".."],
+    [`/things/${"t".repeat(9_000)}`, "t".repeat(9_000)],
+    ["http://elsewhere.example/things/x", "x"],
+  ] as const) {
+    it(`is decoded before it is matched: ${target.slice(0, 40)}`, async (t) => {
+      const { send } = await serving(t, routerParts());
+      const answer = await send("GET", target);
+      assert.equal(answer.headers["x-svc-matched"], undefined);
+      assert.deepEqual(JSON.parse(answer.body).params, { name });
+    });
+  }
+
+  for (const [method, target, full_path] of [
+    ["GET", "/things/a%2Fb", "things/a/b"],
+    ["GET", "/things/", "things/"],
+    ["GET", "//things/x", "/things/x"],
+    ["GET", "/Things/x", "Things/x"],
+    ["GET", "/things/x/", "things/x/"],
+    ["PUT", "/things/x", "things/x"],
+    ["DELETE", "/", ""],
+    ["GET", "/..%2f..%2fetc/passwd?x=1", "../../etc/passwd"],
+    ["GET", "/%5f_emulator%00", "__emulator\0"],
+    ["GET", "/_emulator", "_emulator"],
+  ] as const) {
+    it(`falls to the catch-all when nothing has it: ${method} ${target}`, async (t) => {
+      const { send } = await serving(t, routerParts());
+      const answer = await send(method, target);
+      assert.deepEqual(answer, {
+        status: 200,
+        headers: { "x-svc-matched": "catch-all" },
+        body: JSON.stringify({ full_path }),
+      });
+    });
+  }
+
+  for (const [method, target, allow] of [
+    ["HEAD", "/things/x", "GET"],
+    ["OPTIONS", "/things/x", "GET"],
+    ["TRACE", "/nothing/here", "DELETE, GET, PATCH, POST, PUT"],
+    ["PROPFIND", "/nothing/here", "DELETE, GET, PATCH, POST, PUT"],
+    ["OPTIONS", "*", "DELETE, GET, PATCH, POST, PUT"],
+  ] as const) {
+    it(`answers 405 to ${method} ${target}`, async (t) => {
+      const { send } = await serving(t, routerParts());
+      assert.deepEqual(await send(method, target), {
+        status: 405,
+        headers: { "content-type": "application/json", allow },
+        body: method === "HEAD" ? "" : '{"detail":"Method Not Allowed"}',
+      });
+    });
+  }
+});
+
+describe("A path of the control plane", () => {
+  it("never reaches the catch-all", async (t) => {
+    const { send } = await serving(t, routerParts());
+    assert.deepEqual(await send("GET", "/_emulator/clok"), {
+      status: 404,
+      headers: { "content-type": "application/json", "x-svc-nearest": "clock.show GET /_emulator/clock" },
+      body: JSON.stringify({
+        error: {
+          code: "not_found",
+          message: "The control plane has no such path.",
+          hint: "Nearest: clock.show GET /_emulator/clock",
+        },
+      }),
+    });
+    assert.equal((await send("GET", "/%5Femulator/nowhere")).status, 404);
+    assert.deepEqual(await send("PUT", "/_emulator/clock"), {
+      status: 405,
+      headers: { "content-type": "application/json", allow: "GET" },
+      body: JSON.stringify({
+        error: { code: "method_not_allowed", message: "PUT is not possible here.", hint: "Possible: GET" },
+      }),
+    });
+  });
+});
+
+describe("A path of the contract API", () => {
+  const operations = [
+    made(contracts, "GET", "/api/v2.1/public/contracts/{id}/status", { params: z.object({ id: z.string() }) }),
+    made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
+  ];
+  const parts = () =>
+    [part({ operations, handlers: { "made.get": echo, "made.post": echo }, world: stateless })] as const;
+
+  for (const [method, target, location] of [
+    ["POST", "/api/v2.1/public/contracts?x=%20", "/api/v2.1/public/contracts/?x=%20"],
+    [
+      "GET",
+      "/api/v2.1/public/contracts/T%20é/status/".replace("é", "%C3%A9"),
+      "/api/v2.1/public/contracts/T%20%C3%A9/status",
+    ],
+  ] as const) {
+    it(`redirects ${method} ${target} to the documented slash`, async (t) => {
+      const { send } = await serving(t, parts());
+      assert.deepEqual(await send(method, target), { status: 302, headers: { location }, body: "" });
+    });
+  }
+
+  it("is served in both spellings when slashes are lenient", async (t) => {
+    const { send } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
+    const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
+    assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
+  });
+
+  it("knows its methods", async (t) => {
+    const { send } = await serving(t, parts());
+    assert.deepEqual(await send("PATCH", "/api/v2.1/public/contracts/"), {
+      status: 405,
+      headers: { "content-type": "application/json", allow: "POST" },
+      body: '{"detail":"Method \\"PATCH\\" not allowed."}',
+    });
+    assert.equal((await send("HEAD", "/api/v2.1/public/contracts/T-1/status")).status, 405);
+  });
+
+  it("that is unknown names the nearest one", async (t) => {
+    const { send, log } = await serving(t, parts());
+    assert.deepEqual(await send("GET", "/api/v2/public/contract/T-1/status"), {
+      status: 404,
+      headers: {
+        "content-type": "application/json",
+        "x-svc-nearest": "made.get GET /api/v2.1/public/contracts/{id}/status",
+      },
+      body: '{"detail":"Not found."}',
+    });
+    assert.deepEqual(await send("GET", "/nothing/like/it/at/all/anywhere"), {
+      status: 404,
+      headers: { "content-type": "application/json" },
+      body: '{"detail":"Not found."}',
+    });
+    assert.deepEqual(
+      log.list().map(({ operation, status }) => ({ operation, status })),
+      [
+        { operation: undefined, status: 404 },
+        { operation: undefined, status: 404 },
+      ],
+    );
+  });
+
+  it("that is unknown goes to the fallback of its listener first", async (t) => {
+    const { send } = await serving(t, parts(), {
+      fallback: ({ method, target, body }) =>
+        target.startsWith("/api/") ? undefined : new Passthrough(201, ["x-a", "b"], Buffer.from(`${method} ${body}`)),
+    });
+    assert.deepEqual(await send("PUT", "/anything", { body: "hello" }), {
+      status: 201,
+      headers: { "x-a": "b" },
+      body: "PUT hello",
+    });
+    assert.equal((await send("PUT", "/api/v9")).status, 404);
+  });
+});
+
+describe("Signed storage", () => {
+  it("lets a browser ask before it uploads", async (t) => {
+    const operation = made(storage, "PUT", "/_storage/{key}", { params: z.object({ key: z.string() }) });
+    const { send } = await serving(t, [alone(operation, echo)]);
+    assert.deepEqual(await send("OPTIONS", "/_storage/x", { headers: { origin: "https://app.example" } }), {
+      status: 204,
+      headers: {
+        "access-control-allow-origin": "*",
+        "access-control-allow-methods": "PUT",
+        "access-control-allow-headers": "content-type",
+        "access-control-max-age": "600",
+      },
+      body: "",
+    });
+  });
+});
+
+describe("What is sent as text", () => {
+  const operation = made(router, "GET", "/made", {
+    query: z.object({
+      count: z.int().optional(),
+      price: z.number().optional(),
+      open: z.boolean().optional(),
+      tags: z.array(z.string()).optional(),
+      sizes: z.array(z.int()).optional(),
+      word: z.string().optional(),
+    }),
+    headers: z.object({ "x-limit": z.int().optional() }),
+  });
+
+  it("becomes what the schema speaks of; of repeated names the last counts, unless a list is meant", async (t) => {
+    const { send } = await serving(t, [alone(operation, echo)]);
+    const target = "/made?count=1&count=%202%20&price=1.5&open=YES&tags=a&tags=b&sizes=1_000&word=07&other=1";
+    const answer = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
+    assert.deepEqual(JSON.parse(answer.body), {
+      params: {},
+      query: { count: 2, price: 1.5, open: true, tags: ["a", "b"], sizes: [1000], word: "07" },
+      headers: { "x-limit": 9 },
+    });
+  });
+
+  it("is refused as pydantic refuses it, in the order query, headers", async (t) => {
+    const { send } = await serving(t, [alone(operation, echo)]);
+    const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
+      headers: { "x-limit": "z" },
+    });
+    assert.deepEqual(
+      JSON.parse(answer.body).detail.map(({ type, loc, input }: Record<string, unknown>) => ({ type, loc, input })),
+      [
+        { type: "int_parsing", loc: ["query", "count"], input: "1.5" },
+        { type: "float_parsing", loc: ["query", "price"], input: "x" },
+        { type: "bool_parsing", loc: ["query", "open"], input: "maybe" },
+        { type: "int_parsing", loc: ["query", "sizes", 1], input: "y" },
+        { type: "int_parsing", loc: ["header", "x-limit"], input: "z" },
+      ],
+    );
+  });
+});
+
+describe("An operation that is not built", () => {
+  it("answers 501 and says why", async (t) => {
+    const operation = made(contracts, "POST", "/made", { body: json(z.object({ a: z.string() })) });
+    const planned = part({
+      operations: [operation],
+      handlers: {},
+      planned: { "made.post": "waits for rain" },
+      world: stateless,
+    });
+    const { send } = await serving(t, [planned], { settings: defaultSettings });
+    const answer = await send("POST", "/made", { body: "{" });
+    assert.deepEqual(
+      [answer.status, JSON.parse(answer.body)],
+      [
+        501,
+        {
+          error: {
+            code: "not_built",
+            message: "made.post is declared, but the emulator does not do it: waits for rain.",
+          },
+        },
+      ],
+    );
+  });
+});
