@@ -59,6 +59,8 @@ export interface Context {
   svc(argv: readonly string[], options?: { stdin?: string; env?: Readonly<Record<string, string>> }): Promise<Captured>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
   confirm(question: string, flag: string): Promise<boolean>;
-  /** Runs at the end, whatever happens. */
+  /** Runs at the end, whatever happens; the last one first. */
   atEnd(close: () => Promise<void>): void;
+  /** Runs when a second signal ends everything at once. */
+  atForcedEnd(last: () => void): void;
 }

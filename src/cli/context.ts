@@ -17,6 +17,7 @@ export function createContext(
   globals: Globals,
   output: Output,
   signal: AbortSignal,
+  atForcedEnd: Context["atForcedEnd"],
   svc: Run,
 ): Context & { close(): Promise<void> } {
   const closers: (() => Promise<void>)[] = [];
@@ -61,6 +62,7 @@ export function createContext(
     confirm,
     svc,
     atEnd,
+    atForcedEnd,
     async close() {
       for (const close of closers.splice(0)) await close();
     },

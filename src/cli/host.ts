@@ -13,6 +13,9 @@ export interface Host {
   readonly stderr: OutputStream;
   readonly wall: Wall;
   readonly version: string;
+  readonly pid: number;
+  /** Whether child processes may write to the streams of this very process. */
+  readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): () => void;
   /** Ends at once, without waiting for anything: the second signal. */

@@ -31,13 +31,17 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   };
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onOutputError);
+  const lastActs: (() => void)[] = [];
   const stopListening = host.onSignal((name) => {
-    if (signalled) host.exit(signalCodes[name]);
+    if (signalled) {
+      for (const act of lastActs) act();
+      host.exit(signalCodes[name]);
+    }
     signalled = name;
-    abort.abort();
+    abort.abort(name);
   });
   try {
-    const code = await run(args, host, abort.signal);
+    const code = await run(args, host, abort.signal, (act) => void lastActs.push(act));
     return readerGone ? 0 : code;
   } catch (error) {
     // A reader that went away has seen enough (cli-conventions.md, 11).
@@ -51,7 +55,12 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(argv: readonly string[], host: Host, signal: AbortSignal): Promise<number> {
+async function run(
+  argv: readonly string[],
+  host: Host,
+  signal: AbortSignal,
+  atForcedEnd: (act: () => void) => void,
+): Promise<number> {
   const { words, wantsHelp } = locate(argv);
   if (argv.includes("--version") || argv.includes("-V")) {
     if (words.length === 0) return printed(host, `${host.version}\n`);
@@ -62,18 +71,19 @@ async function run(argv: readonly string[], host: Host, signal: AbortSignal): Pr
   const parser = await parserFor(words[0]!, host);
   if (parser.isGroup(words)) return printed(host, parser.help(words));
   const chosen = parser.parse(argv);
-  return chosen ? perform(chosen, host, signal) : printed(host, parser.help(words));
+  return chosen ? perform(chosen, host, signal, atForcedEnd) : printed(host, parser.help(words));
 }
 
 async function perform(
   { declaration, input, globals: given }: Invocation<Declared>,
   host: Host,
   signal: AbortSignal,
+  atForcedEnd: (act: () => void) => void,
 ): Promise<number> {
   const globals = readGlobals(given);
   const output = createOutput(host, globals);
   const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
-  const context = createContext(host, globals, output, signal, svc);
+  const context = createContext(host, globals, output, signal, atForcedEnd, svc);
   try {
     refuseMissing(declaration, input);
     const whole = typed(declaration, input);
@@ -187,6 +197,7 @@ async function captured(
   const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
   const exit = await main(argv, {
     ...host,
+    inherits: false,
     stdin: input,
     stdout: out.stream,
     stderr: err.stream,

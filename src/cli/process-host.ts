@@ -13,6 +13,8 @@ export const processHost = (version: string): Host => ({
   stderr: process.stderr,
   wall: systemWall,
   version,
+  pid: process.pid,
+  inherits: true,
   onSignal(listener) {
     const onInt = () => listener("SIGINT");
     const onTerm = () => listener("SIGTERM");

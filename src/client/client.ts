@@ -28,6 +28,8 @@ export interface CallOptions extends RequestOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Instead of the client's own. */
+  readonly retries?: number | undefined;
 }
 
 type Parameters<O extends Operation> =
@@ -68,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
     };
     if (!isIdempotent(request.method) && !call.repeatable) return attempt();
     // A stream can be read once only.
-    const retries = isReadOnce(request.body) ? 0 : rule.retries;
+    const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(attempt, { ...rule, retries }, wall, {
       signal: call.signal,
       onRetry: (retry) => observer.onRetry?.(request, retry),

@@ -78,7 +78,7 @@ function positionalsOf(operation: Operation): PositionalSpec[] {
     return {
       name,
       description: field?.description ?? "",
-      type: field?.type ?? "text",
+      type: field === undefined || field.type === "switch" ? "text" : field.type,
       ...(field?.choices ? { choices: field.choices } : {}),
     };
   });
@@ -205,6 +205,7 @@ function exampleOf(
     const values = example[target.in] as Record<string, unknown> | undefined;
     const value = isObject(values) ? values[target.name] : undefined;
     if (value === undefined || value === null) return [];
+    if (type === "switch") return [`--${flag}`];
     if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
     return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
   });

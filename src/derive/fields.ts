@@ -7,7 +7,8 @@ export type JsonSchema = Record<string, unknown>;
 /** One property that a flag can carry. */
 export interface ScalarField {
   readonly name: string;
-  readonly type: ValueType;
+  /** A field whose only value is `true` is a switch. */
+  readonly type: ValueType | "switch";
   readonly description: string;
   readonly repeatable: boolean;
   readonly required: boolean;
@@ -48,7 +49,7 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
     const item = repeatable ? resolved((solid.items ?? {}) as JsonSchema, schema) : solid;
     const type = valueType(item);
     if (type === undefined) return [];
-    const choices = choicesOf(item);
+    const choices = type === "text" || type === "scalar" ? choicesOf(item) : undefined;
     return [
       {
         name,
@@ -72,7 +73,8 @@ export function fieldNames(schema: JsonSchema, rows: string | undefined): string
   return Object.keys((row.properties ?? {}) as object);
 }
 
-function valueType(schema: JsonSchema): ValueType | undefined {
+function valueType(schema: JsonSchema): ScalarField["type"] | undefined {
+  if (schema.const === true) return "switch";
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (union) {
     const types = new Set(union.map(valueType));

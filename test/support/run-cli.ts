@@ -41,6 +41,8 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     stderr: err.stream,
     wall: options.wall ?? systemWall,
     version: "0.0.0-test",
+    pid: process.pid,
+    inherits: false,
     onSignal(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -73,7 +73,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (value === undefined) return;
     if (rows) return showRows(rows, chosen ?? view.columns ?? columnsOf(rows), view.none);
     if (!isObject(value)) return out(`${cell(value)}\n`);
-    const names = chosen ?? Object.keys(value);
+    const names = chosen ?? view.columns?.filter((name) => name in value) ?? Object.keys(value);
     if (format === "table" && stdout.isTTY) {
       const { dim } = await paint("stdout");
       return out(

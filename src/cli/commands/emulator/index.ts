@@ -1,3 +1,7 @@
 import type { Command } from "../../command.ts";
+import { emulatorExec } from "./exec.ts";
+import { emulatorStart } from "./start.ts";
+import { emulatorStatus } from "./status.ts";
+import { emulatorStop } from "./stop.ts";
 
-export const commands: readonly Command[] = [];
+export const commands: readonly Command[] = [emulatorStart, emulatorExec, emulatorStop, emulatorStatus];

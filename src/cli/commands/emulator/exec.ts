@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Emulator } from "../../../../emulator/index.ts";
+import type { Command, Context } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { openEmulator } from "./open.ts";
+import { emulatorFlags, emulatorOptions } from "./options.ts";
+
+export const emulatorExec: Command = {
+  words: ["emulator", "exec"],
+  summary: "Run a command against an emulator of its own",
+  description:
+    "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. Nothing is kept unless --file is given.",
+  passthrough: true,
+  positionals: [{ name: "command", description: "The command and its arguments, after --", variadic: true }],
+  flags: emulatorFlags,
+  examples: [
+    { title: "The one line that CI needs", argv: ["emulator", "exec", "--", "npm", "test"] },
+    { title: "Virtual time leaps to what is due", argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"] },
+  ],
+  async run(input, context) {
+    const [program, ...args] = input.positionals.command as readonly string[];
+    if (program === undefined) throw new UsageError("A command is needed after --");
+    const options = await emulatorOptions(input, context.host);
+    const emulator = await openEmulator({ port: 0, ...options, ephemeral: options.file === undefined }, context);
+    const code = await runChild(program, args, environmentOf(emulator, context.host), context);
+    return { exit: code };
+  },
+};
+
+/** The variables that a child finds (design.md, section 10). */
+export function environmentOf(emulator: Emulator, host: Host): Record<string, string> {
+  const { routerUrl, controlUrl, clusters, token } = emulator;
+  const first = clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
+  // What speaks of other services or other people stays behind.
+  const { SVC_TOKEN: _, SVC_PROFILE: __, SVC_BASIC_AUTH: ___, ...inherited } = host.env;
+  const ours = {
+    SVC_BASE_URL: routerUrl,
+    SVC_ROUTER_URL: routerUrl,
+    SVC_CONTRACTS_URL: first?.url,
+    SVC_CLIENT_ID: first?.clientId,
+    SVC_CLIENT_SECRET: first?.clientSecret,
+    SVC_CLUSTER_KEY: first?.clusterKey,
+    SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
+    SVC_EMULATOR_URL: controlUrl,
+    SVC_EMULATOR_TOKEN: token,
+    SVC_CLUSTERS: JSON.stringify(
+      clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
+        id,
+        url,
+        client_id: clientId,
+        client_secret: clientSecret,
+        cluster_key: clusterKey,
+      })),
+    ),
+  };
+  const all = { ...inherited, ...ours };
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on. */
+async function runChild(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  { host, signal, atForcedEnd }: Context,
+): Promise<number> {
+  const stdio = host.inherits ? "inherit" : "pipe";
+  const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
+  connect(child, host);
+  const pass = () => {
+    // A terminal has sent Ctrl-C to the child as well; twice would force it.
+    if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
+    child.kill(signal.reason === "SIGTERM" ? "SIGTERM" : "SIGINT");
+  };
+  signal.addEventListener("abort", pass, { once: true });
+  atForcedEnd(() => child.kill("SIGKILL"));
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
+      child.once("close", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
+    }).catch((error: unknown) => {
+      if (error instanceof CannotRun) return reportCannotRun(error, host);
+      throw error;
+    });
+  } finally {
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+function connect(child: ChildProcess, host: Host): void {
+  child.stdout?.pipe(host.stdout, { end: false });
+  child.stderr?.pipe(host.stderr, { end: false });
+  if (child.stdin) {
+    child.stdin.on("error", () => {});
+    host.stdin.pipe(child.stdin);
+  }
+}
+
+class CannotRun extends CommandFailed {
+  readonly exit: number;
+  constructor(program: string, error: NodeJS.ErrnoException) {
+    const reason = error.code === "ENOENT" ? "there is no such program" : (error.code ?? error.message);
+    super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error });
+    this.exit = error.code === "ENOENT" ? 127 : 126;
+  }
+}
+
+const cannotRun = (program: string, error: NodeJS.ErrnoException): CannotRun => new CannotRun(program, error);
+
+/** As shells do: 127 when there is no such program, 126 when it cannot be run. */
+function reportCannotRun(error: CannotRun, host: Host): number {
+  host.stderr.write(`error: ${error.message}\n`);
+  return error.exit;
+}

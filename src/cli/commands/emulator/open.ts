@@ -1,0 +1,43 @@
+import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+
+/** Starts an emulator that ends with the command; its failures in the words of the command line. */
+export async function openEmulator(options: EmulatorOptions, context: Context): Promise<Emulator> {
+  const { output } = context;
+  if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
+    await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
+  }
+  const { startEmulator } = await import("../../../../emulator/index.ts");
+  try {
+    const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });
+    context.atEnd(() => emulator.close());
+    return emulator;
+  } catch (error) {
+    throw translated(error as NodeJS.ErrnoException, options);
+  }
+}
+
+function translated(error: NodeJS.ErrnoException, { port, file }: EmulatorOptions): unknown {
+  if (error.code === "EADDRINUSE") {
+    return new CommandFailed(
+      "failed",
+      "port_taken",
+      `Something listens on port ${port} or the ones after it already.`,
+      {
+        hint: "Choose another with --port, or --port 0 for free ones.",
+        cause: error,
+      },
+    );
+  }
+  if (error.name === "StateInUse") return new CommandFailed("failed", "state_in_use", error.message, { cause: error });
+  if (error.name === "StateRefused") {
+    return new CommandFailed("failed", "state_refused", error.message, {
+      ...(file === undefined ? {} : { next: ["emulator", "repair", file] }),
+      cause: error,
+    });
+  }
+  if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL")
+    return new UsageError(`Cannot start: ${error.message}`, { cause: error });
+  return error;
+}

@@ -1,0 +1,165 @@
+import { resolve } from "node:path";
+import type { EmulatorOptions } from "../../../../emulator/index.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { readDocument } from "../../body.ts";
+import type { Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { checkedDuration, checkedUrl } from "../../globals.ts";
+import type { Host } from "../../host.ts";
+import { meant } from "../../suggest.ts";
+
+const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
+
+/** How an emulator is started: the flags of `start` and of `exec`. */
+export const emulatorFlags: readonly FlagSpec[] = [
+  {
+    flag: "port",
+    type: "integer",
+    description: "Port of the router; the clusters take the next ones; 0: all free ports",
+  },
+  {
+    flag: "host",
+    type: "text",
+    placeholder: "ADDRESS",
+    description: "Address to listen on; anything but loopback is open to others",
+  },
+  {
+    flag: "allowed-host",
+    type: "text",
+    placeholder: "NAME",
+    repeatable: true,
+    description: "Accept this name in the Host header",
+  },
+  {
+    flag: "public-url",
+    type: "text",
+    placeholder: "URL",
+    description: "What clients believe the router's address to be",
+  },
+  { flag: "file", type: "text", placeholder: "FILE", description: "Keep the state in this file" },
+  { flag: "ephemeral", type: "switch", description: "Keep the state in memory" },
+  {
+    flag: "run-file",
+    type: "text",
+    placeholder: "FILE",
+    description: "Where to write pid, addresses and token; default: beside the state",
+  },
+  {
+    flag: "seed",
+    type: "text",
+    placeholder: "NAME|FILE",
+    description: "Starting state: demo, empty, or a file",
+    default: "demo",
+  },
+  {
+    flag: "clock",
+    type: "text",
+    placeholder: "MODE",
+    choices: ["real", "manual", "auto"],
+    description: "How virtual time passes",
+  },
+  { flag: "clock-speed", type: "number", description: "Virtual seconds per second" },
+  { flag: "clock-start", type: "text", placeholder: "TIME", description: "ISO time at which a new state begins" },
+  {
+    flag: "strict",
+    type: "text",
+    placeholder: "LIST",
+    optionalValue: true,
+    description: `Turn leniencies off: ${strictnesses.join(", ")}; alone: all`,
+  },
+  { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
+  { flag: "deterministic", type: "switch", description: "Same seed and same calls give the same bytes" },
+  {
+    flag: "upstream-timeout",
+    type: "text",
+    placeholder: "DURATION",
+    description: "How long the router waits for a cluster",
+  },
+  { flag: "rate-limit", type: "integer", description: "Requests a second per workspace of the contract API" },
+  {
+    flag: "webhook-allow",
+    type: "text",
+    placeholder: "HOST",
+    repeatable: true,
+    description: "Send webhooks to this host too",
+  },
+  { flag: "webhook-connect-timeout", type: "text", placeholder: "DURATION", description: "Per attempt; default 5s" },
+  { flag: "webhook-response-timeout", type: "text", placeholder: "DURATION", description: "Per attempt; default 60s" },
+  {
+    flag: "worker-tick",
+    type: "switch",
+    description: "Round retries up to the next whole minute, as the real worker does",
+  },
+  { flag: "standard-webhooks", type: "switch", description: "Add the Standard Webhooks headers" },
+  {
+    flag: "auto-sign",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Let each signatory sign by itself after this long",
+  },
+];
+
+/** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
+export async function emulatorOptions(input: Input, host: Host): Promise<EmulatorOptions> {
+  const { flags } = input;
+  const text = (name: string) => flags[name] as string | undefined;
+  const number = (name: string) => flags[name] as number | undefined;
+  const duration = (name: string) => (text(name) === undefined ? undefined : checkedDuration(text(name)!, `--${name}`));
+  const path = (name: string) => (text(name) === undefined ? undefined : resolve(host.cwd, text(name)!));
+  const clock = { mode: text("clock"), speed: number("clock-speed"), start: clockStart(text("clock-start")) };
+  const options = {
+    port: number("port"),
+    host: text("host"),
+    allowedHosts: flags["allowed-host"],
+    publicUrl: text("public-url") === undefined ? undefined : checkedUrl(text("public-url")!, "--public-url"),
+    file: path("file"),
+    ephemeral: flags.ephemeral,
+    runFile: path("run-file"),
+    seed: await seedOf(text("seed") ?? "demo", host),
+    clock: given(clock),
+    token: host.env.SVC_EMULATOR_TOKEN || undefined,
+    strict: strictOf(flags.strict),
+    lenientSlashes: lenientOf(text("lenient")),
+    deterministic: flags.deterministic,
+    upstreamTimeoutMs: duration("upstream-timeout"),
+    rateLimit: number("rate-limit"),
+    webhookAllow: flags["webhook-allow"],
+    webhookConnectTimeoutMs: duration("webhook-connect-timeout"),
+    webhookResponseTimeoutMs: duration("webhook-response-timeout"),
+    workerTick: flags["worker-tick"],
+    standardWebhooks: flags["standard-webhooks"],
+    autoSignMs: duration("auto-sign"),
+  };
+  return given(options) as EmulatorOptions;
+}
+
+const given = (options: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+
+async function seedOf(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
+  if (name === "demo" || name === "empty") return name;
+  return (await readDocument(host, name, "--seed")) as object;
+}
+
+function strictOf(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (value === true || value === "") return strictnesses;
+  const names = String(value).split(",");
+  for (const name of names) {
+    if (!(strictnesses as readonly string[]).includes(name))
+      throw new UsageError(`--strict: unknown "${name}". ${meant(name, strictnesses)}`);
+  }
+  return names;
+}
+
+function lenientOf(value: string | undefined): boolean | undefined {
+  if (value === undefined) return undefined;
+  if (value !== "slashes") throw new UsageError(`--lenient: unknown "${value}". Known: slashes.`);
+  return true;
+}
+
+function clockStart(text: string | undefined): string | undefined {
+  if (text !== undefined && Number.isNaN(Date.parse(text)))
+    throw new UsageError(`--clock-start takes an ISO time, not "${text}"`);
+  return text;
+}

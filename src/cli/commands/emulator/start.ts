@@ -1,0 +1,94 @@
+import { rename, writeFile } from "node:fs/promises";
+import { relative, resolve } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import type { Command, Context } from "../../command.ts";
+import { stateFile } from "../../run-file.ts";
+import { openEmulator } from "./open.ts";
+import { emulatorFlags, emulatorOptions } from "./options.ts";
+
+const defaultPort = 4010;
+
+export const emulatorStart: Command = {
+  words: ["emulator", "start"],
+  summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
+  description: "With --json one line is printed when everything is up.",
+  positionals: [],
+  flags: [
+    ...emulatorFlags,
+    {
+      flag: "ready-file",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write the line of --json to this file when everything is up",
+    },
+  ],
+  examples: [
+    { title: "On the usual ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
+    {
+      title: "A minute in each second, nothing kept",
+      argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
+    },
+  ],
+  async run(input, context) {
+    const { host, output, signal } = context;
+    const options = await emulatorOptions(input, host);
+    const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
+    const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
+    const line = JSON.stringify(readyEvent(emulator, context));
+    const readyFile = input.flags["ready-file"] as string | undefined;
+    if (readyFile !== undefined) await writeWhole(resolve(host.cwd, readyFile), `${line}\n`);
+    await output.raw(output.format === "table" ? banner(emulator, context) : `${line}\n`);
+
+    await Promise.race([emulator.closed, aborted(signal)]);
+    if (signal.aborted) await output.note("Stopping; press Ctrl-C again to stop at once");
+    await emulator.close();
+    signal.throwIfAborted();
+    return undefined;
+  },
+};
+
+/** What scripts wait for (design.md, section 10). */
+const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { host }: Context) => ({
+  event: "ready",
+  router_url: routerUrl,
+  control_url: controlUrl,
+  clusters: clusters.map(({ id, url }) => ({ id, url })),
+  file: file ?? null,
+  pid: host.pid,
+});
+
+function banner(emulator: Emulator, { host }: Context): string {
+  const { routerUrl, controlUrl, clusters, token, file } = emulator;
+  const first = clusters.find(({ clientId }) => clientId !== undefined);
+  const kept = file === undefined ? "in memory" : relative(host.cwd, file) || file;
+  return [
+    "The emulator is up.",
+    "",
+    `  router    ${routerUrl}`,
+    ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
+    `  control   ${controlUrl}`,
+    `  state     ${kept}`,
+    "",
+    "In another terminal:",
+    "",
+    `  export SVC_BASE_URL=${routerUrl}`,
+    ...(first ? [`  export SVC_CLIENT_ID=${first.clientId}`, `  export SVC_CLIENT_SECRET=${first.clientSecret}`] : []),
+    ...(file === undefined ? [`  export SVC_EMULATOR_URL=${controlUrl}`, `  export SVC_EMULATOR_TOKEN=${token}`] : []),
+    "  svc contracts templates list",
+    "",
+    "Ctrl-C stops it.",
+    "",
+  ].join("\n");
+}
+
+/** Nobody reads half of it. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    if (signal.aborted) done();
+    signal.addEventListener("abort", () => done(), { once: true });
+  });

@@ -1,0 +1,34 @@
+import type { Command } from "../../command.ts";
+
+export const emulatorStatus: Command = {
+  words: ["emulator", "status"],
+  summary: "Say whether an emulator runs, where, and what time it is there",
+  description: "Exits 5 when none runs.",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
+  examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
+  async run(input, context) {
+    const [{ NetworkError }, { CommandFailed }, { ready }, { showClock }] = await Promise.all([
+      import("../../../client/errors.ts"),
+      import("../../failure.ts"),
+      import("../../../api/emulator/lifecycle.ts"),
+      import("../../../api/emulator/clock.ts"),
+    ]);
+    const file = input.flags.file as string | undefined;
+    const { signal, output } = context;
+    try {
+      const { baseUrls } = await context.target("emulator", file);
+      const client = await context.client("emulator", { file });
+      const { instance_id: instanceId } = await client.call(ready, {}, { signal, retries: 0 });
+      const clock = await client.call(showClock, {}, { signal });
+      await output.show({ running: true, router_url: baseUrls.emulator, instance_id: instanceId, ...clock });
+      return undefined;
+    } catch (error) {
+      const isGone = error instanceof NetworkError || (error instanceof CommandFailed && error.code === "no_emulator");
+      if (!isGone) throw error;
+      if (output.format === "table") await output.raw("not running\n");
+      else await output.show({ running: false });
+      return "not-found";
+    }
+  },
+};

@@ -1,0 +1,33 @@
+import { NetworkError } from "../../../client/errors.ts";
+import type { Command } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+import { pollUntil } from "../../poll.ts";
+
+export const emulatorStop: Command = {
+  words: ["emulator", "stop"],
+  summary: "Stop the running emulator",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
+  async run(input, context) {
+    const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
+    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const { signal } = context;
+    await client.call(stop, {}, { signal }).catch((error: unknown) => {
+      if (!(error instanceof NetworkError)) throw error;
+      throw new CommandFailed("failed", "no_emulator", "The emulator does not answer: it is not running any more.", {
+        cause: error,
+      });
+    });
+    await pollUntil(context, 20_000, "the emulator to stop", async () => {
+      const isUp = await client.call(ready, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+        () => true,
+        (error: unknown) => !(error instanceof NetworkError),
+      );
+      return isUp ? undefined : true;
+    });
+    if (context.output.format === "table") await context.output.note("Stopped");
+    else await context.output.show({ stopped: true });
+    return undefined;
+  },
+};
