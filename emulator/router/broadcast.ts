@@ -20,6 +20,7 @@ export async function broadcast(
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
+  call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
   const asked = clusters.map(async (cluster): Promise<Asked> => {
     const sending = call.forwarder.send(cluster.url, call.request);
     const sent = await within(call.wall, timeoutMs, sending);

@@ -4,11 +4,15 @@ import { signChatA } from "../../../src/schemes/chat-a.ts";
 import { plain } from "../../support/emulator.ts";
 import { routed } from "../../support/routed.ts";
 
-const base = "/router/v1/integrations";
-const event = `${base}/chat_a/webhook/event/`;
-const interaction = `${base}/chat_a/webhook/interaction`;
-const options = `${base}/chat_a/webhook/options`;
-const within = (destination: string, rest: string) => `${base}/destinations/${destination}/chat_a/${rest}`;
+const event = "/router/v1/integrations/chat_a/webhook/event/";
+const interaction = "/router/v1/integrations/chat_a/webhook/interaction";
+const options = "/router/v1/integrations/chat_a/webhook/options";
+const within = (destination: string) => ({
+  event: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/event/`,
+  interaction: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/interaction`,
+  options: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/options`,
+  oauthRedirect: `/router/v1/integrations/destinations/${destination}/chat_a/oauth_redirect`,
+});
 
 const formHeaders = { "content-type": "application/x-www-form-urlencoded" };
 const payload = (value: object) => ({
@@ -62,7 +66,7 @@ describe("chat_a", () => {
 
   it("answers the certificate check by itself, unsigned", async (t) => {
     const world = await routed(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
-    for (const path of [event, interaction, options, within("default", "webhook/options")]) {
+    for (const path of [event, interaction, options, within("default").options]) {
       const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
       assert.equal(answer.status, 200, path);
     }
@@ -87,7 +91,7 @@ describe("chat_a", () => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
-    const destined = within("us", "webhook/interaction");
+    const destined = within("us").interaction;
     for (const path of [interaction, destined]) {
       assert.deepEqual(plain(await press(path)), { status: 200, body: {} });
     }
@@ -103,7 +107,7 @@ describe("chat_a", () => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
-      const path = within(destination, "webhook/event/");
+      const path = within(destination).event;
       await world.router("POST", path, { body: { team_id: "T1" } });
       return world.reached().map((line) => line.slice(0, 2));
     };
@@ -114,7 +118,7 @@ describe("chat_a", () => {
 
   it("offers an authorization callback to every cluster of the destination", async (t) => {
     const world = await routed(t);
-    const path = `${within("default", "oauth_redirect")}?code=c&state=us-1_s`;
+    const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
     world.eu.answer(400);
     world.us.answer((_, response) => response.end("installed"));
     assert.deepEqual(plain(await world.router("GET", path)), { status: 200, body: "installed" });
@@ -123,13 +127,13 @@ describe("chat_a", () => {
 
   it("refuses an unknown destination", async (t) => {
     const world = await routed(t);
-    for (const [method, rest] of [
-      ["POST", "webhook/interaction"],
-      ["POST", "webhook/event/"],
-      ["POST", "webhook/options"],
-      ["GET", "oauth_redirect"],
-    ] as const) {
-      assert.deepEqual(plain(await world.router(method, within("mars", rest))), {
+    const { oauthRedirect, ...webhooks } = within("mars");
+    const requests = [
+      ...Object.values(webhooks).map((path) => ["POST", path] as const),
+      ["GET", oauthRedirect] as const,
+    ];
+    for (const [method, path] of requests) {
+      assert.deepEqual(plain(await world.router(method, path)), {
         status: 404,
         body: { detail: "Unknown destination: mars" },
       });
@@ -179,7 +183,7 @@ describe("chat_a", () => {
         "without a timestamp": signed(now, { "x-chat-a-request-timestamp": "" }),
       };
       for (const [name, headers] of Object.entries(attempts)) {
-        for (const path of [event, interaction, options, within("default", "webhook/event/")]) {
+        for (const path of [event, interaction, options, within("default").event]) {
           assert.deepEqual(
             plain(await world.router("POST", path, { body, headers })),
             { status: 401, body: { detail: "Invalid request signature" } },

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { describe, it } from "node:test";
+import { planned } from "../../../emulator/planned.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
+import { basicHeader } from "../../../src/schemes/http-basic.ts";
+import { routed } from "../../support/routed.ts";
+
+const operations: readonly Operation[] = registry;
+const built = operations.filter(({ id, service }) => service.name === "router" && !(id in planned));
+const taking = (...kinds: string[]) => built.filter(({ request }) => kinds.includes(request.body?.kind ?? ""));
+
+const garbage: Record<string, Uint8Array | string> = {
+  nothing: "",
+  "a broken object": '{"cluster_id": "eu-1", ',
+  "a number": "1e999",
+  "a list of lists": "[[[[]]]]",
+  "100,000 levels": "[".repeat(100_000),
+  "100,000 levels that close": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+  "10 MB of blanks": " ".repeat(10_000_000),
+  "10 MB of zero bytes": new Uint8Array(10_000_000),
+  "bytes that are no UTF-8": Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  "a member called __proto__": '{"__proto__": {"cluster_id": "eu-1", "email": "a@b.c"}}',
+  "wrong types throughout":
+    '{"cluster_id":[],"email_hash_list":{},"client_ids":1,"tokens":"x","email":null,"Metadata":7}',
+  "a lone surrogate": '{"cluster_id":"\\ud800","email":1,"tokens":["\\udfff",1],"client_ids":"\\ud800"}',
+  "a huge integer": `{"cluster_id":${"9".repeat(5_000)}}`,
+};
+
+describe("a hostile body", () => {
+  for (const [name, body] of Object.entries(garbage)) {
+    it(`of ${name} is refused by every operation with a document, and changes nothing`, async (t) => {
+      const world = await routed(t, { apps: { billing: { username: "u", password: "p" } } });
+      const before = (await world.ask("GET", "state")).body;
+      for (const { id, method, path } of taking("json", "jsonOrForm")) {
+        const target = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, "eu-1"])));
+        const headers = {
+          "content-type": "application/json",
+          authorization: basicHeader({ user: "u", password: "p" }),
+        };
+        const { status } = await world.router(String(method), target, { body, headers });
+        // Offboarding declares no required field, and the members of billing are free; both ignore what they do not know.
+        const harmless = id === "clusters.delete-workspace-data" && status === 200;
+        assert.ok(harmless || (status >= 400 && status < 500), `${id} answered ${status}`);
+      }
+      assert.deepEqual((await world.ask("GET", "state")).body, before);
+      assert.deepEqual(world.reached(), []);
+    });
+
+    it(`of ${name} passes unread through every operation that only hands on`, async (t) => {
+      const world = await routed(t);
+      for (const { id, method, path } of taking("raw")) {
+        const target = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, "default"])));
+        const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
+        const { status } = await world.router(verb, target, { body, headers: { "content-type": "application/json" } });
+        assert.equal(status, 200, id);
+      }
+      const sent = Buffer.from(body);
+      for (const got of [...world.eu.received, ...world.us.received]) assert.ok(got.body.equals(sent), got.url);
+    });
+  }
+});
+
+/** Bytes on a socket, and the status lines that came back. */
+async function onTheWire(url: string, bytes: string): Promise<string[]> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  // Not ended: Node takes a half-closed socket for a caller that went away.
+  socket.write(bytes, "latin1");
+  let text = "";
+  for await (const chunk of socket) text += chunk;
+  return [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status!);
+}
+
+describe("a hostile head", () => {
+  const head = (url: string, ...lines: string[]) =>
+    [`GET /x HTTP/1.1`, `Host: ${new URL(url).host}`, "Connection: close", ...lines, "", ""].join("\r\n");
+
+  for (const line of [
+    "X-A: 1\rX-B: 2",
+    "X-A: 1\nX-B : 2",
+    "X A: 1",
+    "Content-Length: 1\r\nContent-Length: 2",
+    "X-A: \0",
+  ]) {
+    it(`with ${JSON.stringify(line)} is refused and reaches no cluster`, async (t) => {
+      const world = await routed(t);
+      assert.deepEqual(await onTheWire(world.routerUrl, head(world.routerUrl, line)), ["400"]);
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("smuggles no second request past the router", async (t) => {
+    const world = await routed(t);
+    const inner = "GET /smuggled HTTP/1.1\r\n\r\n";
+    const lines = ["Transfer-Encoding: chunked", `Content-Length: ${inner.length}`];
+    await onTheWire(world.routerUrl, `${head(world.routerUrl, ...lines)}0\r\n\r\n${inner}`);
+    assert.ok(!world.reached().some((line) => line.includes("smuggled")));
+  });
+
+  for (const path of [
+    "/../../etc/passwd",
+    "/a/../router/v1/clusters/",
+    "/%2e%2e/%2f%00",
+    "/a%0d%0aX-B:%201",
+    "/%ff%fe",
+  ]) {
+    it(`hands ${path} on as it was sent`, async (t) => {
+      const world = await routed(t);
+      const request = head(world.routerUrl).replace("/x", path);
+      assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
+      assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+    });
+  }
+});

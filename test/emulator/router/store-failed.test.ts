@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createForwarder } from "../../../emulator/http/forward.ts";
+import { buildListener } from "../../../emulator/http/listener.ts";
+import { part } from "../../../emulator/http/parts.ts";
+import { RequestLog } from "../../../emulator/http/request-log.ts";
+import { routerAuthenticators } from "../../../emulator/router/credentials.ts";
+import { routerHandlers } from "../../../emulator/router/handlers.ts";
+import type { RouterWorld } from "../../../emulator/router/home.ts";
+import { mappingTables } from "../../../emulator/router/tables.ts";
+import { defaultSettings } from "../../../emulator/settings.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { type Store, StoreFailed } from "../../../emulator/store/store.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { plain, sender } from "../../support/emulator.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+
+/** A router whose disk refuses every write and whose reads go on. */
+async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
+  const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWall });
+  await store.transaction("test", (tx) => tx.map(mappingTables.cluster_emails, "eu-1", ["a"]));
+  const refusing: Store = Object.assign(Object.create(store), {
+    read: store.read.bind(store),
+    transaction: () => Promise.reject(new StoreFailed("no space left")),
+  });
+  Object.defineProperty(refusing, "writable", { value: false });
+
+  const forwarder = createForwarder({ mark: "test" });
+  const world: RouterWorld = {
+    ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
+    clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:9", external: true }],
+    inSeedOrder: () => true,
+  };
+  const operations = registry.filter(({ service }) => service.name === "router");
+  const parts = [part({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world })] as const;
+  const shared = { clock: systemWall, wall: systemWall, settings: defaultSettings, log: new RequestLog() };
+  const listener = await buildListener({ ...shared, name: "router", parts });
+  t.after(async () => {
+    await listener.close();
+    await forwarder.close();
+  });
+  return sender(await listener.listen(0));
+}
+
+describe("a router that cannot write its state", () => {
+  it("says so in its health, answers look-ups, and refuses every change", async (t) => {
+    const send = await withoutDisk(t);
+    assert.deepEqual(plain(await send("GET", "/")), { status: 200, body: { database: false } });
+    assert.deepEqual(plain(await send("GET", "/router/v1/cluster_emails/email/a")), {
+      status: 200,
+      body: { email_hash: "a", cluster_id: "eu-1" },
+    });
+
+    const refused = { status: 503, body: { detail: "The service cannot write its state" } };
+    for (const table of Object.keys(bulk) as (keyof typeof bulk)[]) {
+      for (const method of ["POST", "DELETE"]) {
+        assert.deepEqual(
+          plain(await send(method, bulk[table].path, { body: bulkBody(table, "eu-1", ["a"]) })),
+          refused,
+        );
+      }
+    }
+    assert.deepEqual(plain(await send("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: {} })), refused);
+    const signatory = { signatory_hash: "h", cluster: "eu-1" };
+    assert.deepEqual(plain(await send("POST", "/router/v1/contract_signatories/", { body: signatory })), refused);
+    assert.deepEqual(plain(await send("POST", "/router/v1/mailer/inbound/blackhole", { body: "x" })), refused);
+  });
+});
