@@ -84,11 +84,11 @@ export class DocumentReader {
     try {
       return JSON.parse(wrap(withoutComma(body)));
     } catch (cause) {
-      const lines = body.split("\n");
-      if (lines.length <= 2) throw new StateRefused("the line is damaged", { cause });
+      const lines = body.split("\n").filter((line) => line !== "");
+      if (lines.length <= 1) throw new StateRefused("the line is damaged", { cause });
       for (const line of lines) {
         // The recursion ends at single lines; one of them throws.
-        if (typeof this.#place === "object" && line !== "") this.#table(`${line}\n`, 0, this.#place);
+        if (typeof this.#place === "object") this.#table(`${line}\n`, 0, this.#place);
       }
       throw new StateRefused("these lines do not belong together", { cause });
     }

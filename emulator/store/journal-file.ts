@@ -81,7 +81,8 @@ export async function readJournal(
       const value = newline === -1 ? undefined : parseJournalLine(bytes.subarray(at, newline));
       line += 1;
       if (value === undefined) {
-        if (last && end === bytes.byteLength) return { path, header, transactions: line - 2, length, torn: true };
+        if (last && end === bytes.byteLength)
+          return { path, header, transactions: Math.max(0, line - 2), length, torn: true };
         throw new StateRefused(`${path}, line ${line}: the checksum of the line does not fit`);
       }
       try {
