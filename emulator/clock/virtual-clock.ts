@@ -47,7 +47,8 @@ export class VirtualClock implements Clock {
   static async open(store: Store, wall: Wall, given: ClockSettings & { readonly now?: number } = {}) {
     const begin = Math.floor(given.now ?? wall.now());
     const stored = await store.read((view) => view.get(clockState, "clock"));
-    const fresh = { mode: "real", speed: 1, offset: begin - Math.floor(wall.now()), manual_now: begin } as const;
+    const { mode = "real", speed = 1 } = given;
+    const fresh = { mode, speed, offset: begin - Math.floor(wall.now()), manual_now: begin };
     const clock = new VirtualClock(store, wall, stored ?? fresh);
     await clock.set(given);
     return clock;

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../../emulator/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { StandingWall } from "../../support/standing-wall.ts";
+
+const start = Date.parse("2031-01-02T03:04:05Z");
+const store = () => openMemoryStore({ collections, wall: new StandingWall() });
+
+describe("virtual time", () => {
+  it("passes with the wall, as many times as fast as it is told", async () => {
+    const wall = new StandingWall(1_000);
+    const clock = await VirtualClock.open(store(), wall, { now: start });
+    await wall.pass(250);
+    assert.equal(clock.now(), start + 250);
+
+    await clock.set({ speed: 60 });
+    await wall.pass(1_000);
+    assert.equal(clock.now(), start + 250 + 60_000);
+    assert.equal(clock.wallUntil(start + 250 + 120_000), 1_000);
+  });
+
+  it("stands still when it is manual, and goes on from there when it is real again", async () => {
+    const wall = new StandingWall();
+    const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
+    await wall.pass(5_000);
+    assert.deepEqual([clock.now(), clock.wallUntil(start + 1)], [start, undefined]);
+    await clock.jump(start + 90_000);
+    await clock.set({ mode: "real" });
+    await wall.pass(10);
+    assert.equal(clock.now(), start + 90_010);
+  });
+
+  it("never goes backwards, whatever the wall or a caller does", async () => {
+    const wall = new StandingWall(100_000);
+    const clock = await VirtualClock.open(store(), wall, { now: start });
+    await wall.pass(1_000);
+    assert.equal(clock.now(), start + 1_000);
+    wall.setBack(40_000);
+    assert.equal(clock.now(), start + 1_000);
+    await clock.jump(start);
+    assert.equal(clock.now(), start + 1_000);
+    await wall.pass(7);
+    assert.equal(clock.now(), start + 1_007);
+  });
+
+  it("is held while it is advanced step by step, and passes again from where it then is", async () => {
+    const wall = new StandingWall();
+    const clock = await VirtualClock.open(store(), wall, { now: start });
+    assert.equal(clock.hold(), start);
+    await wall.pass(3_000);
+    await clock.jump(start + 60_000);
+    assert.equal(clock.now(), start + 60_000);
+    clock.release();
+    await wall.pass(5);
+    assert.equal(clock.now(), start + 60_005);
+  });
+
+  it("goes on after a restart: real time has passed meanwhile, manual time has not", async () => {
+    const wall = new StandingWall();
+    const kept = store();
+    const before = await VirtualClock.open(kept, wall, { now: start, speed: 10 });
+    await before.close();
+    await wall.pass(2_000);
+    const after = await VirtualClock.open(kept, wall);
+    assert.deepEqual([after.now(), after.mode, after.speed], [start + 20_000, "real", 10]);
+
+    await after.set({ mode: "manual" });
+    await wall.pass(2_000);
+    const later = await VirtualClock.open(kept, wall, { now: 0 });
+    assert.deepEqual([later.now(), later.mode], [start + 20_000, "manual"]);
+  });
+});
