@@ -36,6 +36,13 @@ export interface Captured {
   readonly err: string;
 }
 
+/** How a command line inside another differs from its surroundings. `env` is added to the environment. */
+export interface InnerRun {
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
 /** Where calls go and who makes them. */
 export interface Target {
   readonly baseUrls: BaseUrls;
@@ -55,8 +62,8 @@ export interface Context {
   target(service: keyof BaseUrls, file?: string): Promise<Target>;
   /** A client for that target. All clients are closed at the end of the run. */
   client(service: keyof BaseUrls, options?: { file?: string | undefined; connections?: number }): Promise<Client>;
-  /** Runs another command line in this process and captures what it prints. `env` is added to the environment. */
-  svc(argv: readonly string[], options?: { stdin?: string; env?: Readonly<Record<string, string>> }): Promise<Captured>;
+  /** Runs another command line in this process and captures what it prints. */
+  svc(argv: readonly string[], options?: InnerRun): Promise<Captured>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */

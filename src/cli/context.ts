@@ -1,15 +1,12 @@
 import type { Client } from "../client/client.ts";
-import type { Captured, Context, Target } from "./command.ts";
+import type { Captured, Context, InnerRun, Target } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import { controlTarget, serviceTarget } from "./target.ts";
 
-type Run = (
-  argv: readonly string[],
-  options?: { stdin?: string; env?: Readonly<Record<string, string>> },
-) => Promise<Captured>;
+type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 
 /** The capabilities of one run; `close` ends whatever was opened. */
 export function createContext(

@@ -1,7 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
 import { locate, normalised } from "./argv.ts";
-import type { Captured, Command, Input } from "./command.ts";
+import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
 import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
 import { UsageError } from "./failure.ts";
@@ -191,12 +191,13 @@ async function reported(error: unknown, argv: readonly string[], host: Host): Pr
 async function captured(
   argv: readonly string[],
   host: Host,
-  { stdin, env }: { stdin?: string; env?: Readonly<Record<string, string>> },
+  { stdin, env, cwd = host.cwd }: InnerRun,
 ): Promise<Captured> {
   const [out, err] = [collector(), collector()];
   const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
   const exit = await main(argv, {
     ...host,
+    cwd,
     inherits: false,
     stdin: input,
     stdout: out.stream,

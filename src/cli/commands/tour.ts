@@ -1,3 +1,106 @@
-import type { Command } from "../command.ts";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command, Context } from "../command.ts";
+import type { Paint } from "../output/output.ts";
+import { table } from "../output/text.ts";
+import type { Step, TimelineRow, Walked } from "../tour/walk.ts";
 
-export const commands: readonly Command[] = [];
+const tour: Command = {
+  words: ["tour"],
+  summary: "Walk through the whole journey on an embedded emulator",
+  description:
+    "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Every step runs a command of this program and is checked; nothing is left behind.",
+  positionals: [],
+  flags: [],
+  examples: [{ title: "See it", argv: ["tour"] }],
+  async run(_input, context) {
+    const { output, host } = context;
+    const startedAt = host.wall.now();
+    const paint = await output.paint("stdout");
+    const isText = output.format === "table";
+    let number = 0;
+    const walked = await onFreshGround(context, async (step) => {
+      number += 1;
+      if (isText) await output.raw(stepText(number, step, paint));
+    });
+    const seconds = ((host.wall.now() - startedAt) / 1_000).toFixed(1);
+    if (isText) await output.raw(endText(walked, seconds, paint));
+    else
+      await output.show({
+        ok: walked.problem === undefined,
+        problem: walked.problem ?? null,
+        ...walked,
+        seconds: Number(seconds),
+      });
+    return walked.problem === undefined ? undefined : "failed";
+  },
+};
+
+const documentOf = ({ steps, timeline, problem }: Walked, seconds: number) => ({
+  ok: problem === undefined,
+  problem: problem ?? null,
+  seconds,
+  steps: steps.map(({ problem: wrong, ...step }) => ({ ...step, problem: wrong ?? null })),
+  timeline,
+});
+
+/** An emulator in memory with standing virtual time, two receivers and a folder with the documents; all gone at the end. */
+async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<Walked> {
+  const [{ startEmulator }, { openReceiver }, { environmentOf }, { walk }, documents] = await Promise.all([
+    import("../../../emulator/index.ts"),
+    import("../receiver.ts"),
+    import("./emulator/exec.ts"),
+    import("../tour/walk.ts"),
+    import("../tour/documents.ts"),
+  ]);
+  const { host, atEnd } = context;
+  const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "msa.pdf"), documents.emptyPdf());
+  await writeFile(join(folder, "contract.json"), JSON.stringify(documents.contractDocument, null, 2));
+  const emulator = await startEmulator({ clock: { mode: "manual" } });
+  atEnd(() => emulator.close());
+  const healthy = await openReceiver();
+  atEnd(() => healthy.close());
+  const dead = await openReceiver({ status: 500 });
+  atEnd(() => dead.close());
+  const env = environmentOf(emulator, host);
+  return walk({
+    svc: (argv, stdin) => context.svc(argv, { env, cwd: folder, ...(stdin === undefined ? {} : { stdin }) }),
+    healthy,
+    dead,
+    onStep,
+  });
+}
+
+function stepText(number: number, { title, command, output, problem, isLong }: Step, paint: Paint): string {
+  const shown = isLong || output.trimEnd() === """" ? "" : `${indented(output.trimEnd())}\n`;
+  const failed = problem === undefined ? "" : `   ${paint.red(`failed: ${problem}`)}\n`;
+  return `${paint.bold(`${number}. ${title}`)}\n   ${paint.cyan(`$ ${command}`)}\n${shown}${failed}\n`;
+}
+
+const indented = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => `   ${line}`)
+    .join("\n");
+
+function endText({ steps, timeline, problem }: Walked, seconds: string, paint: Paint): string {
+  const retries =
+    timeline.length > 0
+      ? `${paint.bold("Attempts to reach the dead receiver")}\n${timelineTable(timeline, paint)}\n`
+      : "";
+  const verdict =
+    problem === undefined
+      ? paint.green(`Everything did what it should: ${steps.length} commands, 155 virtual minutes, ${seconds} s.`)
+      : paint.red(`The tour failed at step ${steps.length}. ${problem}`);
+  return `${retries}${verdict}\n`;
+}
+
+function timelineTable(timeline: readonly TimelineRow[], { dim }: Paint): string {
+  const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
+  return indented(table(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"], dim).trimEnd()).concat("\n");
+}
+
+export const commands: readonly Command[] = [tour];
