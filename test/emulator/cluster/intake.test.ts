@@ -212,14 +212,16 @@ describe("intake.create", () => {
   }
 });
 
-describe("intake.show, intake.update, intake.delete", () => {
-  it("show what was created", async (t) => {
+describe("intake.show", () => {
+  it("shows what was created", async (t) => {
     const { api } = await emulator(t);
     const intake = await created(api);
     assert.deepEqual(plain(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
   });
+});
 
-  it("change what is sent and keep the rest; null clears description and due date", async (t) => {
+describe("intake.update", () => {
+  it("changes what is sent and keeps the rest; null clears description and due date", async (t) => {
     const { api, ask } = await emulator(t);
     const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
     await ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -247,7 +249,7 @@ describe("intake.show, intake.update, intake.delete", () => {
     ]);
   });
 
-  it("refuse malformed changes", async (t) => {
+  it("refuses malformed changes", async (t) => {
     const on = await emulator(t);
     const { id } = await created(on.api);
     const cases: [body: object, fields: unknown][] = [
@@ -267,8 +269,10 @@ describe("intake.show, intake.update, intake.delete", () => {
       await assertRefused(on, () => on.api("PATCH", `${path}${id}/`, { body }), { status: 400, body: fields });
     }
   });
+});
 
-  it("answer 403, not 404, for an intake that is unknown, deleted or of another workspace", async (t) => {
+describe("intake.delete", () => {
+  it("leaves nothing to be found: unknown, deleted and foreign intakes are all 403, not 404", async (t) => {
     const on = await emulator(t);
     const own = await created(on.api);
     const other = await apiOf(on, 2);

@@ -63,20 +63,13 @@ describe("comments", () => {
     });
   });
 
-  it("are refused when empty, or on a contract of another workspace", async (t) => {
+  it("are refused when empty", async (t) => {
     const on = await emulator(t);
     const contract = await contractIn(on.api);
     await assertRefused(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
       status: 400,
       body: { comment: ["String should have at least 1 character"] },
     });
-    const other = await apiOf(on, 2);
-    for (const id of [contract.contract_id, 999]) {
-      const path = comments({ id: "", contract_id: id });
-      const ask = id === 999 ? on.api : other;
-      await assertRefused(on, () => ask("POST", path, { body: { comment: "x" } }), notFound);
-      await assertRefused(on, () => ask("GET", path), notFound);
-    }
   });
 });
 
@@ -158,7 +151,7 @@ describe("key-pointers", () => {
     });
   });
 
-  it("are unknown on other contracts and in other workspaces", async (t) => {
+  it("keep to their contract and to their type", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const second = await contractIn(on.api);
@@ -170,21 +163,11 @@ describe("key-pointers", () => {
       status: 400,
       body: { value: ["Input should be a valid string"] },
     });
-    const other = await apiOf(on, 2);
-    // The composite form alone: not the number, not the other letter.
-    for (const [api, path] of [
-      [other, id],
-      [on.api, "T-999"],
-      [on.api, id.slice(2)],
-      [on.api, id.replace("T", "H")],
-    ] as const) {
-      await assertRefused(on, () => api("GET", pointers(path)), notFound);
-      await assertRefused(on, () => api("POST", `${pointers(path)}/bulk`, { body: { key_pointers } }), notFound);
-      await assertRefused(on, () => api("PATCH", `${pointers(path)}/1`, { body: { value: "y" } }), notFound);
-    }
   });
+});
 
-  it("are defined by contract type: common ones and the intake form", async (t) => {
+describe("key-pointers.definitions", () => {
+  it("gives those of a contract type: common ones and the intake form", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/key_pointers/";
     const { status, body } = await on.api("GET", `${path}?contract_type_id=301`);
@@ -333,15 +316,46 @@ describe("approvals", () => {
       body: { detail: message, status_code: 400, code: "SVC_ASSUMED_101", message },
     });
   });
+});
 
-  it("are unknown in another workspace", async (t) => {
-    const on = await emulator(t);
-    const { id } = await contractIn(on.api);
-    const other = await apiOf(on, 2);
-    await assertRefused(on, () => other("GET", approvals(id)), notFound);
-    await assertRefused(on, () => other("POST", approvals(id), { body: { approvals: [finance] } }), notFound);
-    await assertRefused(on, () => on.api("GET", approvals("T-999")), notFound);
-  });
+describe("a contract of another workspace", () => {
+  const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
+  const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
+  const byNumber: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
+    ["comments.list", "GET", (id) => `${base}/${id}/comments/`],
+    ["comments.create", "POST", (id) => `${base}/${id}/comments/`, { comment: "x" }],
+  ];
+  const byComposite: [operation: string, method: string, path: (id: string) => string, body?: object][] = [
+    ["key-pointers.list", "GET", (id) => `${base}/${id}/key_pointers`],
+    ["key-pointers.set", "POST", (id) => `${base}/${id}/key_pointers/bulk`, { key_pointers }],
+    ["key-pointers.update", "PATCH", (id) => `${base}/${id}/key_pointers/1`, { value: "y" }],
+    ["approvals.list", "GET", (id) => `${base}/approvals/${id}/`],
+    ["approvals.create", "POST", (id) => `${base}/approvals/${id}/`, { approvals }],
+  ];
+
+  for (const [operation, method, path, body] of byNumber) {
+    it(`is unknown to ${operation}`, async (t) => {
+      const on = await emulator(t);
+      const { contract_id } = await contractIn(on.api);
+      const other = await apiOf(on, 2);
+      await assertRefused(on, () => other(method, path(contract_id), { body }), notFound);
+      await assertRefused(on, () => on.api(method, path(999), { body }), notFound);
+    });
+  }
+
+  for (const [operation, method, path, body] of byComposite) {
+    it(`is unknown to ${operation}, and so are a bare number and the other letter`, async (t) => {
+      const on = await emulator(t);
+      const { id } = await contractIn(on.api);
+      const set = { body: { key_pointers } };
+      assert.equal((await on.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
+      const other = await apiOf(on, 2);
+      await assertRefused(on, () => other(method, path(id), { body }), notFound);
+      for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
+        await assertRefused(on, () => on.api(method, path(unknown), { body }), notFound);
+      }
+    });
+  }
 });
 
 describe("an activity of a counterparty", () => {

@@ -18,8 +18,8 @@ const manyTemplates = {
   ],
 };
 
-describe("templates", () => {
-  it("are those of the workspace, by tags, kind of counterparty and archive", async (t) => {
+describe("templates.list", () => {
+  it("gives those of the workspace, by tags, kind of counterparty and archive", async (t) => {
     const { api } = await emulator(t, { seed: manyTemplates });
     const found = async (query: string) => {
       const { status, body } = await api("GET", `${base}/templates/${query}`);
@@ -45,8 +45,10 @@ describe("templates", () => {
       body: { cp_types: { 0: ["Input should be 'Organisation' or 'Individual'"] } },
     });
   });
+});
 
-  it("are shown, and tagged", async (t) => {
+describe("templates.update", () => {
+  it("replaces the tags, which templates.show then shows", async (t) => {
     const on = await emulator(t);
     const nda = { id: 101, name: "Mutual NDA", contract_type_id: 301, tags: [] };
     assert.deepEqual(plain(await on.api("GET", `${base}/templates/101/`)), { status: 200, body: nda });
@@ -60,8 +62,10 @@ describe("templates", () => {
       body: { tags: { 0: ["String should have at least 1 character"] } },
     });
   });
+});
 
-  it("say what contract_data they need", async (t) => {
+describe("templates.metadata", () => {
+  it("says what contract_data a template needs", async (t) => {
     const { api } = await emulator(t);
     const none = { attributes: [], counter_party_kind: "Both" };
     assert.deepEqual(plain(await api("GET", `${base}/templates/101/metadata`)), { status: 200, body: none });
@@ -86,19 +90,28 @@ describe("templates", () => {
       },
     });
   });
-
-  it("of another workspace are unknown", async (t) => {
-    const on = await emulator(t);
-    for (const id of ["103", "999", "abc"]) {
-      await assertRefused(on, () => on.api("GET", `${base}/templates/${id}/`), notFound);
-      await assertRefused(on, () => on.api("GET", `${base}/templates/${id}/metadata`), notFound);
-      await assertRefused(on, () => on.api("PATCH", `${base}/templates/${id}/`, { body: { tags: [] } }), notFound);
-    }
-  });
 });
 
-describe("contract-types", () => {
-  it("are listed, with the entities that may sign and the questions of their form", async (t) => {
+describe("a template or contract type of another workspace", () => {
+  const reads: [operation: string, method: string, path: (id: string) => string, foreign: string, body?: object][] = [
+    ["templates.show", "GET", (id) => `/templates/${id}/`, "103"],
+    ["templates.metadata", "GET", (id) => `/templates/${id}/metadata`, "103"],
+    ["templates.update", "PATCH", (id) => `/templates/${id}/`, "103", { tags: [] }],
+    ["contract-types.entities", "GET", (id) => `/contract_types/${id}/entities`, "304"],
+    ["contract-types.intake-form", "GET", (id) => `/contract_types/${id}/intake_form/questionnaire/`, "304"],
+  ];
+  for (const [operation, method, path, foreign, body] of reads) {
+    it(`is unknown to ${operation}, like an id that is none`, async (t) => {
+      const on = await emulator(t);
+      for (const id of [foreign, "999", "abc"]) {
+        await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFound);
+      }
+    });
+  }
+});
+
+describe("contract-types.list", () => {
+  it("lists them, with the entities that may sign and the questions of their form", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/contract_types/`)), {
       status: 200,
@@ -149,22 +162,13 @@ describe("contract-types", () => {
       ],
     });
   });
-
-  it("of another workspace are unknown", async (t) => {
-    const on = await emulator(t);
-    for (const id of ["304", "999"]) {
-      await assertRefused(on, () => on.api("GET", `${base}/contract_types/${id}/entities`), notFound);
-      const form = `${base}/contract_types/${id}/intake_form/questionnaire/`;
-      await assertRefused(on, () => on.api("GET", form), notFound);
-    }
-  });
 });
 
-describe("organizations", () => {
-  const germany = { id: 1, name: "Germany", code2: "DE" };
-  const states = { id: 2, name: "United States", code2: "US" };
+const germany = { id: 1, name: "Germany", code2: "DE" };
+const states = { id: 2, name: "United States", code2: "US" };
 
-  it("entities are those of the workspace", async (t) => {
+describe("organizations.entities", () => {
+  it("gives those of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/organizations/entities/`)), {
       status: 200,
@@ -204,8 +208,10 @@ describe("organizations", () => {
       ],
     });
   });
+});
 
-  it("types are the labels that the workspace knows, by jurisdiction", async (t) => {
+describe("organizations.types", () => {
+  it("gives the labels that the workspace knows, by jurisdiction", async (t) => {
     const workspaces = demo.workspaces.map((workspace) =>
       workspace.id === 1
         ? {
@@ -235,7 +241,7 @@ describe("organizations", () => {
   });
 });
 
-describe("users", () => {
+describe("users.list", () => {
   const ada = {
     id: 11,
     email: "ada@northwind.example",
@@ -246,7 +252,7 @@ describe("users", () => {
   };
   const cleo = { id: 13, email: "cleo@northwind.example", name: "Cleo Martin", roles: [], is_active: false };
 
-  it("are listed with their roles, deactivated ones too, by part of name or address", async (t) => {
+  it("gives them with their roles, deactivated ones too, by part of name or address", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("GET", `${base}/auth/users/`);
     const { results, ...page } = body as { results: { id: number }[] };
@@ -266,8 +272,10 @@ describe("users", () => {
       body: { limit: ["Input should be less than or equal to 100"] },
     });
   });
+});
 
-  it("have the roles of their workspace", async (t) => {
+describe("users.roles", () => {
+  it("gives the roles of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/auth/roles/`)), {
       status: 200,
