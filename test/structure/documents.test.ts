@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { deadPaths, firstCommands } from "./documents.ts";
+import { allCommands } from "../support/all-commands.ts";
+import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
 import { layers } from "./layers.ts";
 import { allPaths, documents, sources } from "./repository.ts";
 
@@ -36,6 +37,26 @@ describe("the pages", () => {
 
   it("begin with the two commands: one that shows it, one that proves it", () =>
     assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
+
+  it("that show a command which does not exist are found", () =>
+    assert.deepEqual(
+      deadCommands(
+        [
+          {
+            path: "a.md",
+            text: "`svc files upload x.pdf` `svc files` `svc file upload`\nnpx svc tours\nnpx svc tour --json\nsvc files up",
+          },
+        ],
+        ["files upload", "tour"],
+      ),
+      ["a.md shows svc file upload", "a.md shows svc tours", "a.md shows svc files up"],
+    ));
+
+  it("show only commands that exist, as do the sources", async () => {
+    const commands = (await allCommands()).map(({ words }) => words.join(" "));
+    const known = [...commands, "help", "completion"];
+    assert.deepEqual(deadCommands([...documents, ...sources], known), []);
+  });
 
   it("describe each folder of the emulator and of the tests", () => {
     const folders = (prefix: string) => [

@@ -21,3 +21,15 @@ export const firstCommands = (text: string): string[] =>
     .exec(text)?.[1]
     ?.split("\n")
     .filter((line) => line !== "") ?? [];
+
+/** Commands that a text shows as code and that the tree does not hold. */
+export const deadCommands = (files: readonly SourceFile[], commands: readonly string[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?:[`$]\s*|npx |&& |^)svc((?: [a-z][a-z-]*)+)/gm)]
+      .map(([, words]) => words!.trim())
+      // What follows a command's own words is its arguments.
+      .filter((shown) => !commands.some((command) => `${shown} `.startsWith(`${command} `)))
+      // A group by itself prints its help.
+      .filter((shown) => !commands.some((command) => command.startsWith(`${shown} `)))
+      .map((shown) => `${path} shows svc ${shown}`),
+  );
