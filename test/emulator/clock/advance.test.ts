@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { NotAhead } from "../../../emulator/clock/advance.ts";
+import { AdvanceUnderWay } from "../../../emulator/clock/runner.ts";
+import { begin, minutes, stage } from "../../support/stage.ts";
+
+describe("advancing the clock", () => {
+  it("runs what is due in order of time, then of id, each at its own time", async (t) => {
+    const { add, runner, seen } = await stage(t);
+    await add([minutes(20), "late"], [minutes(5), "a"], [minutes(5), "b"], [minutes(21), "never"]);
+    const { ran, ...rest } = await runner.advance({ by: minutes(20) });
+
+    assert.deepEqual(seen, ["+5 a", "+5 b", "+20 late"]);
+    assert.deepEqual(
+      ran.map(({ at, ref, outcome }) => [at - begin, ref, outcome]),
+      [
+        [minutes(5), "a", "done"],
+        [minutes(5), "b", "done"],
+        [minutes(20), "late", "done"],
+      ],
+    );
+    assert.deepEqual(rest, {
+      from: begin,
+      to: begin + minutes(20),
+      next_due: begin + minutes(21),
+      pending: 1,
+      status: "done",
+    });
+  });
+
+  it("runs what is added on the way, when it lies before the target", async (t) => {
+    const { add, runner, seen } = await stage(t, {
+      first: ["after 5 second", "after 30 third"],
+      second: ["after 0 at once"],
+    });
+    await add([minutes(10), "first"]);
+    await runner.advance({ by: minutes(39) });
+    assert.deepEqual(seen, ["+10 first", "+15 second", "+15 at once"]);
+    await runner.advance({ by: minutes(1) });
+    assert.deepEqual(seen.at(-1), "+40 third");
+  });
+
+  it("goes to the next due time only, or until nothing waits", async (t) => {
+    const { add, runner, clock } = await stage(t, { a: ["after 60 c"] });
+    await add([minutes(5), "a"], [minutes(7), "b"]);
+    const next = await runner.advance({ next: true });
+    assert.deepEqual([next.to - begin, next.ran.length, next.pending], [minutes(5), 1, 2]);
+    const idle = await runner.advance({ untilIdle: true });
+    assert.deepEqual([idle.to - begin, idle.ran.length, idle.pending, idle.next_due], [minutes(65), 2, 0, null]);
+    const nothing = await runner.advance({ next: true });
+    assert.deepEqual([nothing.from, nothing.to, nothing.ran], [clock.now(), clock.now(), []]);
+  });
+
+  it("refuses a time that does not lie ahead, and a second call meanwhile", async (t) => {
+    const { add, runner, clock } = await stage(t);
+    await assert.rejects(runner.advance({ to: begin }), NotAhead);
+    await assert.rejects(runner.advance({ by: -1 }), NotAhead);
+    assert.equal(clock.now(), begin);
+
+    await add([minutes(1), "a"]);
+    const first = runner.advance({ by: minutes(2) });
+    await assert.rejects(runner.advance({ by: minutes(3) }), AdvanceUnderWay);
+    await assert.rejects(runner.setClock({ mode: "auto" }), AdvanceUnderWay);
+    assert.equal((await first).to, begin + minutes(2));
+    assert.equal((await runner.advance({ by: minutes(1) })).to, begin + minutes(3));
+  });
+
+  it("stops between two times when there is more than it may run, and goes on when asked again", async (t) => {
+    const { add, runner, seen } = await stage(t, {}, { caps: { entries: 3 } });
+    await add(...[1, 2, 2, 3, 4].map((at) => [minutes(at), `at ${at}`] as const));
+    const first = await runner.advance({ by: minutes(10) });
+    assert.deepEqual(
+      { to: first.to, status: first.status, reason: first.reason, ran: first.ran.length, next_due: first.next_due },
+      { to: begin + minutes(2), status: "stopped", reason: "too_many_entries", ran: 3, next_due: begin + minutes(3) },
+    );
+    await runner.advance({ to: begin + minutes(10) });
+    assert.deepEqual(seen, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
+  });
+
+  it("leaves an entry alone whose work throws, and goes on with the others", async (t) => {
+    const { add, runner, seen, troubles } = await stage(t, { bad: ["throw"] });
+    await add([minutes(1), "bad"], [minutes(1), "good"]);
+    const { ran, pending } = await runner.advance({ by: minutes(2) });
+    assert.deepEqual(
+      ran.map(({ ref, outcome }) => [ref, outcome]),
+      [
+        ["bad", "error"],
+        ["good", "done"],
+      ],
+    );
+    assert.deepEqual([seen, troubles, pending], [["+1 bad", "+1 good"], ["bad"], 1]);
+  });
+
+  it("gives the same trace whether it goes in one step or in two, and the trace of a simple model", async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, fc.integer({ min: 1, max: 99 }), async (plan, cut) => {
+        const whole = await traceOf(plan, [100]);
+        assert.deepEqual(whole, modelOf(plan, 100));
+        assert.deepEqual(await traceOf(plan, [cut, 100]), whole);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** Entries with their minutes, and what each adds when it runs: `[minutes later, name]`. */
+interface Plan {
+  readonly entries: readonly (readonly [at: number, name: string])[];
+  readonly adds: Readonly<Record<string, readonly (readonly [after: number, name: string])[]>>;
+}
+
+// Names further down the alphabet only, so that every plan ends.
+const names = ["a", "b", "c", "d", "e"] as const;
+const plans: fc.Arbitrary<Plan> = fc.record({
+  entries: fc.array(fc.tuple(fc.integer({ min: 1, max: 110 }), fc.constantFrom(...names)), { maxLength: 8 }),
+  adds: fc.record(
+    Object.fromEntries(
+      names.map((_, i) => [
+        names[i],
+        i === names.length - 1
+          ? fc.constant([])
+          : fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(...names.slice(i + 1))), {
+              maxLength: 2,
+            }),
+      ]),
+    ),
+  ),
+});
+
+async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promise<readonly string[]> {
+  const ends: (() => unknown)[] = [];
+  const script = Object.fromEntries(
+    Object.entries(adds).map(([name, added]) => [name, added.map(([after, other]) => `after ${after} ${other}`)]),
+  );
+  const { add, runner, seen } = await stage({ after: (end) => void ends.push(end as () => unknown) }, script, {
+    deterministic: true,
+  });
+  await add(...entries.map(([at, name]) => [minutes(at), name] as const));
+  for (const stop of stops) await runner.advance({ to: begin + minutes(stop) });
+  for (const end of ends) await end();
+  return seen;
+}
+
+/** The definition, over a plain list. */
+function modelOf({ entries, adds }: Plan, until: number): string[] {
+  let id = 0;
+  const queue = entries.map(([due, name]) => ({ due, id: id++, name }));
+  const seen: string[] = [];
+  for (;;) {
+    queue.sort((a, b) => a.due - b.due || a.id - b.id);
+    const next = queue[0];
+    if (!next || next.due > until) return seen;
+    queue.shift();
+    seen.push(`+${next.due} ${next.name}`);
+    for (const [after, name] of adds[next.name] ?? []) queue.push({ due: next.due + after, id: id++, name });
+  }
+}

@@ -1,0 +1,80 @@
+import type { TestContext } from "node:test";
+import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
+import { dequeue, enqueue } from "../../emulator/clock/schedule.ts";
+import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../emulator/collections.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
+import type { Store } from "../../emulator/store/store.ts";
+import { systemWall, type Wall } from "../../src/base/clock.ts";
+
+export const begin = Date.parse("2031-01-02T03:04:05Z");
+export const minutes = (count: number): number => count * 60_000;
+
+export interface Stage {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  /** What was run, in order: `+5 name`, in minutes after the beginning. */
+  readonly seen: string[];
+  /** Refs of the entries whose work threw. */
+  readonly troubles: string[];
+  /** Puts entries into the queue, in one transaction; times in ms after the beginning. */
+  add(...entries: readonly (readonly [after: number, name: string])[]): Promise<void>;
+}
+
+interface StageOptions extends Pick<RunnerOptions, "caps" | "deterministic"> {
+  readonly store?: Store;
+  readonly wall?: Wall;
+  readonly clock?: ClockSettings;
+}
+
+/**
+ * Clock and runner with one kind of work, which does what the script says for its name: `after 5 other` adds an entry
+ * five minutes later, `throw` fails. Each name has a lane of its own.
+ */
+export async function stage(
+  t: Pick<TestContext, "after">,
+  script: Readonly<Record<string, readonly string[]>> = {},
+  options: StageOptions = {},
+): Promise<Stage> {
+  const wall = options.wall ?? systemWall;
+  const store = options.store ?? openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
+  const seen: string[] = [];
+  const troubles: string[] = [];
+  const runner = Runner.start({
+    ...options,
+    store,
+    clock,
+    wall,
+    onTrouble: (entry) => troubles.push(entry.ref),
+    kinds: {
+      play: {
+        run: (entry) =>
+          store.transaction("play", (tx) => {
+            seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
+            dequeue(tx, entry);
+            for (const line of script[entry.ref] ?? []) {
+              const [verb, after, ...name] = line.split(" ");
+              if (verb === "throw") throw new Error("as the script says");
+              const ref = name.join(" ");
+              enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", lane: ref, ref });
+            }
+            return "done";
+          }),
+      },
+    },
+  });
+  t.after(() => runner.close());
+  return {
+    store,
+    clock,
+    runner,
+    seen,
+    troubles,
+    add: (...entries) =>
+      store.transaction("add", (tx) => {
+        for (const [after, ref] of entries) enqueue(tx, { due: begin + after, kind: "play", lane: ref, ref });
+      }),
+  };
+}
