@@ -1,6 +1,7 @@
 import { appsOf } from "../apps.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { Passthrough } from "../http/reply.ts";
+import { contractPage } from "./contract-page.ts";
 import type { ClusterWorld } from "./home.ts";
 import type { Inbox } from "./inbox.ts";
 
@@ -32,6 +33,9 @@ const known: Readonly<Record<string, Answer>> = {
 export const forwardedTo =
   (world: ClusterWorld, inbox: Inbox) =>
   async (request: ReceivedRequest): Promise<Passthrough | undefined> => {
+    // A person's browser, not something forwarded: it leaves no row in the inbox.
+    const page = await contractPage(request, world);
+    if (page) return page;
     const path = request.target.split("?")[0]!;
     const answer =
       (await scripted(request, path, world)) ?? (await known[`${request.method} ${path}`]?.(request, world));

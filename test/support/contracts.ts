@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { PDFDocument } from "@cantoo/pdf-lib";
+import { type Answer, plain, type TestEmulator } from "./emulator.ts";
+
+export const base = "/api/v2.1/public/contracts";
+
+/** What everything that happens at the start of a test emulator's clock is dated with. */
+export const begin = "2031-01-02T03:04:05Z";
+
+type Api = TestEmulator["api"];
+
+export const jo = { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" } as const;
+export const acme = { is_individual: false, organization_name: "Acme Inc.", poc_details: jo } as const;
+
+/** A creation request for the straight-through template of the demo seed. */
+export const request = (more: object = {}): object => ({
+  contract_template_id: 101,
+  contract_name: "NDA with Acme",
+  contract_data: {},
+  counter_party_details: [acme],
+  ...more,
+});
+
+export interface Made {
+  readonly id: string;
+  readonly number: number;
+}
+
+/** A contract made by a request that must succeed. */
+export async function made(answer: Promise<Answer>): Promise<Made> {
+  const { status, body } = await answer;
+  assert.equal(status, 201, JSON.stringify(body));
+  const { id } = body as { id: string };
+  return { id, number: Number(id.slice(2)) };
+}
+
+export const draft = (api: Api, more: object = {}): Promise<Made> =>
+  made(api("POST", `${base}/`, { body: request(more) }));
+
+/** A contract that is out for signature. */
+export async function sent(api: Api, more: object = {}): Promise<Made> {
+  const contract = await draft(api, more);
+  assert.deepEqual(plain(await api("POST", `${base}/${contract.id}/send_to_counterparties`)), {
+    status: 200,
+    body: {},
+  });
+  return contract;
+}
+
+export async function statusOf(api: Api, { id }: Made): Promise<string> {
+  const { body } = await api("GET", `${base}/${id}/status`);
+  return (body as { contract_status: string }).contract_status;
+}
+
+/** What the recipients answer says, in few words: address, status, and whether it was signed or declined. */
+export async function recipientsOf(api: Api, { id }: Made): Promise<string[]> {
+  const { body } = await api("GET", `${base}/${id}/recipients/`);
+  const { items } = body as { items: Recipient[] };
+  return items.map(({ recipient, recipient_action: action, status }) =>
+    [recipient.user.email, status, ...(action ? [action.is_success ? "signed" : "declined"] : [])].join(" "),
+  );
+}
+
+interface Recipient {
+  readonly recipient: { readonly user: { readonly email: string } };
+  readonly recipient_action: { readonly is_success: boolean } | null;
+  readonly status: string;
+}
+
+/** A PDF of some pages, made by a library that the emulator does not read with. */
+export async function pdf(pages = 1, options: { readonly useObjectStreams?: boolean } = {}): Promise<Buffer> {
+  const document = await PDFDocument.create();
+  for (let page = 0; page < pages; page += 1) document.addPage([200, 200]);
+  return Buffer.from(await document.save(options));
+}
+
+export const pdfBase64 = async (): Promise<string> => (await pdf()).toString("base64");
+
+/** Shape B, whose detail and message are the same. */
+export const domain = (code: string, message: string): { status: number; body: unknown } => ({
+  status: 400,
+  body: { detail: message, status_code: 400, code, message },
+});
+
+/** Shape C. */
+export const fields = (body: object): { status: number; body: unknown } => ({ status: 400, body });
