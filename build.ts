@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { build, type Metafile } from "esbuild";
 import { deriveSpecs } from "./src/derive/specs.ts";
 
@@ -11,14 +11,19 @@ export const entryPoints = {
 };
 
 // CommonJS packages inside an ES module bundle call require; every chunk needs its own.
-const banner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+const banner =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 /** Bundles into `outdir`, and writes the command specs beside it. All chunks lie in one folder: they read files by it. */
-export async function bundle(outdir: string, entries: Readonly<Record<string, string>> = entryPoints): Promise<Metafile> {
-  rmSync(outdir, { recursive: true, force: true });
+export async function bundle(
+  outdir: string,
+  entries: Readonly<Record<string, string>> = entryPoints,
+): Promise<Metafile> {
+  // A build that fails leaves the last good one in place.
+  const fresh = `${outdir}.new-${process.pid}`;
   const { metafile } = await build({
     entryPoints: { ...entries },
-    outdir,
+    outdir: fresh,
     chunkNames: "[name]-[hash]",
     bundle: true,
     splitting: true,
@@ -33,7 +38,9 @@ export async function bundle(outdir: string, entries: Readonly<Record<string, st
     logLevel: "warning",
     metafile: true,
   });
-  writeSpecs(`${outdir}/specs`);
+  writeSpecs(`${fresh}/specs`);
+  rmSync(outdir, { recursive: true, force: true });
+  renameSync(fresh, outdir);
   return metafile;
 }
 

@@ -26,13 +26,7 @@ const tour: Command = {
     });
     const seconds = ((host.wall.now() - startedAt) / 1_000).toFixed(1);
     if (isText) await output.raw(endText(walked, seconds, paint));
-    else
-      await output.show({
-        ok: walked.problem === undefined,
-        problem: walked.problem ?? null,
-        ...walked,
-        seconds: Number(seconds),
-      });
+    else await output.show(documentOf(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";
   },
 };
@@ -75,7 +69,7 @@ async function onFreshGround(context: Context, onStep: (step: Step) => Promise<v
 }
 
 function stepText(number: number, { title, command, output, problem, isLong }: Step, paint: Paint): string {
-  const shown = isLong || output.trimEnd() === """" ? "" : `${indented(output.trimEnd())}\n`;
+  const shown = isLong || output.trimEnd() === "" ? "" : `${indented(output.trimEnd())}\n`;
   const failed = problem === undefined ? "" : `   ${paint.red(`failed: ${problem}`)}\n`;
   return `${paint.bold(`${number}. ${title}`)}\n   ${paint.cyan(`$ ${command}`)}\n${shown}${failed}\n`;
 }
