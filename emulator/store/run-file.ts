@@ -55,10 +55,11 @@ interface Claim {
  */
 export async function claimRunFile({ path, run, probe }: Claim): Promise<ClaimedRunFile> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  while (!(await createWhole(path, run))) {
+  for (let claimed = await createWhole(path, run); !claimed; claimed ||= await createWhole(path, run)) {
     const found = await readRunFile(path);
-    if (found !== undefined && found !== "unreadable") await refuseIfAlive(path, found, probe);
-    if (found !== undefined) await moveAway(path, found);
+    if (found === undefined) continue;
+    await refuseIfAlive(path, found, probe);
+    claimed = await takeOver({ path, run, probe }, found);
   }
   return {
     async tell(more) {
@@ -67,7 +68,7 @@ export async function claimRunFile({ path, run, probe }: Claim): Promise<Claimed
     },
     async release() {
       const found = await readRunFile(path);
-      if (found !== undefined && found !== "unreadable" && found.instance_id === run.instance_id) await rm(path);
+      if (typeof found === "object" && found.instance_id === run.instance_id) await rm(path);
     },
   };
 }
@@ -92,8 +93,8 @@ async function writeAside(path: string, run: RunFile): Promise<string> {
   return temporary;
 }
 
-async function refuseIfAlive(path: string, found: RunFile, probe: Claim["probe"]): Promise<void> {
-  if (!isProcess(found.pid)) return;
+async function refuseIfAlive(path: string, found: Found, probe: Claim["probe"]): Promise<void> {
+  if (found === "unreadable" || !isProcess(found.pid)) return;
   // Our own pid proves nothing: another process may have had it, or a second emulator may live in this process.
   const answer = await probe(found.router_url).catch(() => {
     throw new StateInUse(path, found, true);
@@ -101,21 +102,31 @@ async function refuseIfAlive(path: string, found: RunFile, probe: Claim["probe"]
   if (answer === found.instance_id) throw new StateInUse(path, found, false);
 }
 
-/** Puts a file aside that was judged to be left behind, and puts it back when it has become another one meanwhile. */
-async function moveAway(path: string, judged: RunFile | "unreadable"): Promise<void> {
-  const aside = `${path}.${randomBytes(6).toString("hex")}.stale`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
+/**
+ * Puts our run file in the place of one that was judged to be left behind. Of many that try, one holds the second
+ * file, looks whether the first is still the one it judged, and replaces it; so no live one is ever replaced.
+ */
+async function takeOver({ path, run, probe }: Claim, judged: Found): Promise<boolean> {
+  const turn = `${path}.takeover`;
+  if (!(await createWhole(turn, run))) {
+    const holder = await readRunFile(turn);
+    if (holder === undefined) return false;
+    await refuseIfAlive(turn, holder, probe);
+    await rm(turn, { force: true });
+    return false;
   }
-  const moved = await readRunFile(aside);
-  if (JSON.stringify(moved) !== JSON.stringify(judged)) await link(aside, path).catch(() => {});
-  await rm(aside, { force: true });
+  try {
+    if (JSON.stringify(await readRunFile(path)) !== JSON.stringify(judged)) return false;
+    await rename(await writeAside(path, run), path);
+    return true;
+  } finally {
+    await rm(turn, { force: true });
+  }
 }
 
-async function readRunFile(path: string): Promise<RunFile | "unreadable" | undefined> {
+type Found = RunFile | "unreadable";
+
+async function readRunFile(path: string): Promise<Found | undefined> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
