@@ -22,12 +22,15 @@ export function forwardTo(
   return broadcast(call, owner ? owners : others, timeoutMs);
 }
 
+/** One for all: the default reason is made anew, with its stack, for each request. */
+const nobodyWaits = new Error("Nobody waits for the answer any more");
+
 async function forwardToOne(call: ForwardCall, cluster: Cluster, timeoutMs: number): Promise<Passthrough> {
   const gaveUp = new AbortController();
-  const signal = AbortSignal.any([gaveUp.signal, call.request.signal]);
-  const sent = await within(call.wall, timeoutMs, call.forwarder.send(cluster.url, call.request, signal));
+  call.request.signal.addEventListener("abort", () => gaveUp.abort(nobodyWaits), { once: true });
+  const sent = await within(call.wall, timeoutMs, call.forwarder.send(cluster.url, call.request, gaveUp.signal));
   if (sent === late) {
-    gaveUp.abort();
+    gaveUp.abort(nobodyWaits);
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });

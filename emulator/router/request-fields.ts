@@ -35,7 +35,7 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
 export type Fields = (name: string) => readonly string[];
 
 export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
-  const query = new URLSearchParams(request.target.slice(request.target.indexOf("?") + 1 || Number.NaN));
+  const query = new URLSearchParams(queryOf(request.target));
   const form = formOf(request);
   const object = form || request.body.length === 0 ? undefined : jsonObject(request.body);
   return (name) =>
@@ -45,3 +45,8 @@ export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "
       request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
     ].filter((value): value is string => value !== undefined && value !== "");
 }
+
+const queryOf = (target: string): string => {
+  const mark = target.indexOf("?");
+  return mark < 0 ? "" : target.slice(mark + 1);
+};

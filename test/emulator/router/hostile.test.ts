@@ -114,4 +114,11 @@ describe("a hostile head", () => {
       assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
     });
   }
+
+  it("with an absolute target is handed on by its path", async (t) => {
+    const world = await routed(t);
+    const request = head(world.routerUrl).replace("/x", `${world.routerUrl}/x?y`);
+    assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
+    assert.deepEqual(world.reached(), ["eu GET /x?y", "us GET /x?y"]);
+  });
 });

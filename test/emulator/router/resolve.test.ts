@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import type { Sent } from "../../support/emulator.ts";
+import { emulator, plain, type Sent } from "../../support/emulator.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 
 const jwt = (claims: object): string =>
@@ -64,6 +64,7 @@ describe("the catch-all finds the owner by", () => {
 describe("the catch-all asks all clusters when", () => {
   const everywhere: Record<string, [string, Sent?]> = {
     "nothing identifies the request": ["/x"],
+    "what looks like a query is part of the path": ["/x&client_id=app"],
     "an identifier is mapped nowhere": ["/x?client_id=unknown"],
     "an external id is of another type": ["/x?external_id=tenant&integration_type=OTHER"],
     "the identifier lies deeper in the body": ["/x", { body: { inner: { client_id: "app" } } }],
@@ -80,6 +81,19 @@ describe("the catch-all asks all clusters when", () => {
       assert.deepEqual(world.reached(), [`eu POST ${path}`, `us POST ${path}`]);
     });
   }
+});
+
+it("serves the contract API under the router's own URL, by the client-id of the API key", async (t) => {
+  const world = await emulator(t);
+  const key = { "client-id": world.clusters[1]!.clientId!, "client-secret": world.clusters[1]!.clientSecret! };
+  const path = "/api/v2.1/public/webhooks/hmac_key/";
+  const answer = await world.router("GET", path, { headers: key });
+  assert.deepEqual(plain(answer), { status: 200, body: { hmac_key: world.clusters[1]!.hmacKey } });
+  assert.equal(answer.headers.get("x-svc-matched"), "catch-all");
+  assert.deepEqual(plain(await world.router("GET", path, { headers: { ...key, "client-secret": "guess" } })), {
+    status: 401,
+    body: { detail: "Incorrect authentication credentials." },
+  });
 });
 
 it("lets the earlier kind of identifier decide", async (t) => {
