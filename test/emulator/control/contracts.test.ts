@@ -1,0 +1,352 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { activities } from "../../../src/api/activities.ts";
+import {
+  base,
+  domain,
+  draft,
+  type Made,
+  made,
+  pdfBase64,
+  recipientsOf,
+  sent,
+  statusOf,
+} from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { assertRefused } from "../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../support/told.ts";
+
+const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
+  ask("POST", `contracts/${id}/${verb}`, { body });
+
+const noSuchContract = (id: string) => ({
+  status: 404,
+  body: {
+    error: {
+      code: "no_such_contract",
+      message: `No contract is called ${id}.`,
+      hint: "Name it by its number (12) or its composite id (T-12).",
+    },
+  },
+});
+
+const forbidden = (status: string, words: string) =>
+  domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
+
+/** Both sides sign, the counterparty first. */
+const ordered = {
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+  signatories: [
+    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
+    {
+      name: "Jo Doe",
+      email: "jo@acme.example",
+      is_counterparty_signatory: true,
+      counterparty_name: "Acme Inc.",
+      sign_order: 1,
+    },
+  ],
+};
+
+const paper = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
+  made(
+    api("POST", `${base}/upload_review_contracts/`, {
+      body: {
+        contract_name: "Their paper",
+        contract_type_id: 302,
+        file_name: "paper.pdf",
+        file_base64: await pdfBase64(),
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+        ...more,
+      },
+    }),
+  );
+
+describe("signing", () => {
+  it("executes the contract with the last signature, which the service tells by itself", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(plain(await act(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })), {
+      status: 200,
+      body: {
+        contract_id: 1,
+        composite_id: "T-1",
+        contract_status: "EXECUTED",
+        contract_name: "NDA with Acme",
+      },
+    });
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
+    const [signed, executed, ...rest] = await told();
+    assert.deepEqual(rest, []);
+    assert.equal(signed?.contract_status, "SIGN");
+    assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: "jo@acme.example" });
+    assert.equal(executed?.contract_status, "EXECUTED");
+    assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
+  });
+
+  it("goes in order: whoever is next signs, the others wait", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api, ordered);
+    await assertRefused(
+      on,
+      () => act(on, contract, "sign", { email: "ada@northwind.example" }),
+      domain("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
+    );
+    await act(on, contract, "sign");
+    assert.deepEqual(await recipientsOf(on.api, contract), [
+      "ada@northwind.example IN_PROGRESS",
+      "jo@acme.example COMPLETED signed",
+    ]);
+    await assertRefused(
+      on,
+      () => act(on, contract, "sign", { email: "jo@acme.example" }),
+      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+    );
+    await act(on, contract, "sign");
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+  });
+
+  it("is refused to strangers, and in other statuses", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
+    await assertRefused(on, () => act(on, contract, "decline"), forbidden("DRAFT", "declined"));
+    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    for (const verb of ["sign", "decline"]) {
+      await assertRefused(
+        on,
+        () => act(on, contract, verb, { email: "eve@evil.example" }),
+        domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+      );
+    }
+  });
+
+  it("happens by itself with autoSignMs, one signatory after the other, and a new hold starts it anew", async (t) => {
+    const on = await emulator(t, { autoSignMs: 600_000 });
+    const contract = await sent(on.api, ordered);
+    const at = async (time: string) => {
+      await on.ask("POST", "clock/advance", { body: { to: `2031-01-02T${time}Z` } });
+      return [await statusOf(on.api, contract), ...(await recipientsOf(on.api, contract))];
+    };
+    assert.deepEqual(await at("03:14:04"), ["SIGN", "ada@northwind.example PENDING", "jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(await at("03:14:05"), [
+      "SIGN",
+      "ada@northwind.example IN_PROGRESS",
+      "jo@acme.example COMPLETED signed",
+    ]);
+    await act(on, contract, "hold");
+    assert.equal((await at("03:30:00"))[0], "ON_HOLD");
+    await act(on, contract, "resume");
+    assert.equal((await at("03:39:59"))[0], "SIGN");
+    assert.equal((await at("03:40:00"))[0], "EXECUTED");
+  });
+});
+
+describe("declining", () => {
+  it("sends a template contract back to DRAFT; sent again, everybody starts anew", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
+    await act(on, contract, "decline", { note: "Wrong amount" });
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    // The e-mail of the round that was declined is never reported: timers end when a contract leaves SIGN.
+    assert.deepEqual(
+      (await told()).map(({ activity, contract_status }) => [activity, contract_status]),
+      [["CONTRACT_SIGNATURE_DECLINED", "DRAFT"]],
+    );
+    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+  });
+
+  it("is refused out of order and to those who have signed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api, ordered);
+    await assertRefused(
+      on,
+      () => act(on, contract, "decline", { email: "ada@northwind.example" }),
+      domain("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
+    );
+    await act(on, contract, "sign");
+    await assertRefused(
+      on,
+      () => act(on, contract, "decline", { email: "jo@acme.example" }),
+      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+    );
+  });
+});
+
+describe("reviews and approvals", () => {
+  it("complete in place for our own review, and lead to signature for the counterparty's", async (t) => {
+    const on = await emulator(t);
+    const ours = await paper(on);
+    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
+    await act(on, ours, "complete-review", { email: "ben@northwind.example" });
+    assert.equal(await statusOf(on.api, ours), "REDLINING");
+    await assertRefused(
+      on,
+      () => act(on, ours, "complete-review"),
+      domain("SVC_ASSUMED_105", "No review of this contract is open."),
+    );
+    const theirs = await draft(on.api, { contract_template_id: 104 });
+    await on.api("POST", `${base}/${theirs.id}/send_to_counterparties`);
+    await act(on, theirs, "complete-review");
+    assert.equal(await statusOf(on.api, theirs), "SIGN");
+    const events = await told();
+    assert.deepEqual(activitiesTold(events), ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
+  });
+
+  it("refuse the end of the counterparty's review when nobody could sign", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
+    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await assertRefused(
+      on,
+      () => act(on, contract, "complete-review"),
+      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+    );
+  });
+
+  it("approve one after the other, and there is nothing to approve after the last", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
+    await on.api("POST", `${base}/approvals/${contract.id}/`, {
+      body: {
+        approvals: [
+          { name: "Finance", notes: "", approver_user_id: 12, order: 1 },
+          { name: "Legal", notes: "", approver_user_id: 11, order: 2 },
+        ],
+      },
+    });
+    const approvals = async () => {
+      const { body } = await on.api("GET", `${base}/approvals/${contract.id}/`);
+      return (body as { results: { approval: { approval_name: string; status: string } }[] }).results.map(
+        ({ approval }) => `${approval.approval_name} ${approval.status}`,
+      );
+    };
+    await act(on, contract, "approve", { email: "ben@northwind.example", note: "ok" });
+    assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal PENDING"]);
+    await act(on, contract, "approve");
+    assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal APPROVED"]);
+    assert.equal((await told()).length, 2);
+    await assertRefused(
+      on,
+      () => act(on, contract, "approve"),
+      domain("SVC_ASSUMED_106", "No approval of this contract is pending."),
+    );
+  });
+});
+
+describe("voiding, holding, deleting", () => {
+  it("voids whatever is not executed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
+    await act(on, contract, "void", { note: "Deal lost" });
+    assert.equal(await statusOf(on.api, contract), "VOIDED");
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VOIDED"]);
+    for (const [verb, words] of [
+      ["void", "voided"],
+      ["hold", "put on hold"],
+      ["resume", "resumed"],
+      ["complete-review", "reviewed"],
+      ["approve", "approved"],
+    ] as const) {
+      await assertRefused(on, () => act(on, contract, verb), forbidden("VOIDED", words));
+    }
+    const executed = await sent(on.api);
+    await act(on, executed, "sign");
+    await assertRefused(on, () => act(on, executed, "void"), {
+      status: 400,
+      body: { detail: "Cannot void an executed contract." },
+    });
+  });
+
+  it("holds and resumes to where it was, telling nobody", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, [...activities]);
+    await act(on, contract, "hold");
+    assert.equal(await statusOf(on.api, contract), "ON_HOLD");
+    await assertRefused(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
+    await act(on, contract, "resume");
+    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.deepEqual(await told(), []);
+  });
+
+  it("deletes in any status: the contract is 404 from then on, and in no list", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
+    assert.equal((await act(on, contract, "delete")).status, 200);
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DELETED"]);
+    assert.equal((await on.api("GET", `${base}/T-1/status`)).status, 404);
+    assert.deepEqual((await on.api("GET", `${base}/`)).body, { page: 1, limit: 10, total_results: 0, results: [] });
+    await assertRefused(on, () => act(on, contract, "sign"), noSuchContract("T-1"));
+  });
+});
+
+describe("naming a contract to the control plane", () => {
+  it("takes its number as well as its composite id", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    assert.equal((await on.ask("POST", "contracts/1/hold")).status, 200);
+    assert.equal((await on.ask("POST", "contracts/T-1/resume", { body: {} })).status, 200);
+  });
+
+  it("refuses what names none, by every verb", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
+      for (const id of ["2", "T-2", "H-1", "nda"]) {
+        await assertRefused(on, () => on.ask("POST", `contracts/${id}/${verb}`, { body: {} }), noSuchContract(id));
+      }
+    }
+    await assertRefused(
+      on,
+      () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: "T-2" } }),
+      noSuchContract("T-2"),
+    );
+  });
+});
+
+describe("firing an activity", () => {
+  it("tells each of the 39 on a contract that stays as it is", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, [...activities]);
+    for (const activity of activities) {
+      assert.deepEqual(plain(await on.ask("POST", "activities", { body: { activity, contract_id: 1 } })), {
+        status: 200,
+        body: { activity, contract_id: 1, composite_id: "T-1" },
+      });
+    }
+    assert.deepEqual(activitiesTold(await told()), activities);
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+  });
+
+  it("adds the keys that are given to activity_data", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const told = await subscribe(t, on, ["SIGNING_EMAIL_OPENED"]);
+    const data = { device: "phone" };
+    await on.ask("POST", "activities", { body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1", data } });
+    const [opened] = await told();
+    assert.deepEqual(opened?.activity_data, {
+      performed_by: { name: "SYSTEM" },
+      timestamp: "2031-01-02T03:04:05.000000Z",
+      email_event_data: {
+        recipient_email: "jo@acme.example",
+        email_mode: "to",
+        occured_at: "2031-01-02T03:04:05.000000Z",
+      },
+      device: "phone",
+    });
+  });
+});
