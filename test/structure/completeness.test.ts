@@ -60,6 +60,8 @@ describe("an operation", () => {
       mentions.flatMap((text) => untested([show], file(text))),
       [],
     );
+    const control = { ...show, id: "x", path: "/_emulator/things/{id}", cli: { by: "x" } };
+    assert.deepEqual(untested([control], file('ask("GET", "/things/1")')), []);
     assert.deepEqual(untested([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
   });
 
