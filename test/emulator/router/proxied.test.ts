@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { plain, type Sent } from "../../support/emulator.ts";
+import { emulator, plain, type Sent } from "../../support/emulator.ts";
 import { routed } from "../../support/routed.ts";
 
 const both = ["eu", "us"];
@@ -94,4 +94,14 @@ describe("proxied routes", () => {
       });
     });
   }
+});
+
+it("tells by the caller's own address who gets the test captcha, with emulated clusters too", async (t) => {
+  const world = await emulator(t);
+  const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
+  assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });
+  assert.deepEqual(await show({ "x-forwarded-for": "203.0.113.9" }), {
+    status: 200,
+    body: { use_test_captcha: false },
+  });
 });
