@@ -23,7 +23,7 @@ export interface Post {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly runner: Runner;
-  /** A subscription of workspace 1; 39 activities unless told otherwise. */
+  /** A subscription of workspace 1 to three activities, unless told otherwise. */
   subscribe(url: string, more?: Partial<Subscription>): Promise<number>;
   /** Something happens to a contract, in a transaction of its own; several at once in one transaction. */
   happen(...activities: readonly Activity[]): Promise<void>;
@@ -81,7 +81,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     subscribe: (url, more) =>
       store.transaction("subscribe", (tx) => {
         const id = tx.next("webhook");
-        tx.put(subscriptions, { ...subscription, id, url, ...more });
+        tx.put(subscriptions, { ...subscriptionOf(id, url), ...more });
         return id;
       }),
     happen: (...activities) =>
@@ -118,7 +118,10 @@ const workspace = {
   counterparty_tokens: [],
 };
 
-const subscription: Omit<Subscription, "id" | "url"> = {
+/** A subscription of workspace 1 that nothing has happened to. */
+export const subscriptionOf = (id: number, url: string): Subscription => ({
+  id,
+  url,
   workspace_id: 1,
   cluster_id: "eu-1",
   title: "A receiver",
@@ -129,7 +132,7 @@ const subscription: Omit<Subscription, "id" | "url"> = {
   failure_count: 0,
   created_by: 1,
   created_at: begin,
-};
+});
 
 const happening = (activity: Activity, at: number) => ({
   workspace_id: 1,

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { schedule } from "../../../emulator/clock/schedule.ts";
+import { collections } from "../../../emulator/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { begin, minutes, stage } from "../../support/stage.ts";
+import { StandingWall } from "../../support/standing-wall.ts";
+
+describe("how entries come due", () => {
+  it("mode real: each in its time, earlier by as much as time is accelerated", async (t) => {
+    const wall = new StandingWall();
+    const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 60 } });
+    await add([minutes(5), "a"], [minutes(20), "b"]);
+    await wall.pass(4_999);
+    assert.deepEqual(seen, []);
+    await wall.pass(1);
+    await runner.settled();
+    assert.deepEqual(seen, ["+5 a"]);
+    await wall.pass(15_000);
+    await runner.settled();
+    assert.deepEqual(seen, ["+5 a", "+20 b"]);
+  });
+
+  it("mode real: an entry that comes later and is due earlier is not overslept", async (t) => {
+    const wall = new StandingWall();
+    const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    await add([minutes(20), "late"]);
+    await wall.pass(1_000);
+    await add([minutes(1), "early"], [0, "at once"]);
+    await runner.settled();
+    // The time that had passed when it was due already.
+    assert.deepEqual(seen, [`+${1 / 60} at once`]);
+    await wall.pass(minutes(1));
+    await runner.settled();
+    assert.deepEqual(seen.slice(1), ["+1 early"]);
+  });
+
+  it("mode real: advancing goes through the schedule, and time passes on from there", async (t) => {
+    const wall = new StandingWall();
+    const { add, runner, seen, clock } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    await add([minutes(5), "a"], [minutes(6), "b"], [minutes(11), "c"]);
+    await runner.advance({ by: minutes(10) });
+    assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], begin + minutes(10)]);
+    await wall.pass(minutes(1));
+    await runner.settled();
+    assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
+  });
+
+  it("mode manual: what is due now runs at once, what is due later waits for the clock to be moved", async (t) => {
+    const wall = new StandingWall();
+    const { add, runner, seen } = await stage(t, {}, { wall });
+    await add([0, "now"], [1, "later"]);
+    await runner.settled();
+    await wall.pass(minutes(60));
+    assert.deepEqual(seen, ["+0 now"]);
+  });
+
+  it("mode auto: leaps to whatever is due next, as soon as nothing runs", async (t) => {
+    const { add, seen, clock, store } = await stage(
+      t,
+      { a: ["after 5 b"], b: ["after 80 c"] },
+      { clock: { mode: "auto" } },
+    );
+    const played = new Promise<void>((resolve) => {
+      store.watch(schedule, () => void (seen.length === 3 && resolve()));
+    });
+    await add([0, "a"]);
+    await played;
+    assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
+  });
+
+  it("takes up a new mode at once", async (t) => {
+    const wall = new StandingWall();
+    const { add, runner, seen } = await stage(t, {}, { wall });
+    await add([minutes(3), "a"]);
+    assert.deepEqual(await runner.setClock({ mode: "real", speed: 180 }), {
+      now: begin,
+      mode: "real",
+      speed: 180,
+      next_due: begin + minutes(3),
+      pending: 1,
+    });
+    await wall.pass(1_000);
+    await runner.settled();
+    assert.deepEqual(seen, ["+3 a"]);
+  });
+
+  it("runs overdue entries in order, at the present time, after a pause", async (t) => {
+    const store = openMemoryStore({ collections, wall: systemWall });
+    const wall = new StandingWall();
+    const before = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
+    await before.add([minutes(2), "second"], [minutes(1), "first"], [minutes(30), "not yet"]);
+    await before.runner.close();
+    await wall.pass(minutes(10));
+    const after = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
+    await after.runner.settled();
+    assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
+  });
+
+  it("closes after what is due now, and leaves the rest in the queue", async (t) => {
+    const { add, runner, seen, store } = await stage(t, { a: ["after 0 b"] });
+    await add([0, "a"], [minutes(1), "later"]);
+    await runner.close();
+    const left = await store.read((view) => view.list(schedule));
+    assert.deepEqual([seen, left.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);
+  });
+});

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Store } from "../../../emulator/store/store.ts";
+import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
+import {
+  dropExpired,
+  latestDeliveriesOf,
+  listDeliveries,
+  resend,
+  showDelivery,
+} from "../../../emulator/webhooks/log.ts";
+import { subscriptions, switchSubscription } from "../../../emulator/webhooks/subscriptions.ts";
+import { receiver } from "../../support/receiver.ts";
+import { minutes, type Post, post } from "../../support/webhooks.ts";
+
+const days = (count: number): number => minutes(count * 24 * 60);
+
+/** Resends a delivery and waits for what comes of it. */
+async function again({ store, clock, runner }: Post, id: number): Promise<string> {
+  const { outcome } = await store.transaction("again", async (tx) => {
+    const delivery = await tx.get(deliveries, String(id));
+    return { outcome: runner.outcomeOf(resend(tx, delivery!, clock.now()).id) };
+  });
+  return outcome;
+}
+
+const countOf = (store: Store) =>
+  store.read(async (view) => ({
+    deliveries: await view.count(deliveries),
+    attempts: await view.count(attempts),
+    events: await view.count(webhookEvents),
+  }));
+
+describe("sending again", () => {
+  it("is one attempt outside the schedule; its success ends the delivery", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.advance({ by: minutes(1) });
+
+    assert.equal(await again(office, 1), "retrying");
+    assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 2 });
+    sink.answer(200);
+    assert.equal(await again(office, 1), "delivered");
+    assert.deepEqual(await office.story(), [
+      { webhook: id, outcome: "delivered", attempts: ["+0 500", "+1 500", "+1 200"] },
+    ]);
+    const { ran } = await office.runner.advance({ untilIdle: true });
+    assert.deepEqual([ran, sink.received.length], [[], 3]);
+  });
+
+  it("leaves the times of the schedule as they were when it fails", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.advance({ by: minutes(1) });
+    await again(office, 1);
+    await office.runner.advance({ by: minutes(14) });
+    assert.deepEqual(
+      (await office.story()).map(({ attempts: made }) => made),
+      [["+0 500", "+1 500", "+5 500", "+15 500"]],
+    );
+  });
+
+  it("is allowed while disabled, resets the counter, and does not enable", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.settled();
+    assert.equal(sink.received.length, 0);
+    assert.equal(await again(office, 1), "delivered");
+    assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
+  });
+
+  it("that fails for the sixth time disables the subscription", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await office.subscribe(sink.url, { failure_count: 5 });
+    await office.store.transaction("off", (tx) => switchSubscription(tx, id, false));
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.settled();
+    await office.store.transaction("on", async (tx) => {
+      const row = await tx.get(subscriptions, String(id));
+      tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
+    });
+    assert.equal(await again(office, 1), "skipped_disabled");
+    assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
+  });
+
+  it("finds the last webhook call of each contract", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
+    const found = await office.store.read((view) => latestDeliveriesOf(view, 1, [17, 18, 17]));
+    assert.deepEqual(
+      found.map(({ activity }) => activity),
+      ["CONTRACT_SIGNED"],
+    );
+    assert.deepEqual(await office.store.read((view) => latestDeliveriesOf(view, 2, [17])), []);
+  });
+});
+
+describe("the log of deliveries", () => {
+  it("lists what every filter asks for, newest first, page by page", async (t) => {
+    const office = await post(t);
+    const good = await receiver(t);
+    const bad = await receiver(t);
+    bad.answer(500);
+    const one = await office.subscribe(good.url);
+    const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
+    await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
+    await office.runner.settled();
+
+    const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
+      const { items, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
+      return [total, ...items.map(({ delivery }) => delivery.id)];
+    };
+    assert.deepEqual(await ids({}), [5, 5, 4, 3, 2, 1]);
+    assert.deepEqual(await ids({}, 1, 2), [5, 4, 3]);
+    assert.deepEqual(await ids({ webhook_id: two }), [2, 5, 3]);
+    assert.deepEqual(await ids({ outcome: "delivered", activity: "CONTRACT_SIGNED" }), [2, 4, 2]);
+    assert.deepEqual(await ids({ webhook_id: one, outcome: "retrying" }), [0]);
+    assert.deepEqual(await ids({ contract_id: 17, workspace_id: 1 }, 4), [5, 1]);
+    assert.deepEqual(await ids({ workspace_id: 2 }), [0]);
+  });
+
+  it("shows the body that was sent and what came back", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
+    await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.settled();
+    const shown = await office.store.read((view) => showDelivery(view, 1));
+    assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
+    const [{ duration_ms, ...attempt } = { duration_ms: -1 }] = shown?.attempts ?? [];
+    assert.deepEqual(attempt, {
+      delivery_id: 1,
+      number: 1,
+      resend: false,
+      planned_at: office.clock.now(),
+      at: office.clock.now(),
+      url: sink.url,
+      status: 418,
+      error: null,
+      response_body: "no coffee",
+    });
+    assert.ok(duration_ms >= 0);
+    assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
+  });
+
+  it("keeps the delivered 30 days after the attempt, the failed and skipped 90, and waits for neither", async (t) => {
+    const office = await post(t);
+    const good = await receiver(t);
+    const bad = await receiver(t);
+    bad.answer(500);
+    await office.subscribe(good.url);
+    await office.subscribe(bad.url, { failure_count: 5 });
+    await office.happen("CONTRACT_CREATED");
+    // Nobody listens to this one; its event is kept for those who wait for the activity.
+    await office.happen("CONTRACT_VOIDED");
+    // The dead one is skipped after five minutes, and nothing is queued for the expiry.
+    const { to } = await office.runner.advance({ untilIdle: true });
+    const at = async (ms: number) => {
+      await office.runner.advance({ to: ms });
+      await dropExpired(office.store, office.clock.now());
+      return countOf(office.store);
+    };
+    const from = to - minutes(5);
+    assert.deepEqual(await at(from + days(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
+    assert.deepEqual(await at(from + days(30)), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await at(to + days(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await at(to + days(90)), { deliveries: 0, attempts: 0, events: 0 });
+  });
+
+  it("ends deliveries of a deleted subscription as skipped when their turn comes", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.settled();
+    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, String(id)));
+    await office.runner.advance({ untilIdle: true });
+    assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);
+  });
+});

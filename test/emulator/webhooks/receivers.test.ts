@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer as createTls } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createServer as createTcp } from "node:net";
+import { describe, it } from "node:test";
+import { createOutgoing } from "../../../emulator/http/outgoing.ts";
+import { showDelivery } from "../../../emulator/webhooks/log.ts";
+import { forbiddenAddress, forbiddenUrl } from "../../../emulator/webhooks/receivers.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
+import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { receiver } from "../../support/receiver.ts";
+import { begin, hmacKey, post } from "../../support/webhooks.ts";
+
+const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
+
+describe("an attempt", () => {
+  it("is a signed POST of the event, the same bytes in every attempt", async (t) => {
+    const { subscribe, happen, runner } = await post(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    await subscribe(`${sink.url}/hooks?team=a`, { custom_headers: { "X-Team": "legal" } });
+    await happen("CONTRACT_SIGNED");
+    await runner.advance({ next: true });
+
+    const [first, second] = sink.received;
+    assert.deepEqual(first?.body, second?.body);
+    const { method, url, headers, body } = first!;
+    assert.deepEqual(
+      [method, url, headers["content-type"], headers["x-team"], headers["content-length"], headers["webhook-id"]],
+      ["POST", "/hooks?team=a", "application/json", "legal", String(body.length), undefined],
+    );
+    const signature = headers["x-svc-webhook-content-hash"];
+    assert.deepEqual(verifyContentHash(hmacKey, body, signature as string), { ok: true });
+    assert.equal(
+      body.toString(),
+      '{"activity":"CONTRACT_SIGNED","activity_data":{"performed_by":{"name":"Ada","email":"ada@example.com"},' +
+        '"timestamp":"2031-01-02T03:04:05.000000Z"},"contract_id":17,"contract_title":"Lease","contract_type":"NDA",' +
+        '"contract_type_name":"NDA","contract_type_id":5,"contract_status":"DRAFT","contract_kind":"TEMPLATE_CONTRACT",' +
+        '"business_user":{"name":"Ada","email":"ada@example.com"},"created_at":"2031-01-02T03:04:05.000Z"}',
+    );
+  });
+
+  it("carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's", async (t) => {
+    const { subscribe, happen, runner } = await post(t, { settings: { standardWebhooks: true } });
+    const sink = await receiver(t);
+    sink.answer(500);
+    await subscribe(sink.url);
+    await happen("CONTRACT_SIGNED");
+    await runner.advance({ next: true });
+
+    const verdicts = sink.received.map(({ headers, body }, i) =>
+      verifyStandardWebhook({
+        "webhook-id": headers["webhook-id"] as string,
+        "webhook-timestamp": headers["webhook-timestamp"] as string,
+        "webhook-signature": headers["webhook-signature"] as string,
+        secret: hmacKey,
+        body,
+        nowMs: begin + i * 300_000,
+      }),
+    );
+    assert.deepEqual(verdicts, [{ ok: true }, { ok: true }]);
+    const [first, second] = sink.received;
+    assert.equal(first?.headers["webhook-id"], second?.headers["webhook-id"]);
+  });
+
+  for (const [status, outcome] of [
+    [200, "delivered"],
+    [204, "delivered"],
+    [299, "delivered"],
+    [302, "retrying"],
+    [404, "retrying"],
+    [503, "retrying"],
+  ] as const) {
+    it(`that is answered ${status} is ${outcome}`, async (t) => {
+      const { subscribe, happen, runner, story } = await post(t);
+      const sink = await receiver(t);
+      sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
+      const id = await subscribe(sink.url);
+      await happen("CONTRACT_CREATED");
+      await runner.settled();
+      // A redirect is not followed: one request.
+      assert.equal(sink.received.length, 1);
+      assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
+    });
+  }
+
+  it("fails when nobody listens", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const id = await subscribe(`http://127.0.0.1:${await freePort()}`);
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
+  });
+
+  it("fails when the receiver hangs up, or speaks another protocol", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
+    const chatty = await tcpServer(t, (socket) => void socket.end("220 mail.example ready\r\n"));
+    await subscribe(silent);
+    await subscribe(chatty);
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    assert.deepEqual(
+      (await story()).map(({ attempts }) => attempts),
+      [["+0 connection_reset"], ["+0 not_http"]],
+    );
+  });
+
+  it("fails when the receiver hangs, before or within its answer; a slow 2xx within the limit is fine", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t, { settings: short });
+    const hanging = await receiver(t);
+    hanging.answer(() => {});
+    const trickling = await receiver(t);
+    trickling.answer((_, response) => void response.writeHead(200).write("almost"));
+    const slow = await receiver(t);
+    slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end("ok"), 60));
+    for (const { url } of [hanging, trickling, slow]) await subscribe(url);
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    assert.deepEqual(
+      (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]),
+      [
+        ["retrying", "+0 response_timeout"],
+        ["retrying", "+0 response_timeout"],
+        ["delivered", "+0 200"],
+      ],
+    );
+  });
+
+  it("fails when the certificate is not to be trusted", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const server = createTls(selfSigned(), (_, response) => response.end());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    await subscribe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    assert.deepEqual(
+      (await story()).map(({ attempts }) => attempts),
+      [["+0 tls_error"]],
+    );
+  });
+
+  it("keeps the first 64 kB of an endless answer and reads no further", async (t) => {
+    const { subscribe, happen, runner, store } = await post(t);
+    const sink = await receiver(t);
+    sink.answer((_, response) => {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && response.write("x".repeat(16_384)));
+      };
+      response.on("drain", more);
+      more();
+    });
+    await subscribe(sink.url);
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    const shown = await store.read((view) => showDelivery(view, 1));
+    assert.deepEqual(
+      [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
+      ["delivered", 200, 65_536],
+    );
+  });
+
+  it("is not made to a host that is not allowed: skipped and not counted", async (t) => {
+    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const id = await subscribe("https://receiver.example/hooks");
+    await happen("CONTRACT_CREATED");
+    await runner.settled();
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_not_allowed", attempts: [] }]);
+    assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
+  });
+});
+
+describe("where deliveries may go", () => {
+  const local = { allow: ["hooks.example", "*.inner.example", "10.1.2.3", "box.example:8080"], strict: false };
+  const strict = { allow: ["10.1.2.3"], strict: true };
+  for (const [url, rules, code] of [
+    ["http://127.0.0.1:3000/x", local, undefined],
+    ["http://localhost./x", local, undefined],
+    ["http://a.localhost/x", local, undefined],
+    ["http://[::1]:3000/", local, undefined],
+    ["http://2130706433/", local, undefined],
+    ["http://0x7f.1/", local, undefined],
+    ["https://hooks.example/", local, undefined],
+    ["https://a.inner.example/", local, undefined],
+    ["http://10.1.2.3/", local, undefined],
+    ["http://box.example:8080/", local, undefined],
+    ["http://box.example:8081/", local, "address_not_allowed"],
+    ["https://inner.example/", local, "address_not_allowed"],
+    ["https://evilhooks.example/", local, "address_not_allowed"],
+    ["http://10.1.2.4/", local, "address_not_allowed"],
+    ["http://[::ffff:7f00:1]/", local, undefined],
+    ["http://[::ffff:a9fe:a9fe]/", local, "address_not_allowed"],
+    ["http://169.254.169.254/latest", local, "address_not_allowed"],
+    ["http://0.0.0.0/", local, "address_not_allowed"],
+    ["http://[::]/", local, "address_not_allowed"],
+    ["http://user:secret@127.0.0.1/", local, "bad_url"],
+    ["ftp://127.0.0.1/", local, "bad_url"],
+    ["nonsense", local, "bad_url"],
+    ["http://receiver.example/", strict, "bad_url"],
+    ["https://receiver.example/", strict, undefined],
+    ["https://127.0.0.1/", strict, "address_not_allowed"],
+    ["https://localhost/", strict, "address_not_allowed"],
+    ["https://192.168.1.1/", strict, "address_not_allowed"],
+    ["https://[fd12::1]/", strict, "address_not_allowed"],
+    ["https://10.1.2.3/", strict, undefined],
+  ] as const) {
+    it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is refused: ${code}` : "is fine"}`, () => {
+      assert.equal(forbiddenUrl(url, rules)?.code, code);
+    });
+  }
+
+  it("a metadata address stays blocked even when it is on the list", () => {
+    const rules = { allow: ["169.254.169.254"], strict: false };
+    assert.equal(forbiddenUrl("http://169.254.169.254/", rules)?.code, "address_not_allowed");
+  });
+
+  it("a name is judged by every address it stands for", () => {
+    const url = new URL("http://localhost/");
+    assert.equal(forbiddenAddress("127.0.0.1", url, local), undefined);
+    assert.equal(forbiddenAddress("93.184.216.34", url, local)?.code, "address_not_allowed");
+  });
+
+  it("a listed name resolves and is connected to", async (t) => {
+    const sink = await receiver(t);
+    const outgoing = createOutgoing({ ...local, wall: systemWall, connectTimeoutMs: 1_000, responseTimeoutMs: 1_000 });
+    t.after(() => outgoing.close());
+    const port = new URL(sink.url).port;
+    const sent = await outgoing.post({ url: `http://localhost:${port}/`, headers: {}, body: Buffer.from("{}") });
+    assert.deepEqual(sent, { status: 200, body: Buffer.alloc(0) });
+  });
+});
+
+type After = Parameters<typeof receiver>[0];
+
+async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => void): Promise<string> {
+  const server = createTcp((socket) => {
+    socket.on("error", () => {});
+    talk(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createTcp().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const selfSigned = () => ({
+  key: readFileSync(new URL("../../../fixtures/tls/self-signed.key.pem", import.meta.url)),
+  cert: readFileSync(new URL("../../../fixtures/tls/self-signed.cert.pem", import.meta.url)),
+});
