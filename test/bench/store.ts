@@ -1,0 +1,156 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { openFileStore } from "../../emulator/store/file-store.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
+import type { Store } from "../../emulator/store/store.ts";
+import { systemWall } from "../../src/base/clock.ts";
+import { collections, owners, people, person } from "../support/store.ts";
+
+/**
+ * The store's own figures, as ratios in one run: `node --import tsx test/bench/store.ts`. The ratios through HTTP are
+ * measured elsewhere.
+ */
+const many = 1_000_000;
+const few = 1_000;
+const identifier = (i: number): string => createHash("sha256").update(String(i)).digest("hex");
+const print = (what: string, ratio: number, goal: string): void =>
+  void process.stdout.write(`${what.padEnd(78)} ${ratio.toFixed(2).padStart(6)}  ${goal}\n`);
+
+const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
+try {
+  const small = await filled("small.json", few);
+  const before = heap();
+  const large = await filled("large.json", many);
+  print("heap bytes per mapping", (heap() - before) / many, "about 110");
+  await compareCosts(small, large);
+  await comparePages();
+  await compareDurable();
+  await small.close();
+  await large.close();
+  await compareStart(join(folder, "large.json"));
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+async function filled(name: string, count: number): Promise<Store> {
+  const store = await openFileStore({ path: join(folder, name), collections, wall: systemWall });
+  for (let at = 0; at < count; at += 1_000) {
+    const batch = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => identifier(at + i));
+    await store.transaction("map", (tx) => tx.map(owners, at % 2_000 ? "eu-1" : "us-1", batch));
+  }
+  return store;
+}
+
+function heap(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+async function compareCosts(small: Store, large: Store): Promise<void> {
+  const lookUp = (store: Store, count: number) => async (i: number) => {
+    await store.read((view) => view.lookup(owners, identifier((i * 7_919) % count)));
+  };
+  const write = (store: Store) => async (i: number) => {
+    await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
+  };
+  const [lookSmall, lookLarge] = await alternate(lookUp(small, few), lookUp(large, many), 20_000, 1);
+  print("look-up with 1,000,000 stored against 1,000", lookLarge / lookSmall, "<= 1.3");
+  const [writeSmall, writeLarge] = await alternate(write(small), write(large), 4_000, 64);
+  print("durable write with 1,000,000 stored against 1,000", writeLarge / writeSmall, "<= 1.3");
+}
+
+async function comparePages(): Promise<void> {
+  const table = async (count: number) => {
+    const store = openMemoryStore({ collections, wall: systemWall });
+    await store.transaction("fill", (tx) => {
+      for (let id = 1; id <= count; id += 1) tx.put(people, person(id, { age: id % 50 }));
+    });
+    return async () => {
+      await store.read(async (view) => [
+        await view.list(people, { by: "age", reverse: true, offset: 20, limit: 50 }),
+        await view.count(people, { by: "age", from: 10, to: 40 }),
+      ]);
+    };
+  };
+  const [small, large] = await alternate(await table(100), await table(100_000), 20_000, 1);
+  print("page and count with 100,000 rows against 100", large / small, "<= 1.3");
+}
+
+async function compareDurable(): Promise<void> {
+  const memory = openMemoryStore({ collections, wall: systemWall });
+  const file = await openFileStore({ path: join(folder, "durable.json"), collections, wall: systemWall });
+  const write = (store: Store) => async (i: number) => {
+    await store.transaction("put", (tx) => tx.put(people, person(i)));
+  };
+  const [inMemory, onDisk] = await alternate(write(memory), write(file), 20_000, 64);
+  print("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
+  process.stdout.write(`${"".padEnd(4)}durable: ${Math.round(1e6 / onDisk)} a second\n`);
+  await memory.close();
+  await file.close();
+}
+
+/** A process that opens the store, against one that reads and parses the same file; both from their bare start. */
+async function compareStart(path: string): Promise<void> {
+  const program = join(folder, "open.mjs");
+  const contents = `
+    import { openFileStore } from "./emulator/store/file-store.ts";
+    import { systemWall } from "./src/base/clock.ts";
+    import { collections, owners } from "./test/support/store.ts";
+    const store = await openFileStore({ path: process.argv[2], collections, wall: systemWall });
+    if ((await store.read((view) => view.size(owners))) < ${many}) process.exit(1);
+    process.exit(0);`;
+  await build({
+    stdin: { contents, resolveDir: join(import.meta.dirname, "../..") },
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    logLevel: "error",
+  });
+  const parse = `JSON.parse(require("node:fs").readFileSync(${JSON.stringify(path)}, "utf8"))`;
+  const run = (...args: string[]) => {
+    const start = performance.now();
+    const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
+    if (status !== 0) throw new Error(`${args[0]} failed`);
+    return performance.now() - start;
+  };
+  const parsed: number[] = [];
+  const opened: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    parsed.push(run("-e", parse));
+    opened.push(run(program, path));
+  }
+  print("start with 1,000,000 stored against reading and parsing the file", median(opened) / median(parsed), "<= 3");
+  process.stdout.write(`${"".padEnd(4)}${Math.round(median(opened))} ms against ${Math.round(median(parsed))} ms\n`);
+}
+
+type Work = (i: number) => Promise<void>;
+
+/** Microseconds per call of both, measured in turns so that what disturbs one disturbs the other; medians. */
+async function alternate(a: Work, b: Work, calls: number, atOnce: number): Promise<[a: number, b: number]> {
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < 7; round += 1) {
+    for (const [which, work] of [a, b].entries()) {
+      const start = performance.now();
+      let next = round * calls;
+      const until = next + calls;
+      const worker = async () => {
+        while (next < until) {
+          next += 1;
+          await work(next);
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
+      times[which]?.push(((performance.now() - start) * 1_000) / calls);
+    }
+  }
+  return [median(times[0]), median(times[1])];
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((x, y) => x - y)[values.length >> 1] ?? Number.NaN;
+}
