@@ -14,7 +14,7 @@ export type Target =
 export interface Advanced {
   readonly from: number;
   readonly to: number;
-  /** What was run, by (at, id). */
+  /** What was run after `from`, by (at, id). */
   readonly ran: readonly Ran[];
   readonly next_due: number | null;
   readonly pending: number;
@@ -56,10 +56,12 @@ export async function advance(parts: Parts, from: number, target: Target): Promi
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
 
   let goal = goalOf(target, from);
+  // What was due before is awaited but not reported: how much of it is left is a matter of chance.
+  let arrived = await settled();
   dispatcher.onRan = (one) => ran.push(one);
   try {
     for (;;) {
-      if (!(await settled())) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+      if (!arrived) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await firstAfter(store, clock.now(), goal);
       if (!next) break;
       if (ran.length >= caps.entries) return await stop("too_many_entries");
@@ -67,8 +69,7 @@ export async function advance(parts: Parts, from: number, target: Target): Promi
       // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
       const written = clock.jump(next.due);
       dispatcher.wake();
-      const [inTime] = await Promise.all([settled(), written]);
-      if (!inTime) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+      [arrived] = await Promise.all([settled(), written]);
     }
     if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal);
     await dispatcher.settled();

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+describe("the clock, over the control plane", () => {
+  it("clock.show says what time it is and what is due next", async (t) => {
+    const { ask } = await emulator(t);
+    assert.deepEqual(plain(await ask("GET", "clock")), {
+      status: 200,
+      body: { now: "2031-01-02T03:04:05.000Z", mode: "manual", speed: 1, next_due: null, pending: 0 },
+    });
+  });
+
+  it("clock.set changes mode and speed", async (t) => {
+    const { ask } = await emulator(t);
+    const set = await ask("PUT", "clock", { body: { mode: "auto", speed: 60 } });
+    assert.deepEqual(plain(set), {
+      status: 200,
+      body: { now: "2031-01-02T03:04:05.000Z", mode: "auto", speed: 60, next_due: null, pending: 0 },
+    });
+  });
+
+  it("clock.set refuses nothing, and nonsense", async (t) => {
+    const { ask } = await emulator(t);
+    for (const body of [{}, { speed: 0 }, { speed: -1 }, { mode: "fast" }]) {
+      assert.equal((await ask("PUT", "clock", { body })).status, 400, JSON.stringify(body));
+    }
+    assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "manual");
+  });
+
+  it("clock.advance moves time by a duration, to a time, to the next entry, and until nothing waits", async (t) => {
+    const { ask, api } = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    await subscribe(api, sink.url);
+    await createContract(api);
+    const advance = async (body: unknown) => (await ask("POST", "clock/advance", { body })).body;
+    const ran = (at: string, outcome: string) => ({ at: `2031-01-02T${at}.000Z`, kind: "deliver", ref: "1", outcome });
+
+    assert.deepEqual(await advance({ by: "PT6M" }), {
+      from: "2031-01-02T03:04:05.000Z",
+      to: "2031-01-02T03:10:05.000Z",
+      ran: [ran("03:09:05", "retrying")],
+      next_due: "2031-01-02T03:19:05.000Z",
+      pending: 1,
+      status: "done",
+    });
+    assert.deepEqual(await advance({ next: true }), {
+      from: "2031-01-02T03:10:05.000Z",
+      to: "2031-01-02T03:19:05.000Z",
+      ran: [ran("03:19:05", "retrying")],
+      next_due: "2031-01-02T03:39:05.000Z",
+      pending: 1,
+      status: "done",
+    });
+    assert.deepEqual(await advance({ to: "2031-01-02T04:20:00+01:00" }), {
+      from: "2031-01-02T03:19:05.000Z",
+      to: "2031-01-02T03:20:00.000Z",
+      ran: [],
+      next_due: "2031-01-02T03:39:05.000Z",
+      pending: 1,
+      status: "done",
+    });
+    const { to, ran: rest, pending } = (await advance({ until_idle: true })) as Record<string, unknown>;
+    assert.deepEqual([to, (rest as unknown[]).length, pending], ["2031-01-02T08:19:05.000Z", 4, 0]);
+  });
+
+  it("clock.advance refuses to go back (not-ahead)", async (t) => {
+    const { ask } = await emulator(t);
+    assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
+      status: 400,
+      body: {
+        error: {
+          code: "not_ahead",
+          message: "Virtual time is 2031-01-02T03:04:05.000Z already, and it never goes backwards.",
+          hint: "See `svc emulator clock`; `svc emulator reset` begins anew.",
+        },
+      },
+    });
+  });
+
+  it("clock.advance and clock.set wait for nobody: while time is advanced they are refused (advance-under-way)", async (t) => {
+    const { ask, api } = await emulator(t);
+    const sink = await receiver(t);
+    let release = () => {};
+    const held = new Promise<void>((resolve) =>
+      sink.answer((_, response) => {
+        release = () => void response.writeHead(200).end();
+        resolve();
+      }),
+    );
+    await subscribe(api, sink.url);
+    await createContract(api);
+    await held;
+    const first = ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const refused = {
+      status: 409,
+      body: {
+        error: {
+          code: "advance_under_way",
+          message: "The clock is being advanced by another call.",
+          hint: "Wait for its answer, then try again.",
+        },
+      },
+    };
+    // Both calls are under way at once; which is first is for the emulator to say.
+    const second = ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const loser = await Promise.race([first, second]);
+    assert.deepEqual(plain(loser), refused);
+    assert.deepEqual(plain(await ask("PUT", "clock", { body: { mode: "real" } })), refused);
+    release();
+    const statuses = (await Promise.all([first, second])).map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 409]);
+  });
+
+  it("clock.advance says what is wrong with a target", async (t) => {
+    const { ask } = await emulator(t);
+    for (const [body, message] of [
+      [{}, "exactly one of by, to, next and until_idle must be given"],
+      [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle must be given"],
+      [{ by: "soon" }, "must be a duration such as PT2H35M or 2h35m"],
+      [{ by: "PT0S" }, "must be a duration such as PT2H35M or 2h35m"],
+    ] as const) {
+      const { status, body: answer } = await ask("POST", "clock/advance", { body });
+      const { error } = answer as { error: { code: string; message: string } };
+      assert.deepEqual([status, error.code], [400, "invalid_input"]);
+      assert.ok(error.message.includes(message), error.message);
+    }
+    assert.equal((await ask("POST", "clock/advance", { body: { to: "yesterday" } })).status, 400);
+  });
+});
+
+type Ask = Awaited<ReturnType<typeof emulator>>["ask"];
+
+async function subscribe(api: Ask, url: string): Promise<void> {
+  const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"] };
+  assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
+}
+
+/** A contract comes into being, and with it CONTRACT_CREATED. */
+async function createContract(api: Ask): Promise<void> {
+  const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
+  const { status, body: answer } = await api("POST", "/api/v2.1/public/contracts/", { body });
+  assert.equal(status, 201, JSON.stringify(answer));
+}
