@@ -4,7 +4,6 @@ import { UsageError } from "./failure.ts";
 import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
-import { controlTarget, serviceTarget } from "./target.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 
@@ -26,6 +25,7 @@ export function createContext(
       embedded ??= import("./embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
       return embedded;
     }
+    const { controlTarget, serviceTarget } = await import("./target.ts");
     return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
   };
 
