@@ -14,11 +14,14 @@ const blockMax = 512;
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over
- * the blocks, one inside a block, and a sum over the blocks' lengths; no operation touches every item.
+ * the blocks and one inside a block; positions of blocks are counted anew only behind a change. No operation touches
+ * every item.
  */
 export class SortedList<Item extends Ordered> {
   #blocks: Block<Item>[] = [];
   #length = 0;
+  /** The position of each block's first item, for as many blocks as nothing has changed before them. */
+  readonly #starts: number[] = [0];
 
   get length(): number {
     return this.#length;
@@ -27,6 +30,7 @@ export class SortedList<Item extends Ordered> {
   insert(value: IndexValue, item: Item): void {
     this.#length += 1;
     const at = this.#blockOf(value, item.ordinal);
+    this.#changed(at);
     const block = this.#blocks[at];
     if (block === undefined) {
       this.#blocks.push({ values: [value], items: [item] });
@@ -50,6 +54,7 @@ export class SortedList<Item extends Ordered> {
     const place = placeIn(block, value, ordinal);
     if (block.items[place]?.ordinal !== ordinal || block.values[place] !== value) return;
     this.#length -= 1;
+    this.#changed(at);
     block.values.splice(place, 1);
     block.items.splice(place, 1);
     if (block.items.length === 0) this.#blocks.splice(at, 1);
@@ -61,29 +66,47 @@ export class SortedList<Item extends Ordered> {
     const at = this.#blockOf(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return 0;
-    let before = placeIn(block, value, ordinal);
-    for (let i = 0; i < at; i += 1) before += this.#blocks[i]!.items.length;
-    return before;
+    return this.#startOf(at) + placeIn(block, value, ordinal);
   }
 
   /** The items at positions `start` (inclusive) to `end` (exclusive), in order. */
   slice(start: number, end: number): Item[] {
     const out: Item[] = [];
-    let at = 0;
-    let skip = Math.max(0, start);
-    let left = Math.min(end, this.#length) - skip;
-    while (left > 0 && skip >= this.#blocks[at]!.items.length) {
-      skip -= this.#blocks[at]!.items.length;
-      at += 1;
-    }
-    for (; left > 0; at += 1) {
-      const items = this.#blocks[at]!.items;
+    const from = Math.max(0, start);
+    let left = Math.min(end, this.#length) - from;
+    if (left <= 0) return out;
+    let at = this.#blockAt(from);
+    for (let skip = from - this.#startOf(at); left > 0; skip = 0, at += 1) {
+      const { items } = this.#blocks[at]!;
       const until = Math.min(items.length, skip + left);
       for (let i = skip; i < until; i += 1) out.push(items[i]!);
       left -= until - skip;
-      skip = 0;
     }
     return out;
+  }
+
+  #startOf(at: number): number {
+    for (let known = this.#starts.length; known <= at; known += 1) {
+      this.#starts.push(this.#starts[known - 1]! + this.#blocks[known - 1]!.items.length);
+    }
+    return this.#starts[at]!;
+  }
+
+  /** The starts of the blocks after this one are not known any more. */
+  #changed(at: number): void {
+    if (this.#starts.length > at + 1) this.#starts.length = at + 1;
+  }
+
+  /** The block that holds the item at a position. */
+  #blockAt(position: number): number {
+    let low = 0;
+    let high = this.#blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#startOf(middle) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
   }
 
   /** The last block that begins at or before (value, ordinal); the first block when all begin after it. */
