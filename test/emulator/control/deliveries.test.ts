@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const now = "2031-01-02T03:04:05.000Z";
+
+describe("subscriptions, over the control plane", () => {
+  it("emulator-webhooks.list shows them with counters, and custom headers by name only", async (t) => {
+    const running = await emulator(t);
+    const id = await subscribe(running, "http://127.0.0.1:9/hooks", { custom_headers: { "X-Token": "secret" } });
+    assert.deepEqual(plain(await running.ask("GET", "webhooks")), {
+      status: 200,
+      body: [
+        {
+          id,
+          cluster_id: "eu-1",
+          workspace_id: 1,
+          title: "Hooks",
+          url: "http://127.0.0.1:9/hooks",
+          only_for_activities: ["CONTRACT_CREATED"],
+          custom_headers: ["X-Token"],
+          status: "ACTIVE",
+          failure_count: 0,
+          created_at: now,
+        },
+      ],
+    });
+  });
+
+  it("emulator-webhooks.disable and emulator-webhooks.enable switch one; enabling forgets its failures", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await subscribe(running, sink.url);
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { until_idle: true } });
+    const seen = async (path: string, method = "POST") => {
+      const { body } = await running.ask(method, path);
+      const row = (Array.isArray(body) ? body[0] : body) as { status: string; failure_count: number };
+      return [row.status, row.failure_count];
+    };
+    assert.deepEqual(await seen("webhooks", "GET"), ["DISABLED_BY_ERROR", 6]);
+    assert.deepEqual(await seen(`webhooks/${id}/enable`), ["ACTIVE", 0]);
+    assert.deepEqual(await seen(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
+  });
+
+  it("emulator-webhooks.enable and emulator-webhooks.disable do not know others (no-such-webhook)", async (t) => {
+    const { ask } = await emulator(t);
+    for (const verb of ["enable", "disable"]) {
+      assert.deepEqual(plain(await ask("POST", `webhooks/99/${verb}`)), {
+        status: 404,
+        body: {
+          error: {
+            code: "no_such_webhook",
+            message: "No webhook subscription has the id 99.",
+            hint: "List them with `svc emulator webhooks`.",
+          },
+        },
+      });
+    }
+  });
+});
+
+describe("deliveries, over the control plane", () => {
+  it("deliveries.list shows every delivery with its attempts, and nothing is dropped silently", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer(503);
+    const id = await subscribe(running, sink.url);
+    const contract = await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+
+    const { body } = await running.ask("GET", "deliveries");
+    const { items, total } = body as { items: { attempts: { duration_ms?: number }[] }[]; total: number };
+    delete items[0]?.attempts[0]?.duration_ms;
+    const expected = {
+      id: 1,
+      webhook_id: id,
+      workspace_id: 1,
+      activity: "CONTRACT_CREATED",
+      contract_id: contract,
+      outcome: "retrying",
+      next_attempt_at: "2031-01-02T03:09:05.000Z",
+      created_at: now,
+      attempts: [{ number: 1, resend: false, planned_at: now, at: now, status: 503, error: null }],
+    };
+    assert.deepEqual({ items, total }, { items: [expected], total: 1 });
+    for (const [query, count] of [
+      [`contract=T-${contract}`, 1],
+      [`contract=${contract}&outcome=retrying&webhook=${id}&activity=CONTRACT_CREATED`, 1],
+      ["outcome=delivered", 0],
+      ["limit=1&offset=1", 0],
+    ] as const) {
+      const found = (await running.ask("GET", `deliveries?${query}`)).body as { items: unknown[] };
+      assert.equal(found.items.length, count, query);
+    }
+    for (const query of ["outcome=lost", "limit=0", "limit=501", "offset=-1", "contract=x", "webhook=x"]) {
+      assert.equal((await running.ask("GET", `deliveries?${query}`)).status, 400, query);
+    }
+  });
+
+  it("deliveries.show gives the bodies of request and answers", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer((_, response) => void response.writeHead(200).end("thanks"));
+    await subscribe(running, sink.url);
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { status, body } = await running.ask("GET", "deliveries/1");
+    const { request_body, outcome, attempts } = body as Whole;
+    assert.deepEqual(
+      [status, outcome, request_body, attempts.map(({ url, response_body }) => [url, response_body])],
+      [200, "delivered", sink.received[0]?.body.toString(), [[sink.url, "thanks"]]],
+    );
+  });
+
+  it("deliveries.resend sends once more and answers with what came of it", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    const id = await subscribe(running, sink.url);
+    await running.ask("POST", `webhooks/${id}/disable`);
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.equal(((await running.ask("GET", "deliveries/1")).body as Whole).outcome, "skipped_disabled");
+
+    const { status, body } = await running.ask("POST", "deliveries/1/resend");
+    const { outcome, attempts } = body as Whole;
+    assert.deepEqual(
+      [status, outcome, attempts.map(({ number, resend, status: answer }) => [number, resend, answer])],
+      [200, "delivered", [[1, true, 200]]],
+    );
+    assert.equal(sink.received.length, 1);
+  });
+
+  it("deliveries.show and deliveries.resend do not know others (no-such-delivery)", async (t) => {
+    const { ask } = await emulator(t);
+    const refused = {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_delivery",
+          message: "No delivery has the id 7.",
+          hint: "List them with `svc emulator deliveries`.",
+        },
+      },
+    };
+    assert.deepEqual(plain(await ask("GET", "deliveries/7")), refused);
+    assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
+  });
+
+  it("deliveries.resend tells nobody when the subscription is deleted (subscription-deleted)", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    const id = await subscribe(running, sink.url);
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.api("DELETE", `/api/v2.1/public/webhooks/${id}`);
+    assert.deepEqual(plain(await running.ask("POST", "deliveries/1/resend")), {
+      status: 409,
+      body: {
+        error: {
+          code: "subscription_deleted",
+          message: `The subscription ${id} is deleted: nobody is to be told.`,
+        },
+      },
+    });
+    assert.equal(sink.received.length, 1);
+  });
+});
+
+interface Whole {
+  readonly outcome: string;
+  readonly request_body: string;
+  readonly attempts: readonly {
+    readonly number: number;
+    readonly resend: boolean;
+    readonly status: number;
+    readonly url: string;
+    readonly response_body: string;
+  }[];
+}
+
+async function subscribe({ api }: TestEmulator, url: string, more: object = {}): Promise<number> {
+  const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"], ...more };
+  const answer = await api("POST", "/api/v2.1/public/webhooks/", { body });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return (answer.body as { id: number }).id;
+}
+
+/** A contract comes into being, and with it CONTRACT_CREATED. Returns its number. */
+async function createContract({ api }: TestEmulator): Promise<number> {
+  const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
+  const answer = await api("POST", "/api/v2.1/public/contracts/", { body });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return Number((answer.body as { id: string }).id.replace(/^T-/, ""));
+}
