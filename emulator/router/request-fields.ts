@@ -20,11 +20,11 @@ export function jsonObject(body: Buffer | string | null | undefined): Readonly<R
   }
 }
 
-/** The text of an object's own member; numbers count, since ids are often printed so. */
+/** The text of a member, however deep; numbers count, since ids are often printed so. */
 export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   let at = value;
   for (const name of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    if (typeof at !== "object" || at === null) return undefined;
     at = (at as Record<string, unknown>)[name];
   }
   if (typeof at === "number") return String(at);

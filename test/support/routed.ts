@@ -41,13 +41,15 @@ export function bulkBody(table: Table, cluster_id: string, identifiers: readonly
 interface RoutedOptions extends EmulatorOptions {
   /** What the seed says of the connected apps. */
   readonly apps?: object;
+  /** Identifiers by table and cluster, for tables that have no bulk operation. */
+  readonly mappings?: object;
   /** The clusters of an emulator that ran before, for a restart on its file. */
   readonly behind?: Pick<Routed, "eu" | "us">;
 }
 
 export async function routed(
   t: Pick<TestContext, "after">,
-  { apps, behind, ...options }: RoutedOptions = {},
+  { apps, mappings, behind, ...options }: RoutedOptions = {},
 ): Promise<Routed> {
   const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
   const seed = {
@@ -56,6 +58,7 @@ export async function routed(
       { id: "us-1", label: "us", key: keys["us-1"], external_url: us.url },
     ],
     ...(apps && { apps }),
+    ...(mappings && { mappings }),
   };
   const started = await emulator(t, { seed, ...options });
   const seen = { eu: eu.received.length, us: us.received.length };

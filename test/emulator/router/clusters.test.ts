@@ -47,7 +47,7 @@ describe("clusters", () => {
 
 describe("workspace-data deletion", () => {
   it("deletes in every table the rows of the cluster, and none of another cluster in the same request", async (t) => {
-    const world = await routed(t);
+    const world = await routed(t, { mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } } });
     for (const table of tables) {
       await world.map(table, "eu-1", ["mine", "kept"]);
       await world.map(table, "us-1", ["foreign"]);
@@ -58,6 +58,16 @@ describe("workspace-data deletion", () => {
     assert.deepEqual(plain(await offboard(world, "eu-1", body)), { status: 200, body: true });
     const after = (await world.ask("GET", "state")).body;
     assert.notDeepEqual(after, before);
+
+    const codes = async (code: string) => {
+      world.reached();
+      await world.router("GET", `/x?user_code=${code}`);
+      return world.reached().map((line) => line.slice(0, 2));
+    };
+    assert.deepEqual(
+      [await codes("mine"), await codes("kept"), await codes("foreign")],
+      [["eu", "us"], ["eu"], ["us"]],
+    );
 
     const lookup = async (id: string) =>
       (await world.router("GET", `/router/v1/cluster_emails/email/${id}`)).status === 200;

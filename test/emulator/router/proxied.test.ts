@@ -13,6 +13,7 @@ const cases: [string, string, string[], Sent?][] = [
   ["GET", "/contract-invite/counter_party/by_token/counterparty", ["us"]],
   ["GET", "/contract-invite/counterparty/by_token/counterparty", ["us"]],
   ["GET", "/contract-invite/counter_party/by_token/creator", both],
+  ["GET", "/contract-invite/counterparty/by_token/creator", both],
   ["GET", "/contract-invite/anybody/by_token/creator", ["us"]],
   ["GET", "/v3/contract-invite/anybody/by_token/counterparty", ["us"]],
   ["GET", "/v3/contract-invite/creator/by_token/nobody", both],

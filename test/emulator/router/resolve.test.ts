@@ -10,7 +10,7 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /** us-1 owns one identifier of every kind. */
 async function owned(t: Parameters<typeof routed>[0]): Promise<Routed> {
-  const world = await routed(t);
+  const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
   await world.map("clients", "us-1", ["app"]);
   await world.map("emails", "us-1", [emailHash("ada@example.com")]);
   await world.map("creators", "us-1", ["creator"]);
@@ -36,6 +36,7 @@ const cases: Record<string, [string, Sent?]> = {
   email_hash: [`/x?email_hash=${emailHash("ada@example.com")}`],
   "an e-mail address, hashed": ["/x", { body: { email: " ADA@example.com " } }],
   "login_hint, hashed": ["/x?login_hint=ada%40example.com"],
+  "user_code, as people type it": ["/x?user_code=wdjb-mjht"],
   creator_token: ["/x?creator_token=creator"],
   cp_token: ["/x?cp_token=counterparty"],
   "token of a creator": ["/x", { body: { token: "creator" } }],
@@ -72,7 +73,7 @@ describe("the catch-all asks all clusters when", () => {
     "the body is broken JSON": ["/x", { body: '{"client_id":"app"' }],
     "the claim of the JWT names nobody": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "ap-9" })}` } }],
     "the bearer token is no JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
-    "a member is inherited, not sent": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
+    "the body has a member called __proto__": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
   };
   for (const [name, [path, sent]] of Object.entries(everywhere)) {
     it(name, async (t) => {
@@ -101,6 +102,10 @@ it("lets the earlier kind of identifier decide", async (t) => {
   await world.map("teams", "eu-1", ["T2"]);
   await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
   assert.deepEqual(world.reached(), ["us POST /x?team_id=T2"]);
+
+  await world.map("clients", "eu-1", ["other"]);
+  await world.router("POST", "/x?client_id=other", { headers: { "client-id": "app" } });
+  assert.deepEqual(world.reached(), ["us POST /x?client_id=other"]);
 });
 
 it("asks every cluster that knows a signatory", async (t) => {
