@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { PDFDocument } from "@cantoo/pdf-lib";
+import { pdfProblem } from "../../../emulator/cluster/pdf/pdf.ts";
+import { base, begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { assertRefused, notFound } from "../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../support/told.ts";
+import { apiOf } from "../../support/workspace-api.ts";
+
+/** The bytes of a download; the test helpers read answers as text. */
+async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
+  const [first] = clusters;
+  const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
+  const response = await fetch(`${first!.url}${base}/${id}/download`, { method: "POST", headers });
+  assert.equal(response.status, 200);
+  return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+const upload = ({ api }: TestEmulator, number: number, body: object) =>
+  api("POST", `${base}/${number}/contract_version/`, { body });
+
+const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40)]);
+
+describe("downloading a contract", () => {
+  it("makes a PDF of a template contract, from the template and the data", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const { headers, bytes } = await download(on, contract.id);
+    assert.equal(headers.get("content-type"), "application/pdf");
+    assert.equal(headers.get("content-disposition"), "attachment; filename*=UTF-8''NDA%20with%20Acme.pdf");
+    assert.equal(await pdfProblem(bytes), undefined);
+    assert.equal((await PDFDocument.load(bytes)).getTitle(), "NDA with Acme");
+    assert.deepEqual((await download(on, contract.id)).bytes, bytes);
+  });
+
+  it("gives the newest version that was uploaded, directly and by a link that needs no credentials", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
+    const second = await pdf(2);
+    const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
+    assert.deepEqual(plain(await upload(on, contract.number, body)), { status: 201, body: "" });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED"]);
+    assert.deepEqual((await download(on, contract.id)).bytes, second);
+
+    const { body: link } = await on.api("POST", `${base}/${contract.id}/download_link`);
+    const { url, ...rest } = link as { url: string };
+    assert.deepEqual(rest, { file_name: "v2.pdf", current_version_id: 1 });
+    assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), second);
+  });
+
+  it("gives a DOCX where there is one, and falls back to the PDF where that is asked for", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const link = (format: string) => on.api("POST", `${base}/${contract.id}/download_link`, { body: { format } });
+    await assertRefused(on, () => link("DOCX"), domain("SVC_ASSUMED_114", "This contract has no DOCX document."));
+    assert.equal(
+      ((await link("DOCX_WITH_FALLBACK_TO_PDF")).body as { file_name: string }).file_name,
+      "NDA with Acme.pdf",
+    );
+    await upload(on, contract.number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    assert.equal(((await link("DOCX")).body as { file_name: string }).file_name, "v2.docx");
+  });
+
+  it("has no PDF of paper that came with another version only", async (t) => {
+    const on = await emulator(t);
+    const answer = on.api("POST", `${base}/upload_review_contracts/`, {
+      body: {
+        contract_name: "Their paper",
+        contract_type_id: 302,
+        file_name: "paper.pdf",
+        file_base64: (await pdf()).toString("base64"),
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: jo,
+      },
+    });
+    const { id } = await made(answer);
+    const { body } = await on.ask("GET", "state");
+    const state = body as { rows: { contracts: { versions: object[] }[] } };
+    state.rows.contracts[0]!.versions = [];
+    assert.equal((await on.ask("PUT", "state", { body: state })).status, 204);
+    const expected = domain("SVC_ASSUMED_114", "This contract has no PDF document.");
+    await assertRefused(on, () => on.api("POST", `${base}/${id}/download`), expected);
+  });
+});
+
+describe("uploading a version", () => {
+  it("that is executed ends the contract, whoever has not signed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
+    const document = { document_name: "signed.pdf", document_base_64: (await pdf()).toString("base64") };
+    const refusal = domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
+    await assertRefused(on, () => upload(on, contract.number, document), refusal);
+    assert.equal((await upload(on, contract.number, { ...document, is_executed_version: true })).status, 201);
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
+    await assertRefused(
+      on,
+      () => upload(on, contract.number, { ...document, is_executed_version: true }),
+      domain("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
+    );
+  });
+
+  const wrong: readonly (readonly [string, object, object])[] = [
+    [
+      "another kind of file",
+      { document_name: "v2.txt", document_base_64: "aGk=" },
+      { document_name: ["Value should be a file name that ends in .pdf or .docx"] },
+    ],
+    [
+      "a PDF that is none",
+      { document_name: "v2.pdf", document_base_64: "aGk=" },
+      { document_base_64: ["Input should be a valid PDF: it is too short"] },
+    ],
+    [
+      "a DOCX that is none",
+      { document_name: "v2.docx", document_base_64: "aGk=" },
+      { document_base_64: ["Input should be a valid DOCX"] },
+    ],
+  ];
+  for (const [what, body, problems] of wrong) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      const { number } = await draft(on.api);
+      await assertRefused(on, () => upload(on, number, body), fields(problems));
+    });
+  }
+});
+
+describe("supporting documents", () => {
+  it("are attached to a contract", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
+    assert.deepEqual(plain(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
+      status: 201,
+      body: { id: 1, name: "Prices", created: begin },
+    });
+    await assertRefused(
+      on,
+      () => on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body: { ...body, file_base64: "10 EUR" } }),
+      fields({ file_base64: ["Input should be valid base64"] }),
+    );
+  });
+});
+
+it("none of these finds another workspace's contract", async (t) => {
+  const on = await emulator(t);
+  await draft(on.api);
+  const other = await apiOf(on, 2);
+  const document = { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") };
+  const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
+  await assertRefused(on, () => other("POST", `${base}/T-1/download`), notFound);
+  await assertRefused(on, () => other("POST", `${base}/T-1/download_link`, { body: {} }), notFound);
+  await assertRefused(on, () => other("POST", `${base}/1/contract_version/`, { body: document }), notFound);
+  const path = "/api/v2.1/public/supported_documents/T-1/";
+  await assertRefused(on, () => other("POST", path, { body: supporting }), notFound);
+});
