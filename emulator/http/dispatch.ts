@@ -9,7 +9,7 @@ import { BodyTooLarge, collect, hasBody } from "./collect.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
-import { forbiddenHost, hostAllowed, isCrossSite } from "./guard.ts";
+import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
 import type { ReceivedRequest } from "./handler.ts";
 import { decodedPath } from "./path.ts";
 import { passOn } from "./produce.ts";
@@ -49,7 +49,7 @@ const controlPrefix = "/_emulator/";
 export class Dispatch {
   readonly #setup: Setup;
   readonly #running: Running;
-  readonly #hosts: ReadonlySet<string>;
+  readonly #hostAllowed: (request: IncomingMessage) => boolean;
   readonly #control: readonly Bound[];
   readonly #services: readonly Bound[];
   readonly #catchAll: Bound | undefined;
@@ -70,7 +70,7 @@ export class Dispatch {
       maxBodyBytes: setup.maxBodyBytes,
       report: setup.report ?? (() => {}),
     };
-    this.#hosts = new Set(setup.allowedHosts?.map((name) => name.toLowerCase()));
+    this.#hostAllowed = hostGuard(setup.allowedHosts ?? []);
     this.#control = bounds.filter(isControl);
     this.#services = bounds.filter((bound) => !isControl(bound));
     this.#catchAll = bounds.find(({ isCatchAll }) => isCatchAll);
@@ -127,7 +127,7 @@ export class Dispatch {
   /** What comes before an operation is looked at. */
   #refuse(raw: Raw, bound: Bound | undefined): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!hostAllowed(raw, this.#hosts)) return forbidden(control, forbiddenHost(raw.headers.host));
+    if (!this.#hostAllowed(raw)) return forbidden(control, forbiddenHost(raw.headers.host));
     if (control && isCrossSite(raw, bound.operation.auth === "none")) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
     }

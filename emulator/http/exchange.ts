@@ -69,11 +69,12 @@ export class Exchange {
     await this.#running.wall.sleep(ms, this.received.signal);
   }
 
-  async finish(answer: Answer, fault?: Fault): Promise<void> {
-    const sending = send(this.#response, answer, this.#running.time(), fault?.truncated);
-    // A plain answer is already at the socket here; only streams are worth waiting for.
-    if (!this.#response.writableEnded) await sending;
+  /** Sends the answer and logs it; a promise only where the body is a stream. */
+  finish(answer: Answer, fault?: Fault): Promise<void> | undefined {
+    const streaming = send(this.#response, answer, this.#running.time(), fault?.truncated === true);
+    if (streaming) return streaming.then(() => this.#note(answer.status, answer.failure));
     this.#note(answer.status, answer.failure);
+    return undefined;
   }
 
   /** When nothing could be sent: the caller went away while its body was read, or the answer was impossible. */
@@ -103,7 +104,7 @@ export class Exchange {
       operation: this.#operation,
       method,
       target,
-      rawHeaders,
+      rawHeaders: log.shared(rawHeaders),
       status,
       failure,
       findings: this.#findings ?? noFindings,

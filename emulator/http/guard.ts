@@ -3,16 +3,24 @@ import type { IncomingMessage } from "node:http";
 const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 
+/** Distinct spellings that are remembered; more only cost a look. */
+const maxRemembered = 64;
+
 /**
- * Whether the Host header names this machine, or one of `allowed` (names in lower case, without port). A page of
+ * Says whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
  * another site cannot get past it by pointing its own name at loopback (conformance.md, 10.5). Never throws.
  */
-export function hostAllowed({ headers, rawHeaders }: IncomingMessage, allowed: ReadonlySet<string>): boolean {
-  const given = headers.host;
-  if (given === undefined || given.length > 300) return false;
-  const name = host.exec(given)?.[1]?.toLowerCase();
-  if (name === undefined || !(local.test(name) || allowed.has(name))) return false;
-  return !isRepeated(rawHeaders);
+export function hostGuard(allowed: readonly string[]): (request: IncomingMessage) => boolean {
+  const names = new Set(allowed.map((name) => name.toLowerCase()));
+  const remembered = new Set<string>();
+  const isAllowed = (given: string): boolean => {
+    if (remembered.has(given)) return true;
+    const name = given.length > 300 ? undefined : host.exec(given)?.[1]?.toLowerCase();
+    if (name === undefined || !(local.test(name) || names.has(name))) return false;
+    if (remembered.size < maxRemembered) remembered.add(given);
+    return true;
+  };
+  return ({ headers, rawHeaders }) => headers.host !== undefined && isAllowed(headers.host) && !isRepeated(rawHeaders);
 }
 
 /** Node keeps the first of several Host headers; two are never honest. */

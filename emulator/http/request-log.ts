@@ -34,46 +34,64 @@ export interface RequestLogLimits {
 /** What an entry weighs beside its strings: an estimate. */
 const overheadBytes = 400;
 
+interface Kept {
+  readonly entry: LoggedRequest;
+  readonly size: number;
+}
+
 /** Requests received, in memory, the oldest dropped first. One log serves all listeners of an emulator. */
 export class RequestLog {
   readonly #limits: RequestLogLimits;
   readonly #watchers = new Set<(entry: LoggedRequest) => void>();
-  #entries: (LoggedRequest | undefined)[] = [];
-  #sizes: number[] = [];
-  /** Index of the oldest entry that is still kept. */
-  #first = 0;
+  /** A ring: the slot of an entry is its id modulo the limit. */
+  readonly #ring: (Kept | undefined)[] = [];
+  #oldestId = 1;
+  #nextId = 1;
   #bytes = 0;
-  #lastId = 0;
+  #lastHeaders: readonly string[] = [];
+  /** Weight of headers that no other entry holds yet. */
+  #headersSize = 0;
 
   constructor(limits: RequestLogLimits = { maxRequests: 10_000, maxBytes: 8 * 1024 * 1024 }) {
     this.#limits = limits;
   }
 
+  /** `rawHeaders` must have been through `shared`. */
   add(request: Omit<LoggedRequest, "id">): void {
-    this.#lastId += 1;
-    const entry = { id: this.#lastId, ...request };
-    const size = sizeOf(entry);
-    this.#entries.push(entry);
-    this.#sizes.push(size);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    // What is copied comes last: V8 is fast only there.
+    const entry: LoggedRequest = { id, ...request };
+    const size = overheadBytes + request.target.length + this.#headersSize;
+    this.#headersSize = 0;
+    if (this.count > this.#limits.maxRequests) this.#dropOldest();
+    this.#ring[id % this.#limits.maxRequests] = { entry, size };
     this.#bytes += size;
-    while (this.#bytes > this.#limits.maxBytes || this.count > this.#limits.maxRequests) this.#dropOldest();
+    while (this.#bytes > this.#limits.maxBytes && this.count > 0) this.#dropOldest();
     for (const tell of this.#watchers) tell(entry);
   }
 
+  /** Clients repeat their headers: one list for all such requests spares most of the memory. */
+  shared(rawHeaders: readonly string[]): readonly string[] {
+    if (sameTexts(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
+    this.#lastHeaders = rawHeaders;
+    this.#headersSize = rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
+    return rawHeaders;
+  }
+
   get count(): number {
-    return this.#entries.length - this.#first;
+    return this.#nextId - this.#oldestId;
   }
 
   /** Oldest first. */
   list(): readonly LoggedRequest[] {
-    return this.#entries.slice(this.#first) as LoggedRequest[];
+    const out: LoggedRequest[] = [];
+    for (let id = this.#oldestId; id < this.#nextId; id += 1) out.push(this.#at(id)!.entry);
+    return out;
   }
 
   clear(): void {
-    this.#entries = [];
-    this.#sizes = [];
-    this.#first = 0;
-    this.#bytes = 0;
+    while (this.count > 0) this.#dropOldest();
   }
 
   /** Calls for each further entry. Returns the function that ends it. */
@@ -82,21 +100,19 @@ export class RequestLog {
     return () => this.#watchers.delete(tell);
   }
 
+  #at(id: number): Kept | undefined {
+    return this.#ring[id % this.#limits.maxRequests];
+  }
+
   #dropOldest(): void {
-    this.#bytes -= this.#sizes[this.#first]!;
-    this.#entries[this.#first] = undefined;
-    this.#first += 1;
-    // Moving the rest at every drop would cost as much as there are entries; now and then is cheap.
-    if (this.#first >= 1_024 && this.#first * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#first);
-      this.#sizes = this.#sizes.slice(this.#first);
-      this.#first = 0;
-    }
+    this.#bytes -= this.#at(this.#oldestId)?.size ?? 0;
+    this.#ring[this.#oldestId % this.#limits.maxRequests] = undefined;
+    this.#oldestId += 1;
   }
 }
 
-function sizeOf({ target, rawHeaders }: LoggedRequest): number {
-  let size = overheadBytes + target.length;
-  for (const text of rawHeaders) size += text.length + 16;
-  return size;
+function sameTexts(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
+  return true;
 }

@@ -8,24 +8,30 @@ const noBytes = Buffer.alloc(0);
 const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding"]);
 
 /**
- * Writes an answer and resolves when all of it was handed to the socket. `truncated` announces the whole and sends
- * half. A streamed body that fails ends the connection, so that the caller sees that something is missing.
+ * Writes an answer. A whole body is at the socket when this returns; a streamed one when the promise resolves. A
+ * stream that fails ends the connection, so that the caller sees that something is missing. `truncated` announces
+ * the whole and sends half.
  */
-export async function send(response: ServerResponse, answer: Answer, time: string, truncated = false): Promise<void> {
-  const { status, headers, body } = answer;
+export function send(
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+  time: string,
+  truncated: boolean,
+): Promise<void> | undefined {
   if (response.destroyed) return abandon(body);
-  const head = [...headers, "x-svc-time", time];
-  if (typeof body === "string" || body instanceof Uint8Array || body === undefined) {
-    if (body !== undefined || status !== 204) {
-      head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
-    }
-    response.writeHead(status, head);
-    if (truncated) return cutOff(response, body);
-    response.end(body);
-    return;
+  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+    response.writeHead(status, [...headers, "x-svc-time", time]);
+    return pump(response, body, truncated);
   }
-  response.writeHead(status, head);
-  await pump(response, body, truncated);
+  const length = body === undefined ? 0 : Buffer.byteLength(body);
+  const bare = status === 204 || status === 304;
+  response.writeHead(
+    status,
+    bare ? [...headers, "x-svc-time", time] : [...headers, "x-svc-time", time, "content-length", String(length)],
+  );
+  if (truncated) cutOff(response, body);
+  else response.end(bare ? undefined : body);
+  return undefined;
 }
 
 function cutOff(response: ServerResponse, body: string | Uint8Array | undefined): void {
