@@ -3,6 +3,7 @@ import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../src/api/operation.ts";
 import type { View } from "../store/store.ts";
 import { type Intake, intakeRecord, intakeReference, intakes } from "./intake-rows.ts";
+import { pageOfList, pageOfSlice } from "./pages.ts";
 import type { Workspace } from "./workspaces.ts";
 
 type Query = InputOf<typeof listIntakes>["query"];
@@ -26,23 +27,31 @@ export async function intakeList(
   fail: Fail<"invalid-sort">,
 ): Promise<ResultOf<typeof listIntakes>> {
   const order = orderOf(query.sort, fail);
-  const all = await view.list(intakes, { by: "workspace", equals: workspace.id, reverse: true });
-  const found = all.filter((row) => matches(row, query));
-  if (order) found.sort(order);
-  const { page, limit } = query;
-  const start = (page - 1) * limit;
-  const rows = found.slice(start, start + limit);
-  const pages = Math.max(1, Math.ceil(found.length / limit));
+  const newestFirst = { by: "workspace", equals: workspace.id, reverse: true } as const;
+  const isFiltered = Object.keys(query).some((name) => name.startsWith("filter__") || name === "query");
+  const page =
+    order || isFiltered
+      ? pageOfList(
+          sorted(
+            (await view.list(intakes, newestFirst)).filter((row) => matches(row, query)),
+            order,
+          ),
+          query,
+        )
+      : await pageOfSlice(view, intakes, newestFirst, query);
+  const pages = Math.max(1, Math.ceil(page.total_results / page.limit));
   return {
-    intakes: await Promise.all(rows.map((row) => intakeRecord(view, row))),
-    total_count: found.length,
-    page,
-    limit,
+    intakes: await Promise.all(page.results.map((row) => intakeRecord(view, row))),
+    total_count: page.total_results,
+    page: page.page,
+    limit: page.limit,
     total_pages: pages,
-    has_next: page < pages,
-    has_previous: page > 1,
+    has_next: page.page < pages,
+    has_previous: page.page > 1,
   };
 }
+
+const sorted = (rows: Intake[], order: Order | undefined): Intake[] => (order ? rows.sort(order) : rows);
 
 function orderOf(sort: string | undefined, fail: Fail<"invalid-sort">): Order | undefined {
   if (sort === undefined) return undefined;

@@ -76,7 +76,7 @@ export const contractsFailures = {
   }),
   "not-found": detail({
     status: 404,
-    when: "the contract, file or webhook named in the path is unknown, or belongs to another workspace",
+    when: "what the path names is unknown or belongs to another workspace, or its id cannot be one",
     basis: "public",
     says: "Not found.",
   }),

@@ -77,7 +77,7 @@ export const deleteWebhook = operation({
   auth: "api-key",
   request: { params: z.object({ webhook_id: z.int().describe("Id of the subscription") }) },
   responses: { 204: empty() },
-  failures: ["developer-settings-required", "webhook-not-found"],
+  failures: ["developer-settings-required", "webhook-not-found", "not-found"],
   cli: { command: "webhooks delete", confirm: "yes" },
   basis: "public",
   examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 41 } }],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { assertRefused, notFound } from "../../support/refused.ts";
 import { apiOf } from "../../support/workspace-api.ts";
 
 const path = "/api/v1/public/legal_intake/";
@@ -285,6 +285,12 @@ describe("intake.delete", () => {
       await assertRefused(on, () => on.api("DELETE", `${path}${id}/`), denied);
     }
     assert.equal((await other("GET", `${path}${foreign.id}/`)).status, 200);
+
+    // What cannot be an id is no path of the service.
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      const sent = method === "PATCH" ? { body: { title: "Mine" } } : {};
+      await assertRefused(on, () => on.api(method, `${path}abc/`, sent), notFound);
+    }
   });
 });
 

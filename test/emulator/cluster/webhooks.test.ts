@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { assertRefused, notFound } from "../../support/refused.ts";
 import { apiOf } from "../../support/workspace-api.ts";
 
 const path = "/api/v2.1/public/webhooks/";
@@ -184,6 +184,7 @@ describe("webhooks.delete", () => {
     const other = await apiOf(on, 2);
     const id = await createIn(other);
     await assertRefused(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
+    await assertRefused(on, () => on.api("DELETE", `${path}abc`), notFound);
     assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
   });
 
