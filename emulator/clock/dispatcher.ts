@@ -37,7 +37,7 @@ export interface DispatcherOptions {
 }
 
 const listedAtOnce = 1_000;
-const byTurn = (a: Entry, b: Entry): number => a.due - b.due || a.id - b.id;
+const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
 export class Dispatcher {
@@ -48,7 +48,7 @@ export class Dispatcher {
   readonly #stop = new AbortController();
   readonly #settled: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
-  #ready: Entry[] = [];
+  readonly #ready: Entry[] = [];
   #running = 0;
   readonly #troubled = new Set<number>();
   #mayHaveMore = true;
@@ -149,13 +149,25 @@ export class Dispatcher {
     const fresh = new Lane(
       () => store.read(async (view) => (await kinds[kind]?.room?.(view, lane)) ?? 1).catch(() => 1),
       (through) => {
-        this.#ready = [...through, ...this.#ready].sort(byTurn);
+        for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
         // While the queue is listed its view is open, in which no transaction may start; the listing pumps at its end.
         if (!this.#listing) this.#pump();
       },
     );
     this.#lanes.set(lane, fresh);
     return fresh;
+  }
+
+  /** Where an entry belongs among those that are ready. */
+  #placeOf(entry: Entry): number {
+    let low = 0;
+    let high = this.#ready.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(this.#ready[middle]!, entry)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   async #run(entry: Entry): Promise<void> {
