@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { allCommands } from "../support/all-commands.ts";
+import { runCli } from "../support/run-cli.ts";
+
+describe("help", () => {
+  it("comes on standard output with exit 0 for the program, a bare group, a command and -h anywhere", async () => {
+    const root = await runCli("");
+    assert.match(root.out, /^Usage: svc <group> <command>/);
+    assert.deepEqual([root.exit, root.err], [0, ""]);
+    for (const [argv, start] of [
+      ["--help", "Usage: svc <group>"],
+      ["contracts", "Usage: svc contracts <command>"],
+      ["contracts status -h", "Usage: svc contracts status <composite-id> [options]"],
+      ["contracts status T-1 --bogus --help", "Usage: svc contracts status"],
+      ["--profile x contracts status -h", "Usage: svc contracts status"],
+      ["help contracts status", "Usage: svc contracts status"],
+      ["emulator clock advance -h", "Usage: svc emulator clock advance [options]"],
+      ["emulator state", "Usage: svc emulator state <command>"],
+    ] as const) {
+      const { exit, out, err } = await runCli(argv);
+      assert.deepEqual([exit, out.slice(0, start.length), err], [0, start, ""], argv);
+    }
+  });
+
+  it("has pages for exit codes, environment and formats", async () => {
+    assert.match((await runCli("help exit-codes")).out, /\n {2}75 +temporary/);
+    assert.match((await runCli("help environment")).out, /SVC_BASE_URL/);
+    assert.match((await runCli("help formats")).out, /--json=id,status/);
+  });
+
+  it("shows the flags of a command with their choices, and examples that can be typed", async () => {
+    const { out } = await runCli("intake create --help");
+    assert.match(out, /--priority <TEXT> +.*\(LOW, MEDIUM, HIGH\)/);
+    assert.match(out, /--title <TEXT> +.*\(required\)/);
+    assert.match(out, /# A request with two files\n {2}svc intake create --title 'Review the MSA'/);
+  });
+
+  it("parses every example that it shows", async () => {
+    const broken: string[] = [];
+    for (const { words, examples } of await allCommands()) {
+      for (const { argv } of examples) {
+        // Help wins over running, and a flag that does not exist is told by its absence from the page.
+        const { out } = await runCli([...words, "--help"]);
+        const end = argv.indexOf("--");
+        for (const word of argv.slice(0, end < 0 ? undefined : end)) {
+          const flag = /^--?[a-z][a-z-]*/.exec(word)?.[0];
+          const known =
+            flag === undefined ||
+            out.includes(flag) ||
+            ["--json", "--emulator"].includes(flag) ||
+            flag.startsWith("--no-");
+          if (!known) broken.push(`${argv.join(" ")}: ${flag}`);
+        }
+      }
+    }
+    assert.deepEqual(broken, []);
+  });
+
+  it("answers --version", async () => {
+    assert.deepEqual(await runCli("--version"), { exit: 0, out: "0.0.0-test\n", err: "" });
+  });
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { runCli } from "../support/run-cli.ts";
+
+/** Would fail with 75 if anything were sent. */
+const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
+
+const refused: [string, string, RegExp][] = [
+  ["an unknown group", "contracs status T-1", /unknown command 'contracs'\n {2}Did you mean contracts\?/],
+  ["an unknown command", "contracts statsu T-1", /unknown command 'statsu'\n {2}Did you mean status\?/],
+  ["an unknown flag", "contracts status T-1 --jsno", /unknown option '--jsno'\n {2}Did you mean --json\?/],
+  ["a missing argument", "contracts status", /<composite-id> required\n {2}See svc contracts status --help/],
+  ["a superfluous argument", "contracts status T-1 T-2", /too many arguments/],
+  ["a missing flag of the body", "intake create --title x", /--workflow-id is required/],
+  [
+    "a number that is none",
+    "intake create --title x --workflow-id two",
+    /--workflow-id <N>' argument 'two' is invalid. A whole number/,
+  ],
+  ["a value outside its choices", "intake create --title x --workflow-id 1 --priority HIHG", /Did you mean HIGH\?/],
+  [
+    "an unknown field",
+    "contracts status T-1 --json=contract_statu",
+    /Unknown field "contract_statu". Did you mean contract_status\?\n {2}Fields: contract_name, contract_status/,
+  ],
+  ["an unknown format", "contracts status T-1 --format yaml", /--format <FORMAT>' argument 'yaml' is invalid/],
+  ["a duration that is none", "contracts status T-1 --timeout soon", /--timeout takes a duration/],
+  ["a base URL that is none", "contracts status T-1 --base-url eu.example", /--base-url takes a URL/],
+  ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: there is no such file/],
+  ["a folder where a file is meant", "contracts create --data folder", /--data: folder is a folder, not a file/],
+  ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
+  ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
+  ["an assignment without a value", "contracts create --set a", /--set takes PATH=VALUE/],
+  ["an assignment to a prototype", "contracts create --set __proto__.x=1", /--set cannot write to __proto__.x/],
+  ["an empty file to upload", "files upload empty.json", /<path>: empty.json is empty/],
+  [
+    "a signature without a key",
+    "webhooks verify bad.json --signature ab",
+    /--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY/,
+  ],
+];
+
+describe("a wrong command line", () => {
+  for (const [what, argv, message] of refused) {
+    it(`exits 2 over ${what}, sends nothing and says what to do`, async () => {
+      const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
+      await mkdir(join(cwd, "folder"));
+      await writeFile(join(cwd, "bad.json"), "{");
+      await writeFile(join(cwd, "empty.json"), "");
+      const target = argv.includes("--base-url") ? ["--retries", "0"] : nowhere;
+      const { exit, out, err } = await runCli([...argv.split(" "), ...target], { cwd });
+      assert.match(err, message);
+      assert.deepEqual([exit, out], [2, ""]);
+    });
+  }
+
+  it("is one line of JSON on standard error under --json", async () => {
+    const { exit, out, err } = await runCli(["contracts", "status", "--json"]);
+    assert.deepEqual(
+      [exit, out, JSON.parse(err)],
+      [
+        2,
+        "",
+        {
+          error: {
+            code: "usage",
+            message: "<composite-id> required",
+            hint: "See svc contracts status --help.",
+            requestId: null,
+            retryable: false,
+            exitCode: 2,
+            next: [],
+          },
+        },
+      ],
+    );
+    assert.equal(err.split("\n").length, 2);
+  });
+
+  it("says where services are looked for when none is named", async () => {
+    const { exit, err } = await runCli("router health");
+    assert.equal(exit, 2);
+    assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
+  });
+
+  it("is told from missing credentials, which exit 4", async () => {
+    const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
+    assert.equal(exit, 4);
+    assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+  });
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, it } from "node:test";
+import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
+import { checkHealth } from "../../src/api/router/health.ts";
+import { createClient } from "../../src/client/client.ts";
+import { NetworkError, ServiceError } from "../../src/client/errors.ts";
+
+const instantly = { now: () => 0, sleep: async () => {} };
+
+describe("the client over HTTP", () => {
+  const closers: (() => void)[] = [];
+  after(() => {
+    for (const close of closers) close();
+  });
+
+  async function serviceThat(listener: RequestListener) {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      listener(request, response);
+    });
+    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    const client = createClient({
+      baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      wall: instantly,
+      timeoutMs: 500,
+    });
+    closers.push(() => {
+      void client.close();
+      server.closeAllConnections();
+      server.close();
+    });
+    return { client, requests: () => requests };
+  }
+
+  it("calls an operation and types its answer", async () => {
+    const { client } = await serviceThat((_, response) => response.end('{"database":true}'));
+    const answer: { database: boolean } = await client.call(checkHealth);
+    assert.deepEqual(answer, { database: true });
+  });
+
+  it("repeats a GET after trouble, and a POST only when repeating is declared harmless", async () => {
+    const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end());
+    await assert.rejects(client.call(checkHealth), ServiceError);
+    assert.equal(requests(), 4);
+    const body = { email_hash_list: ["a"], cluster_id: "eu-1" };
+    await assert.rejects(client.call(mapClusterEmails, { body }), ServiceError);
+    assert.equal(requests(), 5);
+    await assert.rejects(client.call(mapClusterEmails, { body }, { repeatable: true }), ServiceError);
+    assert.equal(requests(), 9);
+  });
+
+  for (const [trouble, listener] of [
+    ["hangs", () => {}],
+    ["cuts the connection", (request) => request.socket.destroy()],
+    [
+      "cuts its answer off",
+      (_, response) =>
+        response.writeHead(200, { "content-length": 99 }).write('{"d') && setImmediate(() => response.destroy()),
+    ],
+  ] as [string, RequestListener][]) {
+    it(`reports a service that ${trouble} as network trouble`, async () => {
+      const { client } = await serviceThat(listener);
+      await assert.rejects(
+        client.call(checkHealth, {}, { retries: 0 }),
+        (error) => error instanceof NetworkError && error.code !== "UNKNOWN",
+      );
+    });
+  }
+
+  it("does not follow redirects", async () => {
+    const { client, requests } = await serviceThat((_, response) =>
+      response.writeHead(302, { location: "/elsewhere" }).end(),
+    );
+    await assert.rejects(client.call(checkHealth), (error) => error instanceof ServiceError && error.status === 302);
+    assert.equal(requests(), 1);
+  });
+});

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { empty, form, json, type Operation, operation, raw, stream } from "../../src/api/operation.ts";
+import { contracts, router, storage } from "../../src/api/services.ts";
+import { InvalidArguments, NoCredentials } from "../../src/client/errors.ts";
+import { buildRequest } from "../../src/client/request.ts";
+
+const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
+const common = { summary: "Do it", failures: [], basis: "specified", examples: [], cli: { command: "x y" } } as const;
+
+const rename = operation({
+  ...common,
+  id: "things.rename",
+  service: contracts,
+  method: "PATCH",
+  path: "/things/{thing_id}/name",
+  auth: "api-key",
+  request: {
+    params: z.object({ thing_id: z.string() }),
+    query: z.object({ tag: z.array(z.string()).optional(), deep: z.boolean().optional() }),
+    headers: z.object({ "x-reason": z.string().optional() }),
+    body: json(z.object({ name: z.string().min(2), owner: z.object({ email: z.string() }).optional() })),
+  },
+  responses: { 200: json(z.strictObject({})) },
+});
+
+const withAuth = (auth: Operation["auth"], body?: Operation["request"]["body"]): Operation => ({
+  ...common,
+  id: "things.do",
+  service: router,
+  method: "POST",
+  path: "/things/{cluster_id}",
+  auth,
+  request: { params: z.object({ cluster_id: z.string() }), body },
+  responses: { 200: empty() },
+});
+
+const key = { clientId: "id-1", clientSecret: "secret-1" };
+
+describe("the request of a call", () => {
+  it("puts every argument in its place, percent-encoded", () => {
+    const request = buildRequest(
+      rename,
+      {
+        params: { thing_id: "a/b ü" },
+        query: { tag: ["x", "y z"], deep: true },
+        headers: { "x-reason": "why not" },
+        body: { name: "Ada" },
+      },
+      base,
+      key,
+    );
+    assert.deepEqual(request, {
+      method: "PATCH",
+      url: "https://eu.example/base/things/a%2Fb%20%C3%BC/name?tag=x&tag=y+z&deep=true",
+      headers: {
+        accept: "application/json",
+        "content-type": "application/json",
+        "x-reason": "why not",
+        "client-id": "id-1",
+        "client-secret": "secret-1",
+      },
+      body: '{"name":"Ada"}',
+    });
+  });
+
+  it("sends the key of the cluster that the call names, else the general one, else none", () => {
+    const call = (cluster: string, clusterKey?: string) =>
+      buildRequest(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
+        clusterKeys: { "eu-1": "eu-key" },
+        clusterKey,
+      }).headers["x-cluster-key"];
+    assert.deepEqual([call("eu-1", "any"), call("us-1", "any"), call("us-1")], ["eu-key", "any", undefined]);
+  });
+
+  it("finds the cluster in the body too", () => {
+    const body = json(z.object({ cluster_id: z.string() }));
+    const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
+    const { headers } = buildRequest(declared, { body: { cluster_id: "eu-1" } }, base, {
+      clusterKeys: { "eu-1": "eu-key" },
+    });
+    assert.equal(headers["x-cluster-key"], "eu-key");
+  });
+
+  it("writes each kind of credential as its scheme says", () => {
+    const header = (auth: Operation["auth"]) =>
+      buildRequest(withAuth(auth), { params: { cluster_id: "c" } }, base, {
+        basic: { username: "jo", password: "pw" },
+        bearer: "access",
+        controlToken: "control",
+      }).headers.authorization;
+    assert.deepEqual(
+      [header("basic"), header("bearer"), header("control-token"), header("none")],
+      [`Basic ${Buffer.from("jo:pw").toString("base64")}`, "Bearer access", "Bearer control", undefined],
+    );
+  });
+
+  for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
+    it(`refuses to call without ${needs} credentials`, () => {
+      assert.throws(
+        () => buildRequest(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
+        (error) => error instanceof NoCredentials && error.needs === needs,
+      );
+    });
+  }
+
+  it("names everything that does not fit, before anything is sent", () => {
+    const wrong = { params: { thing_id: "a" }, query: { deep: "yes" }, body: { name: "A", owner: {} } };
+    assert.throws(
+      () => buildRequest(rename, wrong, base, key),
+      (error) => {
+        assert(error instanceof InvalidArguments);
+        assert.deepEqual(
+          error.problems.map(({ in: place, path, missing }) => [place, path.join("."), missing]),
+          [
+            ["query", "deep", false],
+            ["body", "name", false],
+            ["body", "owner.email", true],
+          ],
+        );
+        return true;
+      },
+    );
+  });
+
+  it("encodes forms, and passes bytes unchanged", () => {
+    const params = { cluster_id: "c" };
+    const formed = buildRequest(
+      withAuth("none", form(z.object({ a: z.string() }))),
+      { params, body: { a: "1 &" } },
+      base,
+      {},
+    );
+    assert.deepEqual([formed.headers["content-type"], formed.body], ["application/x-www-form-urlencoded", "a=1+%26"]);
+    const bytes = Buffer.from([0, 255]);
+    const sent = buildRequest(withAuth("none", raw()), { params, body: bytes }, base, {}, { contentType: "text/x" });
+    assert.deepEqual([sent.headers["content-type"], sent.body], ["text/x", bytes]);
+  });
+
+  it("lets nothing but content type and length reach the signed storage", () => {
+    const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
+    const url = "https://bucket.example/k?X-Sig-Signature=abc";
+    const request = buildRequest(
+      put,
+      { body: Buffer.from("pdf") },
+      base,
+      { ...key, clusterKey: "k", bearer: "b" },
+      {
+        url,
+        contentType: "application/pdf",
+        contentLength: 3,
+      },
+    );
+    assert.deepEqual(request, {
+      method: "PUT",
+      url,
+      headers: { "content-type": "application/pdf", "content-length": "3" },
+      body: Buffer.from("pdf"),
+    });
+  });
+});

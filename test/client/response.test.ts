@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { empty, events, html, json, type Operation, type ResponseBody, redirect } from "../../src/api/operation.ts";
+import { contracts, router } from "../../src/api/services.ts";
+import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
+import { problemOf } from "../../src/client/problem.ts";
+import { eventsOf, judgeResponse } from "../../src/client/response.ts";
+
+const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({
+  id: "things.show",
+  service,
+  summary: "Show a thing",
+  method: "GET",
+  path: "/things",
+  auth: "none",
+  request: {},
+  responses: { 200: response },
+  failures: [],
+  cli: { command: "things show" },
+  basis: "specified",
+  examples: [],
+});
+
+async function* pieces(...texts: (string | Uint8Array)[]) {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+const judge = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
+  judgeResponse(
+    declare(response, service),
+    { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
+    { status, headers, body: pieces(body) },
+  );
+
+const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) });
+
+describe("the judgement of an answer", () => {
+  it("hands over the service's own value, and says where it differs from the declaration", async () => {
+    const answer = await judge(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
+    assert.deepEqual(answer.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
+    assert.deepEqual(
+      answer.drift.map((line) => line.split(":")[0]),
+      ["id", "owner.age", "new"],
+    );
+  });
+
+  it("finds no drift where there is none", async () => {
+    const answer = await judge(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
+    assert.deepEqual(answer.drift, []);
+  });
+
+  for (const [what, body] of [
+    ["HTML", "<html>login</html>"],
+    ["an empty body", ""],
+    ["text that is not JSON", '{"id":'],
+  ] as const) {
+    it(`does not take ${what} for JSON`, async () => {
+      await assert.rejects(
+        judge(json(Thing), 200, body),
+        (error) => error instanceof UnreadableAnswer && error.message.includes(what),
+      );
+    });
+  }
+
+  it("throws every other status with what the service says", async () => {
+    await assert.rejects(judge(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
+      assert(error instanceof ServiceError);
+      assert.deepEqual(
+        [error.status, error.message, error.body, error.headers["x-request-id"]],
+        [404, "Not found.", { detail: "Not found." }, "r1"],
+      );
+      return true;
+    });
+  });
+
+  it("gives text for HTML, the location for a redirect, nothing for an empty answer", async () => {
+    assert.equal((await judge(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
+    assert.equal((await judge(redirect(), 200, "", { location: "/next" })).value, "/next");
+    assert.equal((await judge(empty(), 200, "")).value, undefined);
+  });
+
+  it("turns a call that the router only forwarded into an error with the right spelling", async () => {
+    await assert.rejects(
+      judge(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
+      (error) =>
+        error instanceof MisroutedCall && error.declared === "GET /things" && !error.message.includes("secret"),
+    );
+  });
+
+  it("reads events as they come, wherever the pieces are cut", async () => {
+    const got: unknown[] = [];
+    for await (const event of eventsOf(pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n")))
+      got.push(event);
+    assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
+    const answer = await judge(events(z.object({})), 200, 'data: {"x":1}\n\n');
+    for await (const event of answer.value as AsyncIterable<unknown>) got.push(event);
+    assert.deepEqual(got, [{ a: 1 }, { b: 2 }, { x: 1 }]);
+  });
+});
+
+describe("the words of a refusal", () => {
+  const cases: [string, unknown, [string | undefined, string]][] = [
+    ["a sentence", { detail: "No." }, [undefined, "No."]],
+    ["a domain error", { detail: "No.", code: "SVC_1", message: "No.", status_code: 400 }, ["SVC_1", "No."]],
+    [
+      "field messages",
+      { title: ["Required."], files: { "0": { name: ["Bad."] } } },
+      [undefined, "title: Required.; files.0.name: Bad."],
+    ],
+    [
+      "validation items",
+      { detail: [{ loc: ["body", "a"], msg: "Field required" }] },
+      [undefined, "body.a: Field required"],
+    ],
+    ["an OAuth error", { error: "slow_down" }, ["slow_down", "slow_down"]],
+    ["a control error", { error: { code: "no_such", message: "None.", hint: "See." } }, ["no_such", "None."]],
+    [
+      "a storage document",
+      "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>",
+      ["AccessDenied", "Request has expired"],
+    ],
+    ["a page of a proxy", "<html></html>", [undefined, "The service answered with status 418."]],
+  ];
+  for (const [what, body, expected] of cases) {
+    it(`are found in ${what}`, () => {
+      const { code, message } = problemOf(418, body);
+      assert.deepEqual([code, message], expected);
+    });
+  }
+});

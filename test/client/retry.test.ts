@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Wall } from "../../src/base/clock.ts";
+import { NetworkError, WaitTooLong } from "../../src/client/errors.ts";
+import type { HttpResponse } from "../../src/client/response.ts";
+import { retryAfterMs, withRetries } from "../../src/client/retry.ts";
+
+/** A wall clock that sleeps at once and remembers for how long. */
+function fakeWall(): Wall & { slept: number[] } {
+  const slept: number[] = [];
+  return {
+    slept,
+    now: () => Date.UTC(2031, 0, 1),
+    async sleep(ms) {
+      slept.push(ms);
+    },
+  };
+}
+
+const answer = (status: number, headers: Record<string, string> = {}): HttpResponse => ({
+  status,
+  headers,
+  body: (async function* () {})(),
+});
+const refused = () => new NetworkError("http://x", "ECONNREFUSED", "refused", undefined);
+const rule = { retries: 3, maxWaitMs: 60_000 };
+
+function script(...outcomes: (HttpResponse | Error)[]) {
+  let sent = 0;
+  const send = async () => {
+    const outcome = outcomes[sent]!;
+    sent += 1;
+    if (outcome instanceof Error) throw outcome;
+    return outcome;
+  };
+  return { send, sent: () => sent };
+}
+
+describe("retries", () => {
+  it("go on after network trouble and 5xx, with a doubling bound and full jitter", async () => {
+    const wall = fakeWall();
+    const { send, sent } = script(refused(), answer(503), answer(502), answer(200));
+    const { status } = await withRetries(send, rule, wall, { random: () => 0.5 });
+    assert.deepEqual([status, sent(), wall.slept], [200, 4, [250, 500, 1_000]]);
+  });
+
+  it("end with the last answer, or the last failure", async () => {
+    const { send } = script(answer(503), answer(503));
+    assert.equal((await withRetries(send, { ...rule, retries: 1 }, fakeWall(), {})).status, 503);
+    await assert.rejects(
+      withRetries(script(refused(), refused()).send, { ...rule, retries: 1 }, fakeWall(), {}),
+      NetworkError,
+    );
+  });
+
+  for (const status of [400, 401, 404, 409, 422, 501]) {
+    it(`never repeat what was answered ${status}`, async () => {
+      const { send, sent } = script(answer(status));
+      await withRetries(send, rule, fakeWall(), {});
+      assert.equal(sent(), 1);
+    });
+  }
+
+  it("never wait less than Retry-After asks for", async () => {
+    const wall = fakeWall();
+    const { send } = script(answer(429, { "retry-after": "42" }), answer(200));
+    await withRetries(send, rule, wall, { random: () => 0 });
+    assert.deepEqual(wall.slept, [42_000]);
+  });
+
+  it("give up at once when the service asks for more than is allowed", async () => {
+    const wall = fakeWall();
+    const { send, sent } = script(answer(429, { "retry-after": "61" }));
+    await assert.rejects(
+      withRetries(send, rule, wall, {}),
+      (error) => error instanceof WaitTooLong && error.retryAfterMs === 61_000,
+    );
+    assert.deepEqual([sent(), wall.slept], [1, []]);
+  });
+
+  it("stop when the caller goes away while waiting", async () => {
+    const abort = new AbortController();
+    const wall = { ...fakeWall(), sleep: async () => abort.abort() };
+    const { send, sent } = script(answer(503), answer(200));
+    await assert.rejects(withRetries(send, rule, wall, { signal: abort.signal }), { name: "AbortError" });
+    assert.equal(sent(), 1);
+  });
+
+  it("read Retry-After as seconds or as a date", () => {
+    const now = Date.UTC(2031, 0, 1);
+    assert.deepEqual(
+      ["7", "Wed, 01 Jan 2031 00:00:09 GMT", "Wed, 01 Jan 2020 00:00:00 GMT", "soon", undefined].map((text) =>
+        retryAfterMs(text, now),
+      ),
+      [7_000, 9_000, 0, undefined, undefined],
+    );
+  });
+});

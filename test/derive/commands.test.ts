@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import {
+  bytes,
+  empty,
+  events,
+  html,
+  json,
+  jsonOrForm,
+  type Operation,
+  passthrough,
+  raw,
+  redirect,
+  stream,
+} from "../../src/api/operation.ts";
+import { contracts, emulator } from "../../src/api/services.ts";
+import type { FlagSpec } from "../../src/derive/command-spec.ts";
+import { commandOf } from "../../src/derive/commands.ts";
+
+const base: Operation = {
+  id: "things.show",
+  service: contracts,
+  summary: "Show a thing",
+  method: "GET",
+  path: "/things",
+  auth: "none",
+  request: {},
+  responses: { 200: json(z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) })) },
+  failures: [],
+  cli: { command: "things show" },
+  basis: "specified",
+  examples: [],
+};
+const derive = (changes: Partial<Operation>) => commandOf({ ...base, ...changes }, "router/health");
+const flagsFor = (body: z.ZodType) =>
+  derive({ method: "POST", request: { body: json(body) } }).flags.filter(({ target }) => target?.in === "body");
+const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
+
+describe("the command of an operation", () => {
+  it("is plain data that JSON can carry", () => {
+    const spec = derive({
+      path: "/things/{thing_id}/parts/{part}",
+      request: { params: z.object({ thing_id: z.int().describe("Its id"), part: z.enum(["lid", "box"]) }) },
+    });
+    assert.deepEqual(JSON.parse(JSON.stringify(spec)), {
+      words: ["things", "show"],
+      summary: "Show a thing",
+      positionals: [
+        { name: "thing_id", description: "Its id", type: "integer" },
+        { name: "part", description: "", type: "text", choices: ["lid", "box"] },
+      ],
+      flags: [],
+      examples: [],
+      operation: "things.show",
+      resource: "router/health",
+      service: "contracts",
+      method: "GET",
+      path: "/things/{thing_id}/parts/{part}",
+      output: "json",
+      fields: ["id", "owner"],
+    });
+  });
+
+  it("turns scalars of every kind into flags, required and default included", () => {
+    const flags = flagsFor(
+      z.object({
+        plain_text: z.string().describe("Words"),
+        amount: z.number().optional(),
+        count: z.int().default(3),
+        urgent: z.boolean().optional(),
+        level: z.enum(["LOW", "HIGH"]).nullable().optional(),
+        either: z.union([z.int(), z.string()]).optional(),
+        always: z.literal(true).optional(),
+      }),
+    );
+    assert.deepEqual(
+      flags.map(({ target, ...flag }) => flag),
+      [
+        { flag: "plain-text", type: "text", description: "Words", required: true },
+        { flag: "amount", type: "number", description: "" },
+        { flag: "count", type: "integer", description: "", default: 3 },
+        { flag: "urgent", type: "boolean", description: "" },
+        { flag: "level", type: "text", description: "", choices: ["LOW", "HIGH"] },
+        { flag: "either", type: "scalar", description: "" },
+        { flag: "always", type: "switch", description: "" },
+      ],
+    );
+  });
+
+  it("repeats flags for lists of scalars, and leaves what is nested to --data and --set", () => {
+    const schema = z.object({
+      ids: z.array(z.string()).nullable().optional(),
+      nested: z.object({ a: z.string() }),
+      rows: z.array(z.object({ a: z.string() })),
+      free: z.record(z.string(), z.string()),
+    });
+    const spec = derive({ method: "POST", request: { body: json(schema) } });
+    assert.deepEqual(names(spec.flags), ["ids", "data", "set", "dry-run"]);
+    assert.equal(spec.flags[0]?.repeatable, true);
+  });
+
+  it("gives a longer flag to a field that is called like a global one, or like another field", () => {
+    const spec = derive({
+      method: "POST",
+      request: {
+        query: z.object({ page: z.int().optional(), json: z.string().optional() }),
+        body: json(z.object({ page: z.int(), data: z.string(), "filter[$eq]": z.string() })),
+      },
+    });
+    const targeted = spec.flags.filter(({ target }) => target);
+    assert.deepEqual(names(targeted), ["page", "query-json", "body-page", "body-data", "filter-eq"]);
+    assert.equal(targeted.at(-1)?.target?.name, "filter[$eq]");
+  });
+
+  it("offers what each kind of body and answer needs", () => {
+    const kinds: [string, Partial<Operation>, string[]][] = [
+      ["raw", { method: "POST", request: { body: raw() } }, ["file", "content-type", "dry-run"]],
+      ["stream", { method: "PUT", request: { body: stream({ maxBytes: 1 }) } }, ["file", "content-type", "dry-run"]],
+      [
+        "form or JSON",
+        { method: "POST", request: { body: jsonOrForm(z.object({ a: z.string() })) } },
+        ["a", "data", "set", "dry-run"],
+      ],
+      ["html", { responses: { 200: html() } }, ["output"]],
+      ["bytes", { responses: { 200: bytes("application/pdf") } }, ["output"]],
+      ["events", { responses: { 200: events(z.object({})) } }, ["follow"]],
+      ["redirect", { responses: { 302: redirect() } }, []],
+      ["passthrough", { responses: { 200: passthrough() } }, []],
+      ["empty", { responses: { 204: empty() } }, []],
+      ["control plane", { service: emulator }, ["file"]],
+      [
+        "a name to confirm",
+        { method: "DELETE", cli: { command: "things drop", confirm: "name" } },
+        ["dry-run", "confirm"],
+      ],
+    ];
+    for (const [what, changes, expected] of kinds) assert.deepEqual(names(derive(changes).flags), expected, what);
+  });
+
+  it("takes the method as an argument where there are several", () => {
+    const spec = derive({
+      method: ["GET", "POST"],
+      path: "/{full_path}",
+      request: { params: z.object({ full_path: z.string() }) },
+    });
+    assert.deepEqual(
+      spec.positionals.map(({ name, choices }) => [name, choices]),
+      [
+        ["method", ["GET", "POST"]],
+        ["full_path", undefined],
+      ],
+    );
+  });
+
+  it("knows the fields of rows that lie inside the answer", () => {
+    const rows = z.strictObject({ total: z.int(), items: z.array(z.strictObject({ id: z.int(), at: z.string() })) });
+    assert.deepEqual(derive({ responses: { 200: json(rows) }, cli: { command: "a b", rows: "items" } }).fields, [
+      "id",
+      "at",
+    ]);
+    assert.deepEqual(derive({ responses: { 200: json(z.array(z.strictObject({ x: z.int() }))) } }).fields, ["x"]);
+    assert.deepEqual(derive({ responses: { 200: json(z.record(z.string(), z.int())) } }).fields, []);
+  });
+
+  it("marks the operation that a hand-written command stands for", () => {
+    const spec = derive({ cli: { by: "things do" } });
+    assert.deepEqual([spec.words, spec.byHand], [["things", "do"], true]);
+  });
+
+  it("writes examples as they are typed: flags, --set for what lies deeper, a file for much of it", () => {
+    const schema = z.object({
+      name: z.string(),
+      tags: z.array(z.string()),
+      ok: z.boolean(),
+      deep: z.object({}).loose(),
+    });
+    const example = (body: unknown) =>
+      derive({
+        method: "POST",
+        path: "/things/{id}",
+        request: { params: z.object({ id: z.int() }), body: json(schema) },
+        examples: [{ title: "One", params: { id: 7 }, body }],
+      }).examples[0]?.argv.join(" ");
+    assert.equal(
+      example({ name: "Ada", tags: ["x", "y"], ok: false, deep: { a: { b: 1 } } }),
+      "things show 7 --name Ada --tags x --tags y --no-ok --set deep.a.b=1",
+    );
+    assert.equal(example({ name: "Ada", deep: { a: 1, b: 2, c: 3, d: 4, e: 5 } }), "things show 7 --data body.json");
+  });
+});
