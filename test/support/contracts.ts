@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { type Answer, plain, type TestEmulator } from "./emulator.ts";
 
-export const base = "/api/v2.1/public/contracts";
-
 /** What everything that happens at the start of a test emulator's clock is dated with. */
 export const begin = "2031-01-02T03:04:05Z";
 
@@ -35,12 +33,12 @@ export async function made(answer: Promise<Answer>): Promise<Made> {
 }
 
 export const draft = (api: Api, more: object = {}): Promise<Made> =>
-  made(api("POST", `${base}/`, { body: request(more) }));
+  made(api("POST", "/api/v2.1/public/contracts/", { body: request(more) }));
 
 /** A contract that is out for signature. */
 export async function sent(api: Api, more: object = {}): Promise<Made> {
   const contract = await draft(api, more);
-  assert.deepEqual(plain(await api("POST", `${base}/${contract.id}/send_to_counterparties`)), {
+  assert.deepEqual(plain(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)), {
     status: 200,
     body: {},
   });
@@ -48,13 +46,13 @@ export async function sent(api: Api, more: object = {}): Promise<Made> {
 }
 
 export async function statusOf(api: Api, { id }: Made): Promise<string> {
-  const { body } = await api("GET", `${base}/${id}/status`);
+  const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/status`);
   return (body as { contract_status: string }).contract_status;
 }
 
 /** What the recipients answer says, in few words: address, status, and whether it was signed or declined. */
 export async function recipientsOf(api: Api, { id }: Made): Promise<string[]> {
-  const { body } = await api("GET", `${base}/${id}/recipients/`);
+  const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
   const { items } = body as { items: Recipient[] };
   return items.map(({ recipient, recipient_action: action, status }) =>
     [recipient.user.email, status, ...(action ? [action.is_success ? "signed" : "declined"] : [])].join(" "),

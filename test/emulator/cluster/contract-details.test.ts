@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, domain, draft, fields, sent } from "../../support/contracts.ts";
+import { domain, draft, fields, sent } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
@@ -28,7 +28,8 @@ describe("a contract's data", () => {
     const on = await emulator(t);
     const contract = await draft(on.api, service);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
-    const patch = (data: unknown) => on.api("PATCH", `${base}/${contract.id}/contract_data`, { body: { data } });
+    const patch = (data: unknown) =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
     assert.deepEqual(plain(await patch({ seats: 20, plan: "plus" })), {
       status: 200,
       body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
@@ -45,7 +46,7 @@ describe("a contract's data", () => {
         },
       }),
     );
-    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRefused(
       on,
       () => patch({ seats: 21 }),
@@ -63,12 +64,18 @@ describe("the note on a contract", () => {
   it("is empty at first, and written under its id", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
-    assert.deepEqual(plain(await on.api("GET", `${base}/${id}/notes`)), { status: 200, body: { id: 1, text: "" } });
+    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
+      status: 200,
+      body: { id: 1, text: "" },
+    });
     const note = { id: 1, text: "Waits for finance", note_tag: "finance" };
     const body = { text: note.text, note_tag: { name: "finance" } };
-    assert.deepEqual(plain(await on.api("PUT", `${base}/${id}/notes/1`, { body })), { status: 200, body: note });
-    assert.deepEqual((await on.api("GET", `${base}/${id}/notes`)).body, note);
-    await assertRefused(on, () => on.api("PUT", `${base}/${id}/notes/2`, { body }), notFound);
+    assert.deepEqual(plain(await on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })), {
+      status: 200,
+      body: note,
+    });
+    assert.deepEqual((await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
+    await assertRefused(on, () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }), notFound);
   });
 });
 
@@ -78,7 +85,7 @@ describe("the business user", () => {
     const { number } = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     const set = (user_id: number, id = number) =>
-      on.api("PATCH", `${base}/${id}/business_user/`, { body: { user_id } });
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
     assert.deepEqual(plain(await set(12)), { status: 200, body: { user_id: 12, contract_id: 1, type: "BUSINESS" } });
     await on.ask("POST", "contracts/1/void");
     assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
@@ -92,7 +99,9 @@ describe("relations", () => {
     const on = await emulator(t);
     for (let n = 0; n < 3; n += 1) await draft(on.api);
     const relate = (id: number, related_contract_id: number, relation_type: string) =>
-      on.api("POST", `${base}/${id}/contract_relation/`, { body: { related_contract_id, relation_type } });
+      on.api("POST", `/api/v2.1/public/contracts/${id}/contract_relation/`, {
+        body: { related_contract_id, relation_type },
+      });
     assert.deepEqual(plain(await relate(1, 2, "AMENDMENT")), {
       status: 201,
       body: { related_contract_id: 2, relation_type: "AMENDMENT" },
@@ -114,7 +123,8 @@ describe("process metrics", () => {
   it("say when a contract went through which step, and whose move it is", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, service);
-    const metrics = async () => (await on.api("GET", `${base}/${contract.number}/process_metrics/`)).body;
+    const metrics = async () =>
+      (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     await on.ask("POST", "contracts/1/sign");
     const signed = (is_creator_party: boolean, signed_datetime: string, signatory_email: string) => ({
@@ -144,7 +154,7 @@ describe("process metrics", () => {
         signed(false, "2031-01-02T04:04:05Z", "jo@acme.example"),
       ],
     });
-    await assertRefused(on, () => on.api("GET", `${base}/2/process_metrics/`), capitalNotFound);
+    await assertRefused(on, () => on.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"), capitalNotFound);
   });
 });
 
@@ -152,10 +162,26 @@ it("none of these finds another workspace's contract", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const other = await apiOf(on, 2);
-  await assertRefused(on, () => other("PATCH", `${base}/T-1/contract_data`, { body: { data: {} } }), notFound);
-  await assertRefused(on, () => other("GET", `${base}/T-1/notes`), notFound);
-  await assertRefused(on, () => other("PUT", `${base}/T-1/notes/1`, { body: { text: "x" } }), notFound);
-  await assertRefused(on, () => other("PATCH", `${base}/1/business_user/`, { body: { user_id: 21 } }), capitalNotFound);
+  await assertRefused(
+    on,
+    () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
+    notFound,
+  );
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFound);
+  await assertRefused(
+    on,
+    () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
+    notFound,
+  );
+  await assertRefused(
+    on,
+    () => other("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
+    capitalNotFound,
+  );
   const relation = { related_contract_id: 1, relation_type: "CHILD" };
-  await assertRefused(on, () => other("POST", `${base}/1/contract_relation/`, { body: relation }), notFound);
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
+    notFound,
+  );
 });

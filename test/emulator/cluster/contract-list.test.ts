@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, base, begin, draft, fields, jo, sent } from "../../support/contracts.ts";
+import { acme, begin, draft, fields, jo, sent } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { apiOf } from "../../support/workspace-api.ts";
@@ -13,7 +13,7 @@ interface Listed {
 }
 
 const list = async (api: TestEmulator["api"], query = ""): Promise<Listed> => {
-  const { status, body } = await api("GET", `${base}/${query}`);
+  const { status, body } = await api("GET", `/api/v2.1/public/contracts/${query}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body as Listed;
 };
@@ -89,7 +89,7 @@ describe("listing contracts", () => {
       entity_reference_id: "NW-US",
       counter_party_details: [{ ...acme, organization_name: "Globex" }],
     });
-    await on.api("PATCH", `${base}/2/business_user/`, { body: { user_id: 12 } });
+    await on.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
     const third = await draft(on.api, { counter_party_details: [{ is_individual: true, poc_details: kim }] });
     await on.ask("POST", `contracts/${third.id}/void`);
@@ -112,7 +112,7 @@ describe("listing contracts", () => {
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
     for (const [query, problems] of wrong) {
-      await assertRefused(on, () => on.api("GET", `${base}/${query}`), fields(problems));
+      await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), fields(problems));
     }
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { pdfProblem } from "../../../emulator/cluster/pdf/pdf.ts";
-import { base, begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../support/contracts.ts";
+import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
@@ -12,13 +12,13 @@ import { apiOf } from "../../support/workspace-api.ts";
 async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
   const [first] = clusters;
   const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
-  const response = await fetch(`${first!.url}${base}/${id}/download`, { method: "POST", headers });
+  const response = await fetch(`${first!.url}/api/v2.1/public/contracts/${id}/download`, { method: "POST", headers });
   assert.equal(response.status, 200);
   return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
 const upload = ({ api }: TestEmulator, number: number, body: object) =>
-  api("POST", `${base}/${number}/contract_version/`, { body });
+  api("POST", `/api/v2.1/public/contracts/${number}/contract_version/`, { body });
 
 const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40)]);
 
@@ -44,7 +44,7 @@ describe("downloading a contract", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED"]);
     assert.deepEqual((await download(on, contract.id)).bytes, second);
 
-    const { body: link } = await on.api("POST", `${base}/${contract.id}/download_link`);
+    const { body: link } = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
     const { url, ...rest } = link as { url: string };
     assert.deepEqual(rest, { file_name: "v2.pdf", current_version_id: 1 });
     assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), second);
@@ -53,7 +53,8 @@ describe("downloading a contract", () => {
   it("gives a DOCX where there is one, and falls back to the PDF where that is asked for", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
-    const link = (format: string) => on.api("POST", `${base}/${contract.id}/download_link`, { body: { format } });
+    const link = (format: string) =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
     await assertRefused(on, () => link("DOCX"), domain("SVC_ASSUMED_114", "This contract has no DOCX document."));
     assert.equal(
       ((await link("DOCX_WITH_FALLBACK_TO_PDF")).body as { file_name: string }).file_name,
@@ -65,7 +66,7 @@ describe("downloading a contract", () => {
 
   it("has no PDF of paper that came with another version only", async (t) => {
     const on = await emulator(t);
-    const answer = on.api("POST", `${base}/upload_review_contracts/`, {
+    const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
         contract_name: "Their paper",
         contract_type_id: 302,
@@ -81,7 +82,7 @@ describe("downloading a contract", () => {
     state.rows.contracts[0]!.versions = [];
     assert.equal((await on.ask("PUT", "state", { body: state })).status, 204);
     const expected = domain("SVC_ASSUMED_114", "This contract has no PDF document.");
-    await assertRefused(on, () => on.api("POST", `${base}/${id}/download`), expected);
+    await assertRefused(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
   });
 });
 
@@ -153,9 +154,13 @@ it("none of these finds another workspace's contract", async (t) => {
   const other = await apiOf(on, 2);
   const document = { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-  await assertRefused(on, () => other("POST", `${base}/T-1/download`), notFound);
-  await assertRefused(on, () => other("POST", `${base}/T-1/download_link`, { body: {} }), notFound);
-  await assertRefused(on, () => other("POST", `${base}/1/contract_version/`, { body: document }), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }), notFound);
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
+    notFound,
+  );
   const path = "/api/v2.1/public/supported_documents/T-1/";
   await assertRefused(on, () => other("POST", path, { body: supporting }), notFound);
 });

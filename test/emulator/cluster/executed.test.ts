@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, begin, fields, jo, pdfBase64, statusOf } from "../../support/contracts.ts";
+import { begin, fields, jo, pdfBase64, statusOf } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
 
-const path = `${base}/executed_contracts/`;
+const path = "/api/v2.1/public/contracts/executed_contracts/";
 
 const request = async (more: object = {}) => ({
   contract_name: "NDA of 2029",
@@ -81,7 +81,7 @@ describe("importing an executed contract", () => {
     const body = await request();
     await api("POST", path, { body });
     assert.equal(await statusOf(api, { id: "H-1", number: 1 }), "EXECUTED");
-    const link = await api("POST", `${base}/H-1/download_link`, { body: {} });
+    const link = await api("POST", "/api/v2.1/public/contracts/H-1/download_link", { body: {} });
     const { url, ...rest } = link.body as { url: string; file_name: string };
     assert.deepEqual(rest, { file_name: "nda.pdf", current_version_id: 1 });
     const download = await fetch(url);

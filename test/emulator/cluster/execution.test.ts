@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, domain, draft, fields, recipientsOf, sent, statusOf } from "../../support/contracts.ts";
+import { domain, draft, fields, recipientsOf, sent, statusOf } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
@@ -19,8 +19,9 @@ describe("marking for execution", () => {
       "CONTRACT_SIGNATURE_REQUESTED",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const mark = () => on.api("POST", `${base}/${contract.id}/mark_for_execution/`, { body: {} });
-    const unmark = () => on.api("POST", `${base}/${contract.id}/unmark_for_execution`, { body: { note: "Price" } });
+    const mark = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/mark_for_execution/`, { body: {} });
+    const unmark = () =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/unmark_for_execution`, { body: { note: "Price" } });
     const impossible = { status: 400, body: { detail: "Unable to unmark the contract for execution." } };
     await assertRefused(on, unmark, impossible);
 
@@ -39,7 +40,7 @@ describe("marking for execution", () => {
 
   it("is refused without signatories, while a review is open or an approval pending", async (t) => {
     const on = await emulator(t);
-    const mark = ({ id }: { id: string }) => on.api("POST", `${base}/${id}/mark_for_execution/`);
+    const mark = ({ id }: { id: string }) => on.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
     const nobody = await draft(on.api, { counter_party_details: [] });
     await assertRefused(
       on,
@@ -47,7 +48,9 @@ describe("marking for execution", () => {
       domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
     const reviewed = await draft(on.api);
-    await on.api("POST", `${base}/${reviewed.number}/review_request/`, { body: { assignee_role_id: 2 } });
+    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+      body: { assignee_role_id: 2 },
+    });
     await assertRefused(
       on,
       () => mark(reviewed),
@@ -55,7 +58,7 @@ describe("marking for execution", () => {
     );
     const approved = await draft(on.api);
     const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
-    await on.api("POST", `${base}/approvals/${approved.id}/`, { body: { approvals } });
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, { body: { approvals } });
     await assertRefused(on, () => mark(approved), domain("SVC_ASSUMED_104", "Approvals of this contract are pending."));
   });
 });
@@ -65,7 +68,8 @@ describe("voiding through the API", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
-    const voided = (id: string, body: object) => on.api("POST", `${base}/${id}/status/void`, { body });
+    const voided = (id: string, body: object) =>
+      on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body });
     await assertRefused(on, () => voided(contract.id, {}), fields({ note: ["Field required"] }));
     await assertRefused(
       on,
@@ -92,12 +96,15 @@ describe("asking for a review", () => {
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED"]);
     const body = { assignee_user_id: 12, description: "Please" };
-    assert.deepEqual(plain(await on.api("POST", `${base}/${contract.number}/review_request/`, { body })), {
-      status: 200,
-      body: "",
-    });
+    assert.deepEqual(
+      plain(await on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body })),
+      {
+        status: 200,
+        body: "",
+      },
+    );
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
-    const send = () => on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    const send = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRefused(on, send, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
     await on.ask("POST", `contracts/${contract.id}/complete-review`);
     assert.equal((await send()).status, 200);
@@ -106,7 +113,8 @@ describe("asking for a review", () => {
   it("takes exactly one assignee, of the workspace, and only before signature", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
-    const ask = (body: object) => () => on.api("POST", `${base}/${contract.number}/review_request/`, { body });
+    const ask = (body: object) => () =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
     const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
     await assertRefused(on, ask({}), fields({ assignee_user_id: ["Field required"] }));
     await assertRefused(
@@ -117,7 +125,7 @@ describe("asking for a review", () => {
     await assertRefused(on, ask({ assignee_user_id: 21 }), fields({ assignee_user_id: noPk(21) }));
     await assertRefused(on, ask({ assignee_user_id: 13 }), fields({ assignee_user_id: noPk(13) }));
     await assertRefused(on, ask({ assignee_role_id: 3 }), fields({ assignee_role_id: noPk(3) }));
-    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRefused(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
   });
 });
@@ -129,12 +137,12 @@ describe("sending the signing e-mail again", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"]);
     const resend = (email_id: string) =>
-      on.api("POST", `${base}/${contract.id}/signatories/resend_email/`, { body: { email_id } });
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body: { email_id } });
     assert.deepEqual(plain(await resend("jo@acme.example")), { status: 200, body: "" });
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(activitiesTold(await told()), ["SIGNING_EMAIL_DELIVERED"]);
-    const { body } = await on.api("GET", `${base}/${contract.id}/recipients/`);
+    const { body } = await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const [item] = (body as { items: { recipient: { last_sent_for_signature_at: string } }[] }).items;
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
   });
@@ -142,7 +150,7 @@ describe("sending the signing e-mail again", () => {
   it("is refused to strangers, to those who signed, and outside signature", async (t) => {
     const on = await emulator(t);
     const resend = (id: string, email_id: string) => () =>
-      on.api("POST", `${base}/${id}/signatories/resend_email/`, { body: { email_id } });
+      on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });
     const waiting = await draft(on.api);
     await assertRefused(on, resend(waiting.id, "jo@acme.example"), forbidden("DRAFT", "sent for signature again"));
     const contract = await sent(on.api, {
@@ -180,6 +188,6 @@ describe("another workspace's contract", () => {
       ["T-1/signatories/resend_email/", { email_id: "jo@acme.example" }],
     ];
     for (const [tail, body] of routes)
-      await assertRefused(on, () => other("POST", `${base}/${tail}`, { body }), notFound);
+      await assertRefused(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFound);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, begin, draft } from "../../support/contracts.ts";
+import { begin, draft } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
@@ -11,7 +11,7 @@ describe("external metadata", () => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
-    const path = `${base}/${id}/external_metadata`;
+    const path = `/api/v2.1/public/contracts/${id}/external_metadata`;
     assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: {} } });
 
     const first = { id: "deal-42", integration_name: "crm", record_data: { stage: "open", owner: "jo" } };
@@ -36,7 +36,8 @@ describe("external metadata", () => {
 
   it("finds contracts of the workspace alone, newest first, at most 50", async (t) => {
     const on = await emulator(t);
-    const find = async (api = on.api) => (await api("GET", `${base}/by_external_metadata/deal%2042:7`)).body;
+    const find = async (api = on.api) =>
+      (await api("GET", "/api/v2.1/public/contracts/by_external_metadata/deal%2042:7")).body;
     assert.deepEqual(await find(), []);
     for (let n = 0; n < 51; n += 1) await draft(on.api, { external_metadata: { id: "deal 42:7" } });
     await draft(on.api, { external_metadata: { id: "deal 42" } });
@@ -68,11 +69,19 @@ describe("external metadata", () => {
     await draft(on.api);
     const other = await apiOf(on, 2);
     const body = { external_metadata: { id: "1" } };
-    await assertRefused(on, () => on.api("POST", `${base}/T-2/external_metadata`, { body }), notFound);
-    await assertRefused(on, () => other("POST", `${base}/T-1/external_metadata`, { body }), notFound);
-    await assertRefused(on, () => other("GET", `${base}/T-1/external_metadata`), notFound);
+    await assertRefused(
+      on,
+      () => on.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
+      notFound,
+    );
+    await assertRefused(
+      on,
+      () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
+      notFound,
+    );
+    await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFound);
     const put = (external_metadata: unknown) => () =>
-      on.api("POST", `${base}/T-1/external_metadata`, { body: { external_metadata } });
+      on.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
     await assertRefused(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
     await assertRefused(on, put({ id: 7 }), {
       status: 400,

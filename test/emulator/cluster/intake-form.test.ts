@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, begin, domain, draft, fields, jo, type Made, made, pdfBase64 } from "../../support/contracts.ts";
+import { begin, domain, draft, fields, jo, type Made, made, pdfBase64 } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
 
 const paper = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
   made(
-    api("POST", `${base}/upload_${route}_contracts/`, {
+    api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
       body: {
         contract_name: "Their paper",
         contract_type_id: 301,
@@ -29,7 +29,7 @@ describe("the answers of an intake form", () => {
     const on = await emulator(t);
     const { id, number } = await paper(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
-    const answer = await on.api("PATCH", `${base}/${id}/intake_form/response`, {
+    const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
     });
     const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
@@ -37,7 +37,7 @@ describe("the answers of an intake form", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DATA_UPDATED"]);
 
     const responses = (type: string) =>
-      on.api("GET", `${base}/${number}/questionnaire/responses/?questionnaire_type=${type}`);
+      on.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
     const respondent = { created_by: "Ada Keller", org_name: "Northwind Legal" };
     assert.deepEqual(plain(await responses("INTAKE_FORM")), {
       status: 200,
@@ -60,7 +60,7 @@ describe("the answers of an intake form", () => {
   it("can be changed on direct-signature paper until somebody signs", async (t) => {
     const on = await emulator(t);
     const { id } = await paper(on, "sign");
-    const patch = (body: object) => on.api("PATCH", `${base}/${id}/intake_form/response`, { body });
+    const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     assert.equal((await patch({ purpose: "Other project" })).status, 200);
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
     await assertRefused(on, () => patch({ purpose: "Third" }), closed("a signatory has signed"));
@@ -71,10 +71,10 @@ describe("the answers of an intake form", () => {
   it("cannot be changed in signature after review, without an editable workflow, or on a template contract", async (t) => {
     const on = await emulator(t);
     const patch = (id: string) => () =>
-      on.api("PATCH", `${base}/${id}/intake_form/response`, { body: { purpose: "x" } });
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
     const reviewed = await paper(on, "review");
     await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
-    await on.api("POST", `${base}/${reviewed.id}/mark_for_execution/`, { body: {} });
+    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
     await assertRefused(on, patch(reviewed.id), closed("the contract is in status SIGN"));
     const fixed = await paper(on, "review", { contract_type_id: 302 });
     await assertRefused(on, patch(fixed.id), closed("its workflow has no editable response"));
@@ -85,7 +85,8 @@ describe("the answers of an intake form", () => {
   it("are checked by their questions", async (t) => {
     const on = await emulator(t);
     const { id, number } = await paper(on, "review");
-    const patch = (body: unknown) => () => on.api("PATCH", `${base}/${id}/intake_form/response`, { body });
+    const patch = (body: unknown) => () =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     await assertRefused(
       on,
       patch({ purpose: "", value: "much" }),
@@ -98,10 +99,10 @@ describe("the answers of an intake form", () => {
     );
     await assertRefused(
       on,
-      () => on.api("PATCH", `${base}/T-${number + 1}/intake_form/response`, { body: {} }),
+      () => on.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
       notFound,
     );
-    const responses = `${base}/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
+    const responses = `/api/v2.1/public/contracts/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
     await assertRefused(on, () => on.api("GET", responses), notFound);
   });
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base, begin, domain, fields, jo, made, pdfBase64, recipientsOf, statusOf } from "../../support/contracts.ts";
+import { begin, domain, fields, jo, made, pdfBase64, recipientsOf, statusOf } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
 
-const review = `${base}/upload_review_contracts/`;
-const sign = `${base}/upload_sign_contracts/`;
+const review = "/api/v2.1/public/contracts/upload_review_contracts/";
+const sign = "/api/v2.1/public/contracts/upload_sign_contracts/";
 
 const paper = async (more: object = {}) => ({
   contract_name: "Their paper",
@@ -53,11 +53,11 @@ describe("third-party paper for review", () => {
     const answer = await on.api("POST", review, { body: await paper() });
     assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
     const first = activitiesTold(await told());
-    const mark = () => on.api("POST", `${base}/T-1/mark_for_execution/`, { body: {} });
+    const mark = () => on.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
     await assertRefused(on, mark, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
     await assertRefused(
       on,
-      () => on.api("POST", `${base}/T-1/send_to_counterparties`, { body: {} }),
+      () => on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
       domain("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
     );
 

@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
-import {
-  base,
-  domain,
-  draft,
-  type Made,
-  made,
-  pdfBase64,
-  recipientsOf,
-  sent,
-  statusOf,
-} from "../../support/contracts.ts";
+import { domain, draft, type Made, made, pdfBase64, recipientsOf, sent, statusOf } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
@@ -51,7 +41,7 @@ const ordered = {
 
 const paper = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
   made(
-    api("POST", `${base}/upload_review_contracts/`, {
+    api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
         contract_name: "Their paper",
         contract_type_id: 302,
@@ -114,7 +104,7 @@ describe("signing", () => {
     const contract = await draft(on.api);
     await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
     await assertRefused(on, () => act(on, contract, "decline"), forbidden("DRAFT", "declined"));
-    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     for (const verb of ["sign", "decline"]) {
       await assertRefused(
         on,
@@ -159,7 +149,7 @@ describe("declining", () => {
       (await told()).map(({ activity, contract_status }) => [activity, contract_status]),
       [["CONTRACT_SIGNATURE_DECLINED", "DRAFT"]],
     );
-    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
 
@@ -193,7 +183,7 @@ describe("reviews and approvals", () => {
       domain("SVC_ASSUMED_105", "No review of this contract is open."),
     );
     const theirs = await draft(on.api, { contract_template_id: 104 });
-    await on.api("POST", `${base}/${theirs.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${theirs.id}/send_to_counterparties`);
     await act(on, theirs, "complete-review");
     assert.equal(await statusOf(on.api, theirs), "SIGN");
     const events = await told();
@@ -204,7 +194,7 @@ describe("reviews and approvals", () => {
   it("refuse the end of the counterparty's review when nobody could sign", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
-    await on.api("POST", `${base}/${contract.id}/send_to_counterparties`);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRefused(
       on,
       () => act(on, contract, "complete-review"),
@@ -216,7 +206,7 @@ describe("reviews and approvals", () => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
-    await on.api("POST", `${base}/approvals/${contract.id}/`, {
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {
         approvals: [
           { name: "Finance", notes: "", approver_user_id: 12, order: 1 },
@@ -225,7 +215,7 @@ describe("reviews and approvals", () => {
       },
     });
     const approvals = async () => {
-      const { body } = await on.api("GET", `${base}/approvals/${contract.id}/`);
+      const { body } = await on.api("GET", `/api/v2.1/public/contracts/approvals/${contract.id}/`);
       return (body as { results: { approval: { approval_name: string; status: string } }[] }).results.map(
         ({ approval }) => `${approval.approval_name} ${approval.status}`,
       );
@@ -284,10 +274,16 @@ describe("voiding, holding, deleting", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
-    assert.equal((await act(on, contract, "delete")).status, 200);
+    assert.equal(contract.id, "T-1");
+    assert.equal((await on.ask("POST", "contracts/T-1/delete")).status, 200);
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DELETED"]);
-    assert.equal((await on.api("GET", `${base}/T-1/status`)).status, 404);
-    assert.deepEqual((await on.api("GET", `${base}/`)).body, { page: 1, limit: 10, total_results: 0, results: [] });
+    assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
+    assert.deepEqual((await on.api("GET", "/api/v2.1/public/contracts/")).body, {
+      page: 1,
+      limit: 10,
+      total_results: 0,
+      results: [],
+    });
     await assertRefused(on, () => act(on, contract, "sign"), noSuchContract("T-1"));
   });
 });
