@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Fault } from "../../../emulator/http/faults.ts";
+import { alone, made, router, type TestHandler } from "./made-up.ts";
+import { deferred, serving, stateless } from "./serving.ts";
+
+const operation = made(router, "GET", "/made");
+const answer = { message: "a whole answer" };
+
+describe("A scripted fault", () => {
+  it("is asked for once, after the match, with the operation or without one", async (t) => {
+    const asked: unknown[] = [];
+    const { send } = await serving(t, [alone(operation, () => answer)], {
+      faultFor: ({ method, target, headers }, matched) => {
+        asked.push([method, target, headers["x-a"], matched?.id]);
+        return undefined;
+      },
+    });
+    await send("GET", "/made?b=c", { headers: { "x-a": "1" } });
+    await send("GET", "/nowhere");
+    assert.deepEqual(asked, [
+      ["GET", "/made?b=c", "1", "made.get"],
+      ["GET", "/nowhere", undefined, undefined],
+    ]);
+  });
+
+  it("answers in the place of the operation", async (t) => {
+    let ran = 0;
+    const count: TestHandler = () => {
+      ran += 1;
+    };
+    const fault: Fault = { status: 503, headers: { "retry-after": "7" }, body: { detail: "later" } };
+    const { send } = await serving(t, [alone(operation, count)], { faultFor: () => fault });
+    assert.deepEqual(await send("GET", "/made"), {
+      status: 503,
+      headers: { "content-type": "application/json", "retry-after": "7" },
+      body: '{"detail":"later"}',
+    });
+    assert.equal(ran, 0);
+  });
+
+  it("resets the connection before the operation runs", async (t) => {
+    let ran = 0;
+    const count: TestHandler = () => {
+      ran += 1;
+    };
+    const { origin, log } = await serving(t, [alone(operation, count)], { faultFor: () => ({ reset: true }) });
+    await assert.rejects(
+      fetch(`${origin}/made`),
+      ({ cause }: Error) => (cause as { code: string }).code === "ECONNRESET",
+    );
+    assert.equal(ran, 0);
+    assert.deepEqual(
+      log.list().map(({ status }) => status),
+      [0],
+    );
+  });
+
+  it("cuts an answer in half", async (t) => {
+    const { send, origin } = await serving(t, [alone(operation, () => answer)], {
+      faultFor: () => ({ truncated: true }),
+    });
+    const whole = JSON.stringify(answer);
+    assert.equal((await send("GET", "/made")).body, whole.slice(0, Math.floor(whole.length / 2)));
+    await assert.rejects(async () => (await fetch(`${origin}/made`)).text());
+  });
+
+  it("delays on the wall clock, and no longer than the caller waits", async (t) => {
+    const slept: number[] = [];
+    const aborted = deferred();
+    const wall = {
+      ...stateless.wall,
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        slept.push(ms);
+        if (ms === 9_999) {
+          signal?.addEventListener("abort", () => aborted.resolve());
+          await aborted.promise;
+        }
+      },
+    };
+    let latencyMs = 250;
+    const { send, origin } = await serving(t, [alone(operation, () => answer)], {
+      wall,
+      faultFor: () => ({ latencyMs }),
+    });
+    assert.equal((await send("GET", "/made")).status, 200);
+    latencyMs = 9_999;
+    const abort = new AbortController();
+    const asked = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "gone");
+    while (slept.length < 2) await new Promise(setImmediate);
+    abort.abort();
+    assert.equal(await asked, "gone");
+    await aborted.promise;
+    assert.deepEqual(slept.slice(0, 2), [250, 9_999]);
+  });
+});

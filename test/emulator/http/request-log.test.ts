@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { redactHeaders, redactTarget } from "../../../emulator/http/redact.ts";
+import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const request = (target: string, rawHeaders: readonly string[] = []): Omit<LoggedRequest, "id"> => ({
+  listener: "router",
+  service: "router",
+  operation: undefined,
+  method: "GET",
+  target,
+  rawHeaders,
+  status: 200,
+  failure: undefined,
+  findings: [],
+  at: 0,
+  wallAt: 0,
+  durationMs: 0,
+});
+const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
+
+describe("The request log", () => {
+  it("keeps the newest requests, as many as it may", () => {
+    const log = new RequestLog({ maxRequests: 3, maxBytes: 1e6 });
+    for (const name of ["a", "b", "c", "d", "e"]) log.add(request(`/${name}`));
+    assert.deepEqual([log.count, targets(log)], [3, ["3 /c", "4 /d", "5 /e"]]);
+    log.clear();
+    log.add(request("/f"));
+    assert.deepEqual([log.count, targets(log)], [1, ["6 /f"]]);
+  });
+
+  it("keeps no more bytes than it may, even of one huge request", () => {
+    const log = new RequestLog({ maxRequests: 1_000, maxBytes: 5_000 });
+    for (let i = 0; i < 20; i += 1) log.add(request(`/${i}`.padEnd(600, "x")));
+    assert.deepEqual(
+      log.list().map(({ id }) => id),
+      [16, 17, 18, 19, 20],
+    );
+    log.add(request("/", log.shared(["x-a", "y".repeat(10_000)])));
+    assert.equal(log.count, 0);
+    log.add(request("/small"));
+    assert.equal(log.count, 1);
+  });
+
+  it("tells those who watch, until they stop", () => {
+    const log = new RequestLog();
+    const seen: string[] = [];
+    const end = log.watch(({ target }) => seen.push(target));
+    log.add(request("/a"));
+    end();
+    log.add(request("/b"));
+    assert.deepEqual(seen, ["/a"]);
+  });
+
+  it("holds the same headers once", () => {
+    const log = new RequestLog();
+    const first = log.shared(["Host", "a"]);
+    assert.equal(log.shared(["Host", "a"]), first);
+    assert.notEqual(log.shared(["Host", "b"]), first);
+  });
+});
+
+describe("What is shown of a request", () => {
+  it("are the headers that cannot be secret; of the others only the names", () => {
+    const raw = [
+      "Host",
+      "a",
+      "client-secret",
+      "s",
+      "Authorization",
+      "Bearer s",
+      "via",
+      "1.1 a",
+      "via",
+      "1.1 b",
+      "X-New",
+      "s",
+    ];
+    assert.deepEqual(
+      { ...redactHeaders(raw) },
+      {
+        host: "a",
+        "client-secret": "[redacted]",
+        authorization: "[redacted]",
+        via: "1.1 a, 1.1 b",
+        "x-new": "[redacted]",
+      },
+    );
+  });
+
+  for (const [target, template, shown] of [
+    ["/a?x=1&X-Sig-Signature=s&token=t&y", undefined, "/a?x=1&X-Sig-Signature=[redacted]&token=[redacted]&y"],
+    ["/a?code=c&state=eu-1_s&email=e", undefined, "/a?code=[redacted]&state=[redacted]&email=e"],
+    ["/invite/by_token/s3cr3t", "/invite/by_token/{token}", "/invite/by_token/[redacted]"],
+    ["/contracts/T-1/status", "/contracts/{composite_id}/status", "/contracts/T-1/status"],
+  ] as const) {
+    it(`is ${shown}`, () => assert.equal(redactTarget(target, template), shown));
+  }
+});
+
+describe("GET /_emulator/requests", () => {
+  it("lists what each listener received, filtered, with what may have been meant", async (t) => {
+    const { router, api, ask } = await emulator(t);
+    await ask("DELETE", "requests");
+    await router("GET", "/router/v1/cluster_emails/email/abc", { headers: { "x-cluster-key": "wrong" } });
+    await router("POST", "/router/v1/cluster_emails/bulk", { body: {} });
+    await api("GET", "/api/v2.1/public/contract/T-1/status");
+    const { body } = await ask("GET", "requests?service=router");
+    const { items, total } = body as { items: Record<string, unknown>[]; total: number };
+    assert.equal(total, 2);
+    const { id, wall_at, headers, duration_ms, ...rest } = items[0]!;
+    assert.equal((headers as Record<string, string>)["x-cluster-key"], "[redacted]");
+    assert.deepEqual([typeof id, typeof wall_at, typeof duration_ms], ["number", "string", "number"]);
+    assert.deepEqual(rest, {
+      at: "2031-01-02T03:04:05.000Z",
+      listener: "router",
+      service: "router",
+      operation: "cluster-emails.show",
+      nearest: null,
+      method: "GET",
+      target: "/router/v1/cluster_emails/email/abc",
+      status: 401,
+      failure: "invalid-cluster-key",
+      findings: [],
+    });
+    assert.deepEqual(
+      [items[1]!.failure, (items[1]!.findings as { code: string }[]).map(({ code }) => code)],
+      ["validation", ["no-cluster-key"]],
+    );
+    const unknown = (await ask("GET", "requests?service=contracts&status=404&limit=1")).body as typeof body & {
+      items: { nearest: string }[];
+    };
+    assert.match(unknown.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
+    assert.deepEqual((await ask("GET", "requests?since=2031-01-02T03:04:06Z")).body, { items: [], total: 0 });
+  });
+
+  it("goes on as events when they are asked for", async (t) => {
+    const started = await emulator(t);
+    const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
+    const stream = await fetch(`${started.controlUrl}/requests?service=router`, { headers });
+    const reader = stream.body!.getReader();
+    await started.router("GET", "/");
+    const { value } = await reader.read();
+    const event = JSON.parse(
+      Buffer.from(value!)
+        .toString()
+        .replace(/^data: /, ""),
+    );
+    assert.deepEqual([event.operation, event.status], ["health.check", 200]);
+    await reader.cancel();
+  });
+});
