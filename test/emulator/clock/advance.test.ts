@@ -94,10 +94,10 @@ describe("advancing the clock", () => {
 
   it("gives the same trace whether it goes in one step or in two, and the trace of a simple model", async () => {
     await fc.assert(
-      fc.asyncProperty(plans, fc.integer({ min: 1, max: 99 }), async (plan, cut) => {
-        const whole = await traceOf(plan, [100]);
-        assert.deepEqual(whole, modelOf(plan, 100));
-        assert.deepEqual(await traceOf(plan, [cut, 100]), whole);
+      fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, cut) => {
+        const whole = await traceOf(plan, [10]);
+        assert.deepEqual(whole, modelOf(plan, 10));
+        assert.deepEqual(await traceOf(plan, [cut, 10]), whole);
       }),
       { numRuns: 60 },
     );
@@ -110,17 +110,17 @@ interface Plan {
   readonly adds: Readonly<Record<string, readonly (readonly [after: number, name: string])[]>>;
 }
 
-// Names further down the alphabet only, so that every plan ends.
+// Names further down the alphabet only, so that every plan ends. Few minutes, so that many entries meet in one.
 const names = ["a", "b", "c", "d", "e"] as const;
 const plans: fc.Arbitrary<Plan> = fc.record({
-  entries: fc.array(fc.tuple(fc.integer({ min: 1, max: 110 }), fc.constantFrom(...names)), { maxLength: 8 }),
+  entries: fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(...names)), { maxLength: 8 }),
   adds: fc.record(
     Object.fromEntries(
       names.map((_, i) => [
         names[i],
         i === names.length - 1
           ? fc.constant([])
-          : fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(...names.slice(i + 1))), {
+          : fc.array(fc.tuple(fc.integer({ min: 0, max: 5 }), fc.constantFrom(...names.slice(i + 1))), {
               maxLength: 2,
             }),
       ]),

@@ -93,6 +93,17 @@ describe("sending again", () => {
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
   });
 
+  it("that cannot be sent leaves the delivery as it was", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    const id = await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.settled();
+    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, String(id)));
+    assert.equal(await again(office, 1), "skipped_deleted");
+    assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
+  });
+
   it("finds the last webhook call of each contract", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
