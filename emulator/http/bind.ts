@@ -17,8 +17,8 @@ export interface Bound {
   readonly world: World;
   /** Undefined: declared, but not built yet. */
   readonly handler: AnyHandler | undefined;
-  /** Why there is no handler. */
-  readonly planned: string | undefined;
+  /** Why there is no handler; empty where there is one or no reason was given. */
+  readonly planned: string;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
   readonly authenticate: Authenticate | undefined;
@@ -59,7 +59,7 @@ function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
     dialect: dialects[service.dialect],
     world: part.world,
     handler,
-    planned: handler ? undefined : (part.planned[id] ?? "not built yet"),
+    planned: part.planned[id] ?? "",
     checks: service.checks.filter((check) => needed[check]),
     authenticate,
     reads,

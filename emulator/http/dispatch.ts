@@ -17,7 +17,17 @@ import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
 import { answerTo } from "./serve.ts";
-import { forbidden, methodsOf, notFound, notReady, otherSlash, Paths, preflight, redirectTo } from "./unmatched.ts";
+import {
+  forbidden,
+  methodsOf,
+  notBuilt,
+  notFound,
+  notReady,
+  otherSlash,
+  Paths,
+  preflight,
+  redirectTo,
+} from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
@@ -117,6 +127,7 @@ export class Dispatch {
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(exchange.received, operation);
       if (fault && (await this.#endedBy(fault, exchange))) return;
+      if (!bound.handler) return await exchange.finish(notBuilt(bound, this.#setup.bounds), fault);
       const answer = await answerTo({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
       await exchange.finish(bound.isCatchAll ? markCatchAll(answer) : answer, fault);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
 import { Passthrough, Reply } from "./reply.ts";
-import { withoutConnectionHeaders } from "./send.ts";
+import { withoutOwnHeaders } from "./send.ts";
 
 /** Turns what a handler returned into an answer, or fails with EmulatorBug where it is not as declared. */
 export type Produce = (result: unknown) => Answer;
@@ -41,7 +41,7 @@ export function producerFor({ id, responses }: Operation): Produce {
 
 export const passOn = ({ status, rawHeaders, body }: Passthrough): Answer => ({
   status,
-  headers: withoutConnectionHeaders(rawHeaders),
+  headers: withoutOwnHeaders(rawHeaders),
   body,
 });
 

@@ -4,8 +4,8 @@ import type { Answer } from "./answer.ts";
 
 const noBytes = Buffer.alloc(0);
 
-/** Headers that belong to one connection or are counted anew. */
-const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding"]);
+/** Headers that belong to one connection, and the one that every listener gives itself. */
+const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
 
 /**
  * Writes an answer. A whole body is at the socket when this returns; a streamed one when the promise resolves. A
@@ -23,15 +23,23 @@ export function send(
     response.writeHead(status, [...headers, "x-svc-time", time]);
     return pump(response, body, truncated);
   }
-  const length = body === undefined ? 0 : Buffer.byteLength(body);
-  const bare = status === 204 || status === 304;
-  response.writeHead(
-    status,
-    bare ? [...headers, "x-svc-time", time] : [...headers, "x-svc-time", time, "content-length", String(length)],
-  );
+  const head = [...headers, "x-svc-time", time];
+  const isBare = status === 204 || status === 304;
+  if (!isBare && !hasLength(headers)) {
+    head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
+  }
+  response.writeHead(status, head);
   if (truncated) cutOff(response, body);
-  else response.end(bare ? undefined : body);
+  else response.end(isBare ? undefined : body);
   return undefined;
+}
+
+function hasLength(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (name.length === 14 && name.toLowerCase() === "content-length") return true;
+  }
+  return false;
 }
 
 function cutOff(response: ServerResponse, body: string | Uint8Array | undefined): void {
@@ -74,8 +82,8 @@ async function abandon(body: Answer["body"]): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }
 
-/** The raw headers of another server's answer, without those of its connection. */
-export function withoutConnectionHeaders(rawHeaders: readonly string[]): string[] {
+/** The raw headers of another server's answer, without those that are this listener's to give. */
+export function withoutOwnHeaders(rawHeaders: readonly string[]): string[] {
   const out: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (!ownHeaders.has(rawHeaders[i]!.toLowerCase())) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
 import { EmulatorBug } from "../bug.ts";
 import { StoreFailed } from "../store/store.ts";
-import { type Answer, failureAnswer, jsonAnswer } from "./answer.ts";
+import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
 import type { Fields } from "./bodies/form.ts";
@@ -53,7 +53,7 @@ export async function answerTo(matched: Matched, exchange: Exchange): Promise<An
 
 async function handle({ bound, raw, params, search }: Matched, exchange: Exchange): Promise<Answer> {
   const { operation, world, handler } = bound;
-  if (!handler) return notBuilt(bound);
+  if (!handler) throw new EmulatorBug("It is not built", { operation: operation.id });
   const { received } = exchange;
   const finding = (code: string, detail?: string) => exchange.find(code, detail);
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
@@ -94,11 +94,3 @@ function bugOf(error: unknown, operation: string): EmulatorBug {
   const message = undeclared ?? (error instanceof Error ? error.message : String(error));
   return new EmulatorBug(message, { operation, cause: error });
 }
-
-const notBuilt = ({ operation, planned }: Bound): Answer =>
-  jsonAnswer(501, {
-    error: {
-      code: "not_built",
-      message: `${operation.id} is declared, but the emulator does not do it: ${planned}.`,
-    },
-  });

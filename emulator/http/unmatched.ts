@@ -1,6 +1,7 @@
+import type { Operation } from "../../src/api/operation.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
-import type { Dialect } from "./dialects/dialect.ts";
+import { type Dialect, spelled } from "./dialects/dialect.ts";
 import { nearestOperation } from "./nearest.ts";
 
 /** The operations of a listener by path, for requests that the route table did not take. */
@@ -61,13 +62,30 @@ export const preflight = (methods: readonly string[]): Answer => ({
 
 /** The 404 of a service, with what the caller may have meant in a header. */
 export function notFound(dialect: Dialect, method: string, path: string, bounds: readonly Bound[]): Answer {
-  const built = bounds.filter(({ handler, isCatchAll }) => handler && !isCatchAll).map(({ operation }) => operation);
-  const nearest = nearestOperation(method, path, built);
+  const nearest = nearestBuilt(method, path, bounds);
   const answer = dialect.notFound(nearest);
   if (!nearest) return answer;
-  const spelled = `${nearest.id} ${[nearest.method].flat()[0]} ${nearest.path}`;
-  return { ...answer, headers: [...answer.headers, "x-svc-nearest", spelled] };
+  return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${spelled(nearest)}`] };
 }
+
+/** The 501 of an operation that is declared and has no handler, with the nearest one that works. */
+export function notBuilt({ operation, planned }: Bound, bounds: readonly Bound[]): Answer {
+  const nearest = nearestBuilt([operation.method].flat()[0]!, operation.path, bounds);
+  return jsonAnswer(501, {
+    error: {
+      code: "not_built",
+      message: `${operation.id} is declared, but the emulator does not do it yet. ${planned}`.trim(),
+      ...(nearest && { hint: `The nearest that works: ${nearest.id} ${spelled(nearest)}` }),
+    },
+  });
+}
+
+const nearestBuilt = (method: string, path: string, bounds: readonly Bound[]): Operation | undefined =>
+  nearestOperation(
+    method,
+    path,
+    bounds.filter(({ handler, isCatchAll }) => handler && !isCatchAll).map(({ operation }) => operation),
+  );
 
 export const forbidden = (isControl: boolean, message: string): Answer =>
   jsonAnswer(403, isControl ? { error: { code: "forbidden", message } } : { detail: message });

@@ -77,7 +77,20 @@ describe("An answer", () => {
       { 200: passthrough() },
       new Passthrough(
         418,
-        ["Set-Cookie", "a=1", "X-A", "b", "connection", "x-a", "keep-alive", "1"],
+        [
+          "Set-Cookie",
+          "a=1",
+          "X-A",
+          "b",
+          "connection",
+          "x-a",
+          "keep-alive",
+          "1",
+          "X-SVC-Time",
+          "0",
+          "Content-Length",
+          "2",
+        ],
         Buffer.from("no"),
       ),
       { status: 418, headers: { "set-cookie": "a=1", "x-a": "b" }, body: "no" },
@@ -199,18 +212,23 @@ describe("A bug of the emulator", () => {
 });
 
 describe("A disk that refuses", () => {
-  for (const [service, body] of [
-    [router, '{"detail":"The service cannot write its state"}'],
-    [contracts, '{"detail":"The service cannot write its state."}'],
+  for (const [service, failure, body] of [
+    [router, "store-failed", '{"detail":"The service cannot write its state"}'],
+    [contracts, "contracts-store-failed", '{"detail":"The service cannot write its state."}'],
+    [
+      emulator,
+      "control-store-failed",
+      '{"error":{"code":"store_failed","message":"The emulator cannot write its state to disk.","hint":"See `svc emulator status`; reads go on, changes fail until it is restarted."}}',
+    ],
   ] as const) {
     it(`is answered 503 in the words of ${service.name}`, async (t) => {
-      const operation = made(service, "GET", "/made");
+      const path = service === emulator ? "/_emulator/made" : "/made";
       const refuse = () => {
         throw new StoreFailed("disk full");
       };
-      const { send, log } = await serving(t, [alone(operation, refuse)]);
-      assert.deepEqual(await send("GET", "/made"), { status: 503, headers: jsonType, body });
-      assert.match(log.list()[0]!.failure!, /store-failed$/);
+      const { send, log } = await serving(t, [alone(made(service, "GET", path), refuse)]);
+      assert.deepEqual(await send("GET", path), { status: 503, headers: jsonType, body });
+      assert.equal(log.list()[0]!.failure, failure);
     });
   }
 });

@@ -33,10 +33,10 @@ const intake = z.strictObject({
 
 async function refused(t: TestContext, service: typeof contracts | typeof emulator, body: unknown) {
   const path = service === emulator ? "/_emulator/made" : "/made";
-  const { send } = await serving(t, [alone(made(service, "POST", path, { body: json(intake) }), echo)]);
+  const { send, log } = await serving(t, [alone(made(service, "POST", path, { body: json(intake) }), echo)]);
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await send("POST", path, { headers: jsonType, body: text });
-  return { status: answer.status, body: JSON.parse(answer.body) };
+  return { status: answer.status, failure: log.list()[0]!.failure, body: JSON.parse(answer.body) };
 }
 
 describe("The contract API refuses by field", () => {
@@ -98,7 +98,7 @@ describe("The contract API refuses by field", () => {
     ],
   ] as const) {
     it(what, async (t) => {
-      assert.deepEqual(await refused(t, contracts, body), { status: 400, body: fields });
+      assert.deepEqual(await refused(t, contracts, body), { status: 400, failure: "invalid-fields", body: fields });
     });
   }
 });
@@ -112,6 +112,7 @@ describe("The contract API refuses a body that it cannot read", () => {
     it(JSON.stringify(body.slice(0, 20)), async (t) => {
       assert.deepEqual(await refused(t, contracts, body), {
         status: 400,
+        failure: "json-parse-error",
         body: { detail: `JSON parse error - ${says}` },
       });
     });
@@ -167,6 +168,7 @@ describe("The control plane refuses in words", () => {
     it(what, async (t) => {
       assert.deepEqual(await refused(t, emulator, body), {
         status: 400,
+        failure: "invalid-control-input",
         body: { error: { code: "invalid_input", message } },
       });
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { redactHeaders, redactTarget } from "../../../emulator/http/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log.ts";
-import { emulator } from "../../support/emulator.ts";
+import { emulator, plain } from "../../support/emulator.ts";
 
 const request = (target: string, rawHeaders: readonly string[] = []): Omit<LoggedRequest, "id"> => ({
   listener: "router",

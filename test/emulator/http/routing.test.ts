@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { part } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
-import { defaultSettings } from "../../../emulator/settings.ts";
 import { storage } from "../../../src/api/services.ts";
 import { alone, contracts, echo, emulator, json, made, passthrough, raw, router, z } from "./made-up.ts";
 import { serving, stateless } from "./serving.ts";
@@ -145,13 +144,17 @@ describe("A path of the contract API", () => {
   });
 
   it("knows its methods", async (t) => {
-    const { send } = await serving(t, parts());
+    const { send, log } = await serving(t, parts());
     assert.deepEqual(await send("PATCH", "/api/v2.1/public/contracts/"), {
       status: 405,
       headers: { "content-type": "application/json", allow: "POST" },
       body: '{"detail":"Method \\"PATCH\\" not allowed."}',
     });
     assert.equal((await send("HEAD", "/api/v2.1/public/contracts/T-1/status")).status, 405);
+    assert.deepEqual(
+      log.list().map(({ failure }) => failure),
+      ["method-not-allowed", "method-not-allowed"],
+    );
   });
 
   it("that is unknown names the nearest one", async (t) => {
@@ -252,15 +255,17 @@ describe("What is sent as text", () => {
 });
 
 describe("An operation that is not built", () => {
-  it("answers 501 and says why", async (t) => {
+  it("answers 501, says why, and names the nearest one that works", async (t) => {
+    const near = made(contracts, "GET", "/made/it", {}, { id: "made.near" });
     const operation = made(contracts, "POST", "/made", { body: json(z.object({ a: z.string() })) });
-    const planned = part({
-      operations: [operation],
-      handlers: {},
-      planned: { "made.post": "waits for rain" },
-      world: stateless,
-    });
-    const { send } = await serving(t, [planned], { settings: defaultSettings });
+    const { send } = await serving(t, [
+      part({
+        operations: [operation, near],
+        handlers: { "made.near": echo },
+        planned: { "made.post": "Waits for rain." },
+        world: stateless,
+      }),
+    ]);
     const answer = await send("POST", "/made", { body: "{" });
     assert.deepEqual(
       [answer.status, JSON.parse(answer.body)],
@@ -269,10 +274,18 @@ describe("An operation that is not built", () => {
         {
           error: {
             code: "not_built",
-            message: "made.post is declared, but the emulator does not do it: waits for rain.",
+            message: "made.post is declared, but the emulator does not do it yet. Waits for rain.",
           },
         },
       ],
+    );
+    const alike = made(contracts, "POST", "/made/that", {}, { id: "made.alike" });
+    const other = await serving(t, [
+      part({ operations: [alike, near], handlers: { "made.near": echo }, world: stateless }),
+    ]);
+    assert.equal(
+      JSON.parse((await other.send("POST", "/made/that")).body).error.hint,
+      "The nearest that works: made.near GET /made/it",
     );
   });
 });
