@@ -17,7 +17,7 @@ const shownHeaders: ReadonlySet<string> = new Set([
 
 /** Fields of bodies whose values may be shown: ids, names of states and kinds, times. */
 const shownFields =
-  /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|title|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
+  /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 const hiddenFields = /secret|token|code|key|password|captcha|signature|authorization/;
 
 const mask = "[hidden]";

@@ -23,7 +23,7 @@ const refused: [string, string, RegExp][] = [
   ["a value outside its choices", "intake create --title x --workflow-id 1 --priority HIHG", /Did you mean HIGH\?/],
   [
     "an unknown field",
-    "contracts status T-1 --json=contract_statu",
+    "contracts status T-1 --fields contract_statu",
     /Unknown field "contract_statu". Did you mean contract_status\?\n {2}Fields: contract_name, contract_status/,
   ],
   ["an unknown format", "contracts status T-1 --format yaml", /--format <FORMAT>' argument 'yaml' is invalid/],

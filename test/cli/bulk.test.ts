@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { emailHash } from "../../src/schemes/email-hash.ts";
+import { type CliEmulator, cliEmulator } from "../support/cli-emulator.ts";
+
+/** The cluster of an address, or undefined. */
+async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
+  const { exit, out } = await svc(["router", "show-email", emailHash(address), "--json"]);
+  return exit === 0 ? JSON.parse(out).cluster_id : undefined;
+}
+
+const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
+  Promise.all(addresses.map((address) => clusterOf(cli, address)));
+
+describe("mapping from a file", () => {
+  it("hashes addresses, lets digests pass, and passes over empty lines", async (t) => {
+    const cli = await cliEmulator(t);
+    const stdin = `  New@One.example \r\n\n${emailHash("new@two.example")}\nnew@three.example`;
+    const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
+    assert.deepEqual([exit, out], [0, "Mapped 3 e-mails to us-1\n"]);
+    assert.deepEqual(await clustersOf(cli, "new@one.example", "new@two.example", "new@three.example"), [
+      "us-1",
+      "us-1",
+      "us-1",
+    ]);
+  });
+
+  it("reads a CSV column by name or number, NDJSON fields, and gzip", async (t) => {
+    const cli = await cliEmulator(t);
+    const write = (name: string, content: string | Buffer) => writeFile(join(cli.cwd, name), content);
+    await write("a.csv", 'id,"e-mail"\n1,"csv@named.example"\n2,"csv2@named.example"\n');
+    await write("b.csv", "x,csv@numbered.example\n");
+    await write("c.ndjson", '{"id":1,"mail":"nd@json.example"}\n');
+    await write("d.txt.gz", gzipSync("gz@ip.example\n"));
+    for (const argv of [
+      ["router", "map-emails", "a.csv", "--column", "e-mail"],
+      ["router", "map-emails", "b.csv", "--column", "2"],
+      ["router", "map-emails", "c.ndjson", "--column", "mail"],
+      ["router", "map-emails", "d.txt.gz"],
+    ]) {
+      const { exit, err } = await cli.svc([...argv, "--cluster", "us-1"]);
+      assert.deepEqual([exit, err], [0, ""], argv.join(" "));
+    }
+    const mapped = [
+      "csv@named.example",
+      "csv2@named.example",
+      "csv@numbered.example",
+      "nd@json.example",
+      "gz@ip.example",
+    ];
+    assert.deepEqual(
+      await clustersOf(cli, ...mapped),
+      mapped.map(() => "us-1"),
+    );
+  });
+
+  it("sends batches, a bounded number at a time, and counts what was moved from another cluster", async (t) => {
+    const cli = await cliEmulator(t);
+    const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");
+    const first = await cli.json("router map-emails - --cluster eu-1 --batch-size 1000", { stdin });
+    assert.deepEqual(first, {
+      action: "map-emails",
+      cluster_id: "eu-1",
+      rows: 2_500,
+      batches: 3,
+      moved: 0,
+      invalid: 0,
+      first_invalid_row: null,
+    });
+    const again = await cli.json("router map-emails - --cluster us-1", { stdin });
+    assert.deepEqual([again.rows, again.moved], [2_500, 2_500]);
+  });
+
+  it("stops at a wrong row before anything is sent, and names it", async (t) => {
+    const cli = await cliEmulator(t);
+    const stdin = "fine@a.example\nnot an address\n";
+    const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
+    assert.deepEqual([exit, out], [2, ""]);
+    assert.match(err, /Row 2 \(not an address\) is neither an e-mail address nor a SHA-256 digest/);
+    assert.equal(await clusterOf(cli, "fine@a.example"), undefined);
+  });
+
+  it("leaves wrong rows out when asked to, keeps them, and exits 3", async (t) => {
+    const cli = await cliEmulator(t);
+    const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
+    const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv", {
+      stdin,
+    });
+    assert.deepEqual([exit, out], [3, "Mapped 2 e-mails to eu-1\n"]);
+    assert.match(err, /1 rows skipped: .*, first at row 2/);
+    assert.equal(
+      await readFile(join(cli.cwd, "bad.csv"), "utf8"),
+      'row,input,message\r\n2,"wrong, ""row""",neither an e-mail address nor a SHA-256 digest\r\n',
+    );
+    assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");
+  });
+
+  it("removes only what belongs to the cluster, after --yes", async (t) => {
+    const cli = await cliEmulator(t);
+    await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
+    await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
+    const stdin = "x@d.example\ny@d.example\nz@d.example\n";
+    assert.equal((await cli.svc("router unmap-emails - --cluster eu-1", { stdin })).exit, 2);
+    assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin })).exit, 0);
+    assert.deepEqual(await clustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
+  });
+
+  it("maps any table, and a few identifiers without a file", async (t) => {
+    const cli = await cliEmulator(t);
+    assert.equal((await cli.svc("router map-clients - --cluster us-1", { stdin: "client-a\n" })).exit, 0);
+    assert.equal((await cli.svc("router map-clients --client-ids client-b --cluster us-1")).exit, 0);
+    for (const id of ["client-a", "client-b"])
+      assert.equal((await cli.json(`router show-client ${id}`)).cluster_id, "us-1");
+    const integration = "router map-integrations - --cluster us-1 --integration-type CHAT_B";
+    assert.equal((await cli.svc(integration, { stdin: "tenant-1\n" })).exit, 0);
+    assert.equal((await cli.svc("router map-integrations - --cluster us-1", { stdin: "tenant-1\n" })).exit, 2);
+  });
+
+  it("checks everything and sends nothing under --dry-run", async (t) => {
+    const cli = await cliEmulator(t);
+    const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
+    assert.deepEqual([exit, out], [0, "Would send 1 e-mail to eu-1\n"]);
+    assert.equal(await clusterOf(cli, "dry@run.example"), undefined);
+  });
+
+  for (const [what, argv, stdin, message] of [
+    ["nothing to read", "router map-emails", "", /<file> required/],
+    ["no cluster", "router map-emails -", "a@b.c", /--cluster required/],
+    ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /holds no rows/],
+    [
+      "a column that is not there",
+      "router map-emails - --input-format csv --column mail --cluster eu-1",
+      "id,email\n1,a@b.c\n",
+      /no column "mail"\n {2}Columns: id, email/,
+    ],
+    ["damaged gzip", "router map-emails - --cluster eu-1", Buffer.from([0x1f, 0x8b, 8, 0, 1]), /gzip file is damaged/],
+    ["an unknown cluster", "router map-emails - --cluster mars", "a@b.c", /Unknown cluster: mars/],
+  ] as const) {
+    it(`refuses ${what}`, async (t) => {
+      const cli = await cliEmulator(t);
+      const { exit, out, err } = await cli.svc(argv, { stdin });
+      assert.match(err, message);
+      assert.deepEqual([exit, out], [what === "an unknown cluster" ? 1 : 2, ""]);
+    });
+  }
+});

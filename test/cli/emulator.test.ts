@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../support/cli-emulator.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** Starts `svc emulator start --json` and resolves with the ready line; `ended` is the end of the command. */
+async function started(argv: string, cwd: string) {
+  let signal: (name: "SIGINT" | "SIGTERM") => void = () => {};
+  let ended!: ReturnType<typeof runCli>;
+  const line = await new Promise<string>((ready, failed) => {
+    ended = runCli(`emulator start --json --port 0 ${argv}`, {
+      cwd,
+      onStart: (run) => {
+        signal = run.signal;
+      },
+      onOutput: (out) => out.endsWith("\n") && ready(out),
+    });
+    ended.then((result) => failed(new Error(`ended: ${JSON.stringify(result)}`)), failed);
+  });
+  return { ready: JSON.parse(line) as Record<string, unknown>, line, ended, signal };
+}
+
+describe("svc emulator start", () => {
+  it("prints one line when everything is up, is found by its folder, and stops when told to", async (t) => {
+    const cwd = await testFolder(t);
+    const { ready, line, ended } = await started("--ready-file ready.json", cwd);
+    assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
+    assert.deepEqual(
+      [ready.event, ready.control_url, ready.file, line.indexOf("\n")],
+      ["ready", `${ready.router_url}/_emulator`, join(cwd, ".svc/emulator.json"), line.length - 1],
+    );
+    assert.equal(await readFile(join(cwd, "ready.json"), "utf8"), line);
+
+    const status = JSON.parse((await runCli("emulator status --json", { cwd })).out);
+    assert.deepEqual([status.running, status.router_url, status.mode], [true, ready.router_url, "real"]);
+    const listed = await runCli("contracts templates list --emulator --json=id", { cwd });
+    assert.equal(listed.exit, 0, listed.err);
+
+    assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
+    assert.equal((await ended).exit, 0);
+    assert.deepEqual(await runCli("emulator status", { cwd }), { exit: 5, out: "not running\n", err: "" });
+  });
+
+  for (const [name, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    it(`closes cleanly on ${name} and exits ${code}`, async (t) => {
+      const cwd = await testFolder(t);
+      const { ended, signal } = await started("", cwd);
+      signal(name);
+      const { exit, err } = await ended;
+      assert.deepEqual([exit, err.includes("error")], [code, false]);
+      assert.equal((await runCli("contracts templates list --emulator --json=id", { cwd })).exit, 0);
+    });
+  }
+
+  it("refuses a state that another emulator uses, and a port that is taken", async (t) => {
+    const cwd = await testFolder(t);
+    const { ended, signal } = await started("", cwd);
+    const second = await runCli("emulator start --port 0", { cwd });
+    assert.equal(second.exit, 1);
+    assert.match(second.err, /An emulator is running on this state/);
+    signal("SIGTERM");
+    await ended;
+
+    const taken = createServer();
+    await new Promise<void>((up) => taken.listen(0, "127.0.0.1", up));
+    t.after(() => void taken.close());
+    const port = (taken.address() as { port: number }).port;
+    const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
+    assert.equal(third.exit, 1);
+    assert.match(third.err, /Something listens on port \d+ .*\n {2}Choose another with --port/);
+  });
+
+  for (const [argv, message] of [
+    ["--strict=bodeis", /--strict: unknown "bodeis". Did you mean bodies\?/],
+    ["--lenient all", /--lenient: unknown "all"/],
+    ["--seed none.json", /--seed: cannot read none.json/],
+    ["--clock fast", /'fast' is invalid/],
+    ["--clock-start soon", /--clock-start takes an ISO time/],
+    ["--auto-sign often", /--auto-sign takes a duration/],
+  ] as const) {
+    it(`exits 2 over ${argv}`, async (t) => {
+      const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, { cwd: await testFolder(t) });
+      assert.match(err, message);
+      assert.equal(exit, 2);
+    });
+  }
+
+  it("says that nothing runs, and what to do", async (t) => {
+    const { exit, err } = await runCli("emulator clock", { cwd: await testFolder(t) });
+    assert.equal(exit, 1);
+    assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+  });
+});
+
+const script = (code: string) => ["emulator", "exec", "--", process.execPath, "-e", code];
+
+describe("svc emulator exec", () => {
+  it("gives the command everything it needs, and nothing of the real service", async (t) => {
+    const cwd = await testFolder(t);
+    const code =
+      'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
+    const { exit, out } = await runCli(script(code), {
+      cwd,
+      env: { SVC_TOKEN: "real", SVC_CLIENT_SECRET: "real", SVC_PROFILE: "real" },
+    });
+    const env = JSON.parse(out);
+    assert.equal(exit, 0);
+    assert.deepEqual(Object.keys(env).sort(), [
+      "SVC_BASE_URL",
+      "SVC_CLIENT_ID",
+      "SVC_CLIENT_SECRET",
+      "SVC_CLUSTERS",
+      "SVC_CLUSTER_KEY",
+      "SVC_CONFIG_DIR",
+      "SVC_CONTRACTS_URL",
+      "SVC_EMULATOR_TOKEN",
+      "SVC_EMULATOR_URL",
+      "SVC_ROUTER_URL",
+      "SVC_WEBHOOK_HMAC_KEY",
+    ]);
+    assert.equal(out.includes("real"), false);
+    assert.deepEqual(
+      JSON.parse(env.SVC_CLUSTERS).map((cluster: object) => Object.keys(cluster)),
+      [1, 2].map(() => ["id", "url", "client_id", "client_secret", "cluster_key"]),
+    );
+  });
+
+  it("exits with the command's code, 128 + n after a signal, 127 when there is no such program", async (t) => {
+    const cwd = await testFolder(t);
+    assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
+    assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
+    const missing = await runCli("emulator exec -- no-such-program", { cwd });
+    assert.deepEqual(
+      [missing.exit, missing.err],
+      [127, "error: Cannot run no-such-program: there is no such program\n"],
+    );
+    assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
+  });
+
+  it("passes arguments without a shell, flags included, and keeps nothing", async (t) => {
+    const cwd = await testFolder(t);
+    const { out } = await runCli(
+      [
+        "emulator",
+        "exec",
+        "--",
+        process.execPath,
+        "-p",
+        "process.argv.slice(1).join()",
+        "--",
+        "$HOME",
+        "--json",
+        "a b",
+      ],
+      { cwd },
+    );
+    assert.equal(out, "$HOME,--json,a b\n");
+    assert.equal((await runCli("emulator status", { cwd })).exit, 5);
+  });
+
+  it("passes signals on, and exits with what the command makes of them", async (t) => {
+    const cwd = await testFolder(t);
+    let signal: (name: "SIGTERM") => void = () => {};
+    const { exit } = await runCli(
+      script('process.on("SIGTERM", () => process.exit(9)); setInterval(() => {}, 1e6); console.log("up")'),
+      {
+        cwd,
+        onStart: (run) => {
+          signal = run.signal;
+        },
+        onOutput: () => signal("SIGTERM"),
+      },
+    );
+    assert.equal(exit, 9);
+  });
+});

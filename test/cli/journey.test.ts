@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../support/cli-emulator.ts";
+
+const counterparty = {
+  is_individual: false,
+  organization_name: "Acme Inc.",
+  organization_type: "Corporation",
+  poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+};
+const nda = {
+  contract_template_id: 101,
+  contract_name: "NDA",
+  contract_data: {},
+  counter_party_details: [counterparty],
+};
+
+describe("the contract journey from the command line", () => {
+  it("uploads files of any name and downloads the same bytes", async (t) => {
+    const { svc, json, cwd } = await cliEmulator(t);
+    const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
+    await writeFile(join(cwd, "a b.pdf"), bytes);
+    await writeFile(join(cwd, "notes.txt"), "hello");
+    const files = await json<{ file_id: string }[]>(["files", "upload", "a b.pdf", "notes.txt"]);
+    assert.deepEqual(
+      files.map(({ file_id: _, ...file }) => file),
+      [
+        { filename: "a b.pdf", path: "a b.pdf", bytes: 200_000, content_type: "application/pdf" },
+        { filename: "notes.txt", path: "notes.txt", bytes: 5, content_type: "text/plain" },
+      ],
+    );
+    assert.equal((await svc(["files", "download", files[0]!.file_id, "-o", "back.pdf"])).exit, 0);
+    assert.deepEqual(await readFile(join(cwd, "back.pdf")), bytes);
+    assert.equal((await svc(["files", "download", files[1]!.file_id])).out, "hello");
+  });
+
+  it("creates an intake with files that it uploads first", async (t) => {
+    const { json, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
+    const argv = [
+      "intake",
+      "create",
+      "--title",
+      "Review",
+      "--workflow-id",
+      "201",
+      "--file",
+      "msa.pdf",
+      "--set",
+      "metadata.zip=0150",
+    ];
+    const intake = await json<{ attachments: { name: string }[]; metadata: unknown }>(argv);
+    assert.deepEqual([intake.attachments.map(({ name }) => name), intake.metadata], [["msa.pdf"], { zip: "0150" }]);
+  });
+
+  it("uploads nothing when the intake would be refused here", async (t) => {
+    const { svc, json, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
+    const { exit, err } = await svc("intake create --title x --file msa.pdf");
+    assert.deepEqual([exit, err.includes("--workflow-id is required")], [2, true]);
+    assert.deepEqual(await json("emulator requests --fields operation"), []);
+  });
+
+  it("lets flags win over --set, and --set over --data", async (t) => {
+    const { json, cwd } = await cliEmulator(t);
+    await writeFile(
+      join(cwd, "nda.json"),
+      JSON.stringify({ ...nda, contract_name: "from data", contract_data: { term: "1" } }),
+    );
+    const fromSet = await json<{ contract_name: string }>([
+      "contracts",
+      "create",
+      "--data",
+      "nda.json",
+      "--set",
+      "contract_name=from set",
+    ]);
+    const fromFlag = await json<{ contract_name: string }>(
+      ["contracts", "create", "--data", "-", "--set", "contract_name=from set", "--contract-name", "from flag"],
+      { stdin: JSON.stringify(nda) },
+    );
+    assert.deepEqual([fromSet.contract_name, fromFlag.contract_name], ["from set", "from flag"]);
+  });
+
+  it("sends, waits on the virtual side, and ends when everybody has signed", async (t) => {
+    const { json, svc, emulator } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: JSON.stringify(nda) });
+    const waiting = json("contracts send T-1 --wait executed");
+    // The wait polls; signing happens while it does.
+    while ((await json<{ contract_status: string }>("contracts status T-1")).contract_status !== "SIGN");
+    assert.equal((await emulator.ask("POST", "contracts/T-1/sign", { body: {} })).status, 200);
+    assert.deepEqual(await waiting, { contract_status: "EXECUTED", contract_name: "NDA" });
+    assert.equal((await svc("contracts send T-1")).exit, 1);
+  });
+
+  it("gives up waiting after its time with exit 75, and at once when the status can never come", async (t) => {
+    const { json, svc } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: JSON.stringify(nda) });
+    const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
+    assert.deepEqual([late.exit, late.err.includes("Waited 0 s for T-1 to be EXECUTED")], [75, true]);
+    await json("contracts create --data -", { stdin: JSON.stringify(nda) });
+    const waiting = svc("contracts send T-2 --wait executed");
+    while ((await json<{ contract_status: string }>("contracts status T-2")).contract_status !== "SIGN");
+    await json("emulator void T-2");
+    const { exit, err } = await waiting;
+    assert.deepEqual([exit, err.includes("T-2 is VOIDED and will never be EXECUTED")], [1, true]);
+  });
+
+  it("tells what is not there (5), what is refused (1) and who is not let in (4)", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const cases: [string, Record<string, string>, number, RegExp][] = [
+      ["contracts status T-99", {}, 5, /\(404\): Not found/],
+      ["contracts send T-99", {}, 1, /\(404\): Not found/],
+      ["contracts status T-1", { SVC_CLIENT_SECRET: "wrong" }, 4, /\(401\)/],
+      ["intake create --title x --workflow-id 203", {}, 1, /This workflow is not an INTAKE_WORKFLOW/],
+      ["router show-email nobody", {}, 5, /No cluster mapping for this email hash/],
+    ];
+    for (const [argv, env, exit, message] of cases) {
+      const result = await svc(argv, { env });
+      assert.deepEqual([argv, result.exit, result.out], [argv, exit, ""]);
+      assert.match(result.err, message);
+      assert(!result.err.includes("wrong"), "a secret stands in the message");
+    }
+  });
+
+  it("verifies a delivery by its raw bytes, from a file or standard input", async (t) => {
+    const { svc, cwd, emulator } = await cliEmulator(t);
+    const key = emulator.clusters[0]!.hmacKey!;
+    await writeFile(join(cwd, "key"), `${key}\n`);
+    const { contentHash } = await import("../../src/schemes/webhook.ts");
+    const body = '{"a": "ü"}\n';
+    const signature = contentHash(key, Buffer.from(body));
+    await writeFile(join(cwd, "body"), body);
+    assert.deepEqual(await svc(["webhooks", "verify", "body", "--signature", signature, "--key-file", "key"]), {
+      exit: 0,
+      out: "valid\n",
+      err: "",
+    });
+    assert.equal((await svc(["webhooks", "verify", "-", "--signature", signature], { stdin: body })).exit, 0);
+    const altered = await svc(["webhooks", "verify", "-", "--signature", signature, "--json"], { stdin: body.trim() });
+    assert.deepEqual([altered.exit, altered.out, JSON.parse(altered.err).error.code], [1, "", "mismatch"]);
+    const upper = await svc(["webhooks", "verify", "body", "--signature", signature.toUpperCase()]);
+    assert.deepEqual([upper.exit, upper.err.includes(key)], [1, false]);
+  });
+
+  it("reaches any path through svc api, with the credentials of its service", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const workflows = await svc(["api", "GET", "/api/v2.1/public/contracts/T-1/status"]);
+    assert.deepEqual([workflows.exit, JSON.parse(workflows.out)], [5, { detail: "Not found." }]);
+    const clock = await svc("api GET /_emulator/clock");
+    assert.deepEqual([clock.exit, JSON.parse(clock.out).mode], [0, "manual"]);
+    const posted = await svc(["api", "POST", "/router/v1/oauth2.0/client/", "--data", "-"], {
+      stdin: '{"client_name":"x"}',
+    });
+    assert.equal(JSON.parse(posted.out).client_name, "x");
+  });
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { describe, it } from "node:test";
+import { readGlobals } from "../../src/cli/globals.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { createOutput, type View } from "../../src/cli/output/output.ts";
+import { csvLine, tsvLine, width } from "../../src/cli/output/text.ts";
+
+async function shown(value: unknown, flags: Record<string, unknown>, view: View = {}, tty = false, env = {}) {
+  const [out, err] = [sink(tty), sink(tty)];
+  const host = { env, stdout: out.stream, stderr: err.stream } as unknown as Host;
+  await createOutput(host, readGlobals(flags)).show(value, view);
+  return { out: out.text(), err: err.text() };
+}
+
+function sink(isTTY: boolean) {
+  let text = "";
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return { stream: Object.assign(stream, { isTTY }), text: () => text };
+}
+
+const rows = [
+  { id: "T-1", name: "A\tB", owner: { email: "jo@acme.example" }, note: null },
+  { id: "T-22", name: 'say "hi", ok', owner: null, note: "x" },
+];
+const view = { columns: ["id", "name"], fields: ["id", "name", "owner", "note"] };
+
+describe("the layout of an answer", () => {
+  it("is tab-separated without headings in a pipe, a table with headings on a terminal", async () => {
+    assert.equal((await shown(rows, {}, view)).out, 'T-1\tA\\tB\nT-22\tsay "hi", ok\n');
+    assert.equal((await shown(rows, { color: false }, view, true)).out, 'ID    NAME\nT-1   A B\nT-22  say "hi", ok\n');
+  });
+
+  it("is the whole document under --json, and the chosen fields under --json=…", async () => {
+    assert.deepEqual(JSON.parse((await shown(rows, { json: true }, view)).out), rows);
+    assert.deepEqual(JSON.parse((await shown(rows, { json: true, fields: "id,owner.email" }, view)).out), [
+      { id: "T-1", "owner.email": "jo@acme.example" },
+      { id: "T-22", "owner.email": null },
+    ]);
+  });
+
+  it("finds rows inside the answer, and still gives all of it under bare --json", async () => {
+    const page = { items: rows, total: 2 };
+    assert.deepEqual(JSON.parse((await shown(page, { json: true }, { ...view, rows: "items" })).out), page);
+    assert.deepEqual(JSON.parse((await shown(page, { json: true, fields: "id" }, { ...view, rows: "items" })).out), [
+      { id: "T-1" },
+      { id: "T-22" },
+    ]);
+  });
+
+  it("has headings in csv and tsv, and one document a line in ndjson", async () => {
+    assert.equal((await shown(rows, { format: "csv" }, view)).out, 'id,name\r\nT-1,A\tB\r\nT-22,"say ""hi"", ok"\r\n');
+    assert.equal((await shown(rows, { format: "tsv", fields: "id,note" }, view)).out, "id\tnote\nT-1\t\nT-22\tx\n");
+    assert.equal((await shown(rows, { format: "ndjson", fields: "id" }, view)).out, '{"id":"T-1"}\n{"id":"T-22"}\n');
+  });
+
+  it("of one object is a name and a value on each line", async () => {
+    const one = { id: 7, tags: ["a"], gone: null };
+    assert.equal((await shown(one, {})).out, 'id\t7\ntags\t["a"]\ngone\t\n');
+    assert.equal((await shown(one, { color: false }, {}, true)).out, 'id    7\ntags  ["a"]\ngone  \n');
+  });
+
+  it("of nothing is [] for programs and a line on standard error for people", async () => {
+    assert.deepEqual(await shown([], { json: true }, view), { out: "[]\n", err: "" });
+    assert.deepEqual(await shown([], {}, { ...view, none: "No contracts" }), { out: "", err: "No contracts\n" });
+  });
+
+  it("lets nothing in a value move the cursor of a terminal", async () => {
+    const { out } = await shown([{ id: "\x1b[2Jx\r" }], { color: false }, { columns: ["id"] }, true);
+    assert.equal(out, "ID\n [2Jx \n");
+  });
+
+  it("is coloured only where colours are wanted", async () => {
+    const coloured = async (flags: object, env: object, tty: boolean) =>
+      (await shown(rows, { ...flags }, view, tty, env)).out.includes("\x1b[");
+    const cases: [object, object, boolean][] = [
+      [{}, {}, true],
+      [{}, { NO_COLOR: "" }, true],
+      [{}, { NO_COLOR: "1" }, false],
+      [{}, { SVC_NO_COLOR: "1", FORCE_COLOR: "1" }, false],
+      [{}, { NO_COLOR: "1", FORCE_COLOR: "1" }, false],
+      [{}, { TERM: "dumb" }, false],
+      [{}, { TERM: "dumb", CLICOLOR_FORCE: "1" }, true],
+      [{ color: true }, { NO_COLOR: "1" }, true],
+      [{ color: false }, { FORCE_COLOR: "1" }, false],
+    ];
+    for (const [flags, env, expected] of cases) {
+      assert.equal(await coloured(flags, env, true), expected, JSON.stringify([flags, env]));
+    }
+    assert.equal(await coloured({}, {}, false), false);
+  });
+
+  it("measures wide characters and escapes what would break a row", () => {
+    assert.deepEqual([width("abc"), width("漢字"), width("e\u0301"), width("🎉")], [3, 4, 1, 2]);
+    assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
+    assert.equal(csvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
+  });
+});

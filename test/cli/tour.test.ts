@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openReceiver } from "../../src/cli/receiver.ts";
+import { walk } from "../../src/cli/tour/walk.ts";
+import { runCli } from "../support/run-cli.ts";
+
+describe("svc tour", () => {
+  it("walks the journey, shows the retries of a dead receiver, and ends with a verdict", async () => {
+    const { exit, out, err } = await runCli("tour");
+    assert.deepEqual([exit, err], [0, ""]);
+    assert.match(out, /\$ svc contracts create --data contract.json/);
+    const attempts = [...out.matchAll(/^ +(\d) {2,}\S+Z +\+(\d+) min +(status \d+)$/gm)].map(([, ...row]) => row);
+    assert.deepEqual(attempts, [
+      ["1", "0", "status 500"],
+      ["2", "5", "status 500"],
+      ["3", "15", "status 500"],
+      ["4", "35", "status 500"],
+      ["5", "75", "status 500"],
+      ["6", "155", "status 500"],
+    ]);
+    assert.match(out.trimEnd().split("\n").at(-1)!, /^Everything did what it should: 15 commands/);
+  });
+
+  it("gives the same as data", async () => {
+    const { exit, out, err } = await runCli("tour --json");
+    const { ok, problem, steps, timeline } = JSON.parse(out);
+    assert.deepEqual([exit, err, ok, problem], [0, "", true, null]);
+    assert.deepEqual([steps.length, steps.every((step: { exit: number }) => step.exit === 0)], [15, true]);
+    assert.deepEqual(
+      timeline.map(({ minutes }: { minutes: number }) => minutes),
+      [0, 5, 15, 35, 75, 155],
+    );
+  });
+
+  it("stops at the first step that does not do what it should", async (t) => {
+    const healthy = await openReceiver();
+    t.after(() => healthy.close());
+    const walked = await walk({
+      svc: async ([group]) =>
+        group === "files" ? { exit: 0, out: '[{"file_id":"f"}]', err: "" } : { exit: 1, out: "", err: "error: no\n" },
+      healthy,
+      dead: healthy,
+      onStep: async () => {},
+    });
+    assert.deepEqual(
+      [walked.steps.map(({ title, problem }) => [title, problem]), walked.problem],
+      [
+        [
+          ["Upload a file", undefined],
+          ["Ask the legal team to look at it", "exit 1: error: no"],
+        ],
+        "Ask the legal team to look at it: exit 1: error: no",
+      ],
+    );
+  });
+});

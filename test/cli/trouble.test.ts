@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { describe, it } from "node:test";
+import { receiver } from "../support/receiver.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const instantly = { now: () => Date.now(), sleep: async () => {} };
+const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
+
+describe("a service in trouble", () => {
+  it("that cannot be reached exits 75 with one message", async () => {
+    const { exit, out, err } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
+    assert.deepEqual([exit, out], [75, ""]);
+    assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: nothing listens there \(ECONNREFUSED\)\.\n.*\n$/);
+  });
+
+  const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
+    ["answers 500 to every attempt", 500, 75, /\(500\)/],
+    [
+      "answers HTML",
+      (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+      1,
+      /Expected JSON, but the service answered 200 with HTML/,
+    ],
+    [
+      "cuts its answer off",
+      (_, response) => void response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy()),
+      75,
+      /Failed to reach/,
+    ],
+    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(418\)/],
+    [
+      "forwards what it does not recognise",
+      (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
+      1,
+      /declared spelling is GET \//,
+    ],
+    [
+      "asks to wait too long",
+      (_, response) => response.writeHead(429, { "retry-after": "999" }).end("{}"),
+      75,
+      /asks to wait 999 s/,
+    ],
+  ];
+  for (const [what, how, exit, message] of cases) {
+    it(`that ${what} exits ${exit}`, async (t) => {
+      const service = await receiver(t);
+      service.answer(how);
+      const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
+      assert.match(result.err, message);
+      assert.deepEqual([result.exit, result.out], [exit, ""]);
+    });
+  }
+
+  it("that hangs exits 75 after --timeout", async (t) => {
+    const service = await receiver(t);
+    service.answer(() => {});
+    const { exit, err } = await runCli([
+      "router",
+      "health",
+      "--base-url",
+      service.url,
+      "--timeout",
+      "200ms",
+      "--retries",
+      "0",
+    ]);
+    assert.deepEqual([exit, err.includes("no answer in time")], [75, true]);
+  });
+
+  it("is repeated with a note on standard error where it asks to wait", async (t) => {
+    const service = await receiver(t);
+    service.answer((_, response) => {
+      const isFirst = service.received.length === 1;
+      response.writeHead(isFirst ? 429 : 200, isFirst ? { "retry-after": "7" } : {}).end('{"database":true}');
+    });
+    const { exit, out, err } = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
+    assert.deepEqual([exit, out], [0, "database\ttrue\n"]);
+    assert.match(err, /rate limited, resuming in [78]\.\d s/);
+  });
+
+  it("is interrupted by Ctrl-C with exit 130 and no stack", async (t) => {
+    const service = await receiver(t);
+    let signal: (name: "SIGINT") => void = () => {};
+    service.answer(() => signal("SIGINT"));
+    const { exit, out, err } = await runCli(["router", "health", "--base-url", service.url], {
+      onStart: (run) => {
+        signal = run.signal;
+      },
+    });
+    assert.deepEqual([exit, out, err], [130, "", ""]);
+  });
+});
+
+describe("--verbose and --debug", () => {
+  it("name every exchange on standard error, and hide every secret", async (t) => {
+    const service = await receiver(t);
+    service.answer((_, response) =>
+      response
+        .writeHead(200, { "set-cookie": "session=abc", "x-request-id": "r-1" })
+        .end('{"contract_status":"SIGN","contract_name":"NDA","new":1}'),
+    );
+    const verbose = await runCli(["contracts", "status", "T-1", "--base-url", service.url, "--verbose"], { env: key });
+    assert.match(
+      verbose.err,
+      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\ndiffers from the declaration: new: not declared\n$/,
+    );
+    const debug = await runCli(
+      ["intake", "create", "--title", "Top secret", "--workflow-id", "7", "--base-url", service.url, "--debug"],
+      { env: key },
+    );
+    assert.match(debug.err, /> client-secret: \[hidden\]\n/);
+    assert.match(debug.err, /> \{"title":"\[hidden\]","workflow_id":7\}\n/);
+    assert.match(debug.err, /< set-cookie: \[hidden\]/);
+    assert.equal(debug.err.includes("very-secret") || debug.err.includes("session=abc"), false);
+  });
+});
+
+describe("a pipe", () => {
+  const program = new URL("../support/svc-process.ts", import.meta.url).pathname;
+  const svc = (...argv: string[]) =>
+    spawn(process.execPath, ["--import", "tsx", program, ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+
+  it("gets output of more than 64 KiB whole", async () => {
+    const child = svc("openapi", "contracts");
+    let text = "";
+    for await (const chunk of child.stdout) text += chunk;
+    assert.ok(text.length > 70_000, String(text.length));
+    assert.equal(JSON.parse(text).openapi, "3.1.0");
+  });
+
+  it("that is closed early ends the command silently with exit 0", async () => {
+    const child = svc("openapi", "contracts");
+    let err = "";
+    child.stderr.on("data", (chunk) => {
+      err += chunk;
+    });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    assert.deepEqual([code, err], [0, ""]);
+  });
+});
