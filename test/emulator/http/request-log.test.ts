@@ -138,16 +138,38 @@ describe("GET /_emulator/requests", () => {
   it("goes on as events when they are asked for", async (t) => {
     const started = await emulator(t);
     const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
-    const stream = await fetch(`${started.controlUrl}/requests?service=router`, { headers });
-    const reader = stream.body!.getReader();
+    const streams = await Promise.all([
+      fetch(`${started.controlUrl}/requests?service=router`, { headers }),
+      fetch(`${started.controlUrl}/requests/events?service=router`, { headers }),
+    ]);
     await started.router("GET", "/");
-    const { value } = await reader.read();
-    const event = JSON.parse(
-      Buffer.from(value!)
-        .toString()
-        .replace(/^data: /, ""),
-    );
-    assert.deepEqual([event.operation, event.status], ["health.check", 200]);
-    await reader.cancel();
+    for (const { body } of streams) {
+      const reader = body!.getReader();
+      const { value } = await reader.read();
+      const event = JSON.parse(
+        Buffer.from(value!)
+          .toString()
+          .replace(/^data: /, ""),
+      );
+      assert.deepEqual([event.operation, event.status], ["health.check", 200]);
+      await reader.cancel();
+    }
+  });
+
+  it("needs the token of the control plane", async (t) => {
+    const { router } = await emulator(t);
+    const wrong: Record<string, string>[] = [{}, { authorization: "Bearer wrong" }, { authorization: "Basic eDp5" }];
+    for (const headers of wrong) {
+      assert.deepEqual(plain(await router("GET", "/_emulator/requests", { headers })), {
+        status: 401,
+        body: {
+          error: {
+            code: "unauthorized",
+            message: "The control plane needs `authorization: Bearer <token>`.",
+            hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+          },
+        },
+      });
+    }
   });
 });
