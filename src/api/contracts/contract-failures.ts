@@ -1,8 +1,17 @@
 import { assumed } from "../basis.ts";
-import { detail, domain } from "../failure.ts";
+import { detail, domain, type Failure } from "../failure.ts";
 
 const stateRule = assumed("No operation declares 402 or 409, so a state that refuses is 400 (decisions.md, C22).");
 const ownCode = assumed("The code is not public; shape and status follow the other domain errors (decisions.md, C1).");
+
+/** Shape B', without status_code and message (contract-api-facts.md, 2.3 and 2.4). */
+const shortDomain = ({ when, code, says }: { when: string; code: string; says: string }): Failure<void> => ({
+  status: 400,
+  shape: "detail",
+  when,
+  basis: "public",
+  body: () => ({ detail: says, code }),
+});
 
 export const contractFailures = {
   "forbidden-move": domain({
@@ -97,24 +106,16 @@ export const contractFailures = {
     code: "SVC_ASSUMED_113",
     says: "Contract data can be changed on template contracts in DRAFT or REDLINING only.",
   }),
-  "contract-data-executed": {
-    status: 400,
-    shape: "detail" as const,
+  "contract-data-executed": shortDomain({
     when: "the contract is executed",
-    basis: "public" as const,
-    // Shape B', without status_code and message (contract-api-facts.md, 2.3 and 2.4).
-    body: (_: void) => ({
-      detail: "Contract data of an executed contract cannot be updated.",
-      code: "SVC_PUBLIC_00009",
-    }),
-  },
-  "circular-relation": {
-    status: 400,
-    shape: "detail" as const,
+    code: "SVC_PUBLIC_00009",
+    says: "Contract data of an executed contract cannot be updated.",
+  }),
+  "circular-relation": shortDomain({
     when: "the relation would make a contract its own ancestor",
-    basis: "public" as const,
-    body: (_: void) => ({ detail: "Circular contract relation.", code: "SVC_CONTRACTS_00093" }),
-  },
+    code: "SVC_CONTRACTS_00093",
+    says: "Circular contract relation.",
+  }),
   "type-without-route": domain({
     status: 400,
     when: "the contract type is not linked to a published upload workflow of that route",

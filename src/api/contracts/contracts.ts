@@ -46,6 +46,15 @@ export const CreateContractRequest = z.object({
 
 const params = z.object({ composite_id: compositeIdParam });
 
+/** What sending causes, also when creation sends at once. */
+const sending = [
+  "CONTRACT_SIGNATURE_REQUESTED",
+  "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+  "SIGNING_EMAIL_DELIVERED",
+  "CONTRACT_SENT_TO_COUNTERPARTY",
+  "REDLINING_EMAIL_DELIVERED",
+] as const;
+
 export const createContract = operation({
   id: "contracts.create",
   service: contracts,
@@ -58,7 +67,7 @@ export const createContract = operation({
   request: { body: json(CreateContractRequest) },
   responses: { 201: json(CreatedContract) },
   failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
-  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...sending],
   cli: { by: "contracts create" },
   basis: "specified",
   examples: [
@@ -92,13 +101,7 @@ export const sendContract = operation({
   request: { params, body: json(SendRequest.default({})) },
   responses: { 200: json(z.strictObject({})) },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: [
-    "CONTRACT_SIGNATURE_REQUESTED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
-    "CONTRACT_SENT_TO_COUNTERPARTY",
-    "REDLINING_EMAIL_DELIVERED",
-  ],
+  emits: sending,
   cli: { by: "contracts send" },
   basis: "specified",
   examples: [{ title: "Ask for signatures", params: { composite_id: "T-1" }, body: {} }],
