@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import fc from "fast-check";
+import { parsePythonJson, plainValue } from "../../../emulator/http/bodies/python-json.ts";
+import { part } from "../../../emulator/http/parts.ts";
+import { Passthrough } from "../../../emulator/http/reply.ts";
+import { contracts, echo, emulator, form, json, jsonOrForm, made, passthrough, raw, router, z } from "./made-up.ts";
+import { read, serving, stateless, talk } from "./serving.ts";
+
+const schema = z.object({ a: z.array(z.string()), b: z.record(z.string(), z.int()).optional() });
+const paths = ["/made", "/form", "/either", "/_emulator/made", "/other", "/contracts"];
+
+/** One listener with an operation for each way of reading a body. */
+const everything = (t: TestContext) =>
+  serving(t, [
+    part({
+      operations: [
+        made(router, "POST", "/made", { body: json(schema) }, { id: "json" }),
+        made(router, "POST", "/form", { body: form(z.object({ a: z.string() })) }, { id: "form" }),
+        made(router, "POST", "/either", { body: jsonOrForm(z.object({ a: z.string() })) }, { id: "either" }),
+        made(emulator, "POST", "/_emulator/made", { body: json(schema) }, { id: "control" }),
+        made(contracts, "POST", "/contracts", { body: json(schema) }, { id: "contract" }),
+        made(
+          router,
+          ["GET", "POST"],
+          "/{full_path}",
+          { params: z.object({ full_path: z.string() }), body: raw() },
+          {
+            id: "catch-all",
+            responses: { 200: passthrough() },
+          },
+        ),
+      ],
+      handlers: {
+        json: echo,
+        form: echo,
+        either: echo,
+        control: echo,
+        contract: echo,
+        "catch-all": () => new Passthrough(200, [], Buffer.from("ok")),
+      },
+      world: stateless,
+    }),
+  ]);
+
+const alphabet = [...'{}[]",:\\u0123456789abef.-+eE ntrl\n\t_é😀\ud800%=&;'];
+const almostJson = fc.oneof(
+  fc.json(),
+  fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 40 }),
+  fc
+    .tuple(fc.json(), fc.nat(200), fc.constantFrom(...alphabet))
+    .map(([text, at, letter]) => text.slice(0, at) + letter),
+);
+const types = [
+  "application/json",
+  "application/vnd.x+json; charset=latin1",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "text/plain",
+  "/",
+  ";",
+  "multipart/form-data; boundary=",
+];
+
+describe("Hostile input", () => {
+  it("in bodies is answered below 500, and no bug is met", async (t) => {
+    const { send, bugs } = await everything(t);
+    const body = fc.oneof(
+      almostJson.map((text) => Buffer.from(text)),
+      fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...paths), fc.constantFrom(...types), body, async (path, type, bytes) => {
+        const { status } = await send("POST", path, { headers: { "content-type": type }, body: bytes });
+        assert.ok(
+          [200, 400, 415, 422].includes(status),
+          `${path} ${type} ${JSON.stringify(bytes.toString())}: ${status}`,
+        );
+      }),
+      { numRuns: 400 },
+    );
+    assert.deepEqual(bugs, []);
+  });
+
+  it("in targets and headers is answered below 500, and no bug is met", async (t) => {
+    const { origin, bugs } = await everything(t);
+    const piece = fc.constantFrom(
+      "/",
+      "..",
+      "%2F",
+      "%",
+      "%ff",
+      "%00",
+      "%zz",
+      "?",
+      "&a=",
+      "made",
+      "_emulator",
+      "é",
+      "#",
+      "*",
+      ":",
+      "%f0%9f",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.string({ maxLength: 20 }), async (pieces, value) => {
+        const header = Buffer.from(value.replace(/[\r\n\0]/g, " "));
+        const answer = read(
+          await talk(origin, [
+            Buffer.from(`GET /${pieces.join("")} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-a: `),
+            header,
+            "\r\n\r\n",
+          ]),
+        );
+        assert.ok(answer.status >= 200 && answer.status < 500, `${pieces.join("")}: ${answer.status}`);
+      }),
+      { numRuns: 300 },
+    );
+    assert.deepEqual(bugs, []);
+  });
+});
+
+describe("The exact parser", () => {
+  it("agrees with JSON.parse on what it accepts and on what it means", () => {
+    fc.assert(
+      fc.property(almostJson, (text) => {
+        // Python has words for numbers that JSON has not.
+        fc.pre(!/NaN|Infinity/.test(text));
+        assert.deepEqual(
+          outcome(() => plainValue(parsePythonJson(text))),
+          outcome(() => JSON.parse(text)),
+        );
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+function outcome(parse: () => unknown): unknown {
+  try {
+    return { value: parse() };
+  } catch {
+    return "refused";
+  }
+}
