@@ -4,15 +4,21 @@ import * as clock from "./clock/virtual-clock.ts";
 import * as comments from "./cluster/comments.ts";
 import * as contracts from "./cluster/contract-rows.ts";
 import * as counterparties from "./cluster/counterparty-rows.ts";
+import * as grants from "./cluster/identity/grants.ts";
+import * as signingKeys from "./cluster/identity/signing-keys.ts";
 import * as intakes from "./cluster/intake-rows.ts";
 import * as keyPointers from "./cluster/key-pointers.ts";
-import * as oauthClients from "./cluster/oauth-clients.ts";
 import * as objects from "./cluster/objects.ts";
+import * as trialWorkspaces from "./cluster/trial-workspace.ts";
 import * as workspaces from "./cluster/workspaces.ts";
 import * as clusters from "./clusters.ts";
+import * as oauthClients from "./oauth-clients.ts";
+import * as provider from "./provider.ts";
+import * as deviceGrants from "./router/device-grants.ts";
 import * as mailer from "./router/mailer-rows.ts";
 import * as signatories from "./router/signatory-rows.ts";
 import { mappingTables } from "./router/tables.ts";
+import * as trialSignups from "./router/trial-signups.ts";
 import type { Collection } from "./store/store.ts";
 import * as deliveries from "./webhooks/deliveries.ts";
 import * as subscriptions from "./webhooks/subscriptions.ts";
@@ -24,6 +30,9 @@ const modules = [
   schedule,
   workspaces,
   oauthClients,
+  trialWorkspaces,
+  signingKeys,
+  grants,
   objects,
   intakes,
   contracts,
@@ -32,6 +41,9 @@ const modules = [
   keyPointers,
   subscriptions,
   deliveries,
+  provider,
+  deviceGrants,
+  trialSignups,
   signatories,
   mailer,
 ];

@@ -3,6 +3,7 @@ import type { Wall } from "../src/base/clock.ts";
 import type { Ids } from "../src/base/ids.ts";
 import { type ClusterRow, clusterRows } from "./clusters.ts";
 import { collections } from "./collections.ts";
+import { releaseClaims } from "./router/claims.ts";
 import { applySeed, type Seed } from "./seed.ts";
 import type { Blobs } from "./store/blobs.ts";
 import { openFileBlobs } from "./store/file-blobs.ts";
@@ -34,7 +35,10 @@ export async function openState({ file, seed, ids, wall, report }: Opening): Pro
     : openMemoryStore({ collections, wall });
   const blobs = file ? await openFileBlobs({ folder: join(dirname(file), "files") }) : memoryBlobs();
   const known = await clustersOf(store);
-  if (known.length > 0) return { store, blobs, clusters: known };
+  if (known.length > 0) {
+    await releaseClaims(store);
+    return { store, blobs, clusters: known };
+  }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { store, blobs, clusters: await clustersOf(store) };
 }

@@ -4,7 +4,7 @@ import empty from "../fixtures/seeds/empty.json" with { type: "json" };
 import type { Ids } from "../src/base/ids.ts";
 import { emailHash } from "../src/schemes/email-hash.ts";
 import { Apps, appRows } from "./apps.ts";
-import { OAuthClient, oauthClients } from "./cluster/oauth-clients.ts";
+import { SigningKey, signingKeys } from "./cluster/identity/signing-keys.ts";
 import {
   ContractType,
   contractTypes,
@@ -22,6 +22,7 @@ import {
   workspaces,
 } from "./cluster/workspaces.ts";
 import { ClusterRow, clusterRows } from "./clusters.ts";
+import { OAuthClient, oauthClients } from "./oauth-clients.ts";
 import { mappingTables } from "./router/tables.ts";
 import type { Transaction } from "./store/store.ts";
 
@@ -53,6 +54,10 @@ export const Seed = z.strictObject({
     .default({})
     .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
   oauth_clients: z.array(OAuthClient).default([]),
+  signing_keys: z
+    .array(SigningKey)
+    .default([])
+    .describe("Keys for tokens, by cluster; one is made where none is given"),
   apps: z
     .strictObject({
       chat_a: Apps.shape.chat_a.partial().optional(),
@@ -117,6 +122,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
   for (const row of seed.templates) tx.put(templates, row);
   for (const row of seed.workflows) tx.put(workflows, row);
   for (const row of seed.oauth_clients) tx.put(oauthClients, row);
+  for (const row of seed.signing_keys) tx.put(signingKeys, row);
 
   for (const [table, byCluster] of Object.entries(seed.mappings)) {
     for (const [cluster, identifiers] of Object.entries(byCluster ?? {})) {

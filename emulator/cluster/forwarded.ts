@@ -1,9 +1,11 @@
 import { appsOf } from "../apps.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { Passthrough } from "../http/reply.ts";
+import { newWorkspacePath } from "../new-workspace.ts";
 import { contractPage } from "./contract-page.ts";
 import type { ClusterWorld } from "./home.ts";
 import type { Inbox } from "./inbox.ts";
+import { createTrialWorkspace } from "./trial-workspace.ts";
 
 const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
   new Passthrough(
@@ -24,7 +26,17 @@ const known: Readonly<Record<string, Answer>> = {
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
+  [`POST ${newWorkspacePath}`]: createTrialWorkspace,
 };
+
+const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
+
+/** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
+async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterWorld) {
+  if (!identityPath.test(path)) return undefined;
+  const { identityAnswers } = await import("./identity/answers.ts");
+  return identityAnswers[`${request.method} ${path}`]?.(request, world);
+}
 
 /**
  * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
@@ -38,7 +50,9 @@ export const forwardedTo =
     if (page) return page;
     const path = request.target.split("?")[0]!;
     const answer =
-      (await scripted(request, path, world)) ?? (await known[`${request.method} ${path}`]?.(request, world));
+      (await scripted(request, path, world)) ??
+      (await known[`${request.method} ${path}`]?.(request, world)) ??
+      (await identityAnswer(request, path, world));
     if (!answer && contractApi.test(path)) return undefined;
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
     inbox.add({

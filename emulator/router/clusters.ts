@@ -1,4 +1,5 @@
 import type { Cluster } from "../clusters.ts";
+import { removeGrants } from "./device-grants.ts";
 import type { RouterHandler, RouterHandlers } from "./home.ts";
 import { integrationKeys } from "./mapping-tables.ts";
 import { requireCluster } from "./named-cluster.ts";
@@ -18,7 +19,7 @@ const infoOf = ({ id, label, url }: Cluster) => ({
 /** The three rules of routing-service.md: only rows of the cluster, one transaction, unknown ones ignored. */
 const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
   const { id } = requireCluster(call, params.cluster_id);
-  await call.store.transaction("clusters.delete-workspace-data", (tx) => {
+  await call.store.transaction("clusters.delete-workspace-data", async (tx) => {
     tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
     tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
     tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(integrationKeys));
@@ -26,6 +27,7 @@ const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = asy
     tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
     tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
     tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(userCodeKey));
+    await removeGrants(tx, id, body.user_codes ?? []);
   });
   return true;
 };

@@ -4,12 +4,15 @@ import { billingHandlers } from "./billing.ts";
 import { catchAllHandlers } from "./catch-all.ts";
 import { chatAHandlers } from "./chat-a.ts";
 import { clusterHandlers } from "./clusters.ts";
+import { deviceGrantHandlers } from "./device-grant.ts";
 import { healthHandlers } from "./health.ts";
 import type { RouterHandlers } from "./home.ts";
 import { mailerHandlers } from "./mailer.ts";
 import { mappingTableHandlers } from "./mapping-tables.ts";
+import { oidcHandlers } from "./oidc.ts";
 import { proxiedHandlers } from "./proxied.ts";
 import { signatoryHandlers } from "./signatories.ts";
+import { trialHandlers } from "./trial.ts";
 
 /** The handlers of the routing service. */
 export const routerHandlers = {
@@ -19,6 +22,9 @@ export const routerHandlers = {
   ...clusterHandlers,
   ...mailerHandlers,
   ...billingHandlers,
+  ...trialHandlers,
+  ...deviceGrantHandlers,
+  ...oidcHandlers,
   ...signatoryHandlers,
   ...proxiedHandlers,
   ...catchAllHandlers,

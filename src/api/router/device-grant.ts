@@ -40,8 +40,8 @@ const AccessTokenGetRequest = z.object({
   grant_type: OAuthGrantType,
 });
 
-/** RFC 6749, 5.1; `scope` is always present (decisions.md, R30). */
-const TokenResponse = z.strictObject({
+/** RFC 6749, 5.1; `scope` is always present (decisions.md, R30). The cluster issues it and may add to it. */
+export const TokenResponse = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),
   expires_in: z.int().describe("Seconds"),

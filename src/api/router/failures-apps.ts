@@ -81,6 +81,12 @@ export const appFailures = {
     basis: assumed("What an unknown state answers is not shown (R25)."),
     says: "Unknown or used state",
   }),
+  "unknown-provider-code": detail({
+    status: 400,
+    when: "the provider did not issue the code, or it was used",
+    basis: assumed("What a code that the provider refuses answers is not shown (R25)."),
+    says: "The provider does not know this code",
+  }),
   "not-authenticated": detail({
     status: 401,
     when: "the basic credentials are missing, malformed or wrong",

@@ -89,7 +89,7 @@ export const startTrialOAuth = operation({
   auth: "none",
   request: {
     query: z.object({
-      provider: z.string().optional().describe("Provider to sign in with; ProviderA when absent"),
+      provider: OAuthProviderType.optional().describe("Provider to sign in with; ProviderA when absent"),
     }),
   },
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
@@ -113,7 +113,7 @@ export const finishTrialOAuth = operation({
     }),
   },
   responses: { 200: json(TrialSignupDomainModel) },
-  failures: ["unknown-state", "account-exists"],
+  failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
   basis: assumed("The input is specified; the answer is not shown (R25)."),
   examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "st_81" } }],

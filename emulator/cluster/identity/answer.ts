@@ -1,0 +1,29 @@
+import { Passthrough } from "../../http/reply.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+export const json = (status: number, body: unknown, headers: Headers = {}): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "application/json", ...headers }).flat(),
+    Buffer.from(JSON.stringify(body)),
+  );
+
+export const text = (status: number, body: string, headers: Headers): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "text/html; charset=utf-8", ...headers }).flat(),
+    Buffer.from(body),
+  );
+
+/** A redirect; the location is a URL that was parsed and printed again, so it cannot end the header. */
+export const redirect = (location: URL, headers: Headers = {}): Passthrough =>
+  new Passthrough(
+    302,
+    Object.entries({ location: location.href, "cache-control": "no-store", ...headers }).flat(),
+    Buffer.alloc(0),
+  );
+
+/** RFC 6749, 5.2 */
+export const oauthError = (error: string, description: string, headers: Headers = {}, status = 400): Passthrough =>
+  json(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });

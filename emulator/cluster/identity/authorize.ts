@@ -1,0 +1,136 @@
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { oauthClients } from "../../oauth-clients.ts";
+import type { ClusterWorld } from "../home.ts";
+import type { User } from "../workspaces.ts";
+import { redirect } from "./answer.ts";
+import { authorizationCodes } from "./grants.ts";
+import { type Parameters, parametersOf } from "./parameters.ts";
+import { userOfEmail } from "./people.ts";
+import { allowedRedirect } from "./redirect-uri.ts";
+import { defaultScope, scopes, wordsOf } from "./scopes.ts";
+import { beginSession, sessionOf } from "./sessions.ts";
+import { problemPage, signInPage } from "./sign-in-page.ts";
+
+/** RFC 6749, 4.1.2 recommends at most ten minutes. */
+const codeLifetimeMs = 10 * 60 * 1_000;
+
+/** An authorization request that may be answered by a redirect to its client. */
+interface Authorization {
+  readonly parameters: Parameters;
+  readonly clientId: string;
+  readonly redirectTo: URL;
+}
+
+/**
+ * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required; a page lets a person be
+ * any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (decisions.md, R35).
+ */
+export async function authorize(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+  const parameters = parametersOf(request);
+  const { client_id = "", redirect_uri } = parameters;
+  const client = await world.store.read((view) => view.get(oauthClients, client_id));
+  if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
+  const redirectTo = allowedRedirect(client, redirect_uri);
+  // A redirect to a place that the client did not name would hand errors to strangers.
+  if (!redirectTo) return problemPage(400, "redirect_uri is missing, or not one that this client may use.");
+
+  const authorization = { parameters, clientId: client_id, redirectTo };
+  const problem = problemOf(parameters);
+  if (problem) return back(world, authorization, problem);
+  return signIn(request, world, authorization, client.client_name);
+}
+
+function problemOf(parameters: Parameters): Record<string, string> | undefined {
+  const { response_type, response_mode = "query", code_challenge, code_challenge_method, scope = "" } = parameters;
+  const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
+  if (response_type === undefined) return invalid("response_type is missing");
+  if (response_type !== "code") return { error: "unsupported_response_type" };
+  if (response_mode !== "query") return invalid("response_mode must be query");
+  if (code_challenge === undefined) return invalid("code_challenge is missing: PKCE is required");
+  if (code_challenge_method !== "S256") return invalid("code_challenge_method must be S256");
+  if (!/^[\w-]{43}$/.test(code_challenge)) return invalid("code_challenge is no S256 challenge");
+  if (parameters.request !== undefined) return { error: "request_not_supported" };
+  if (!wordsOf(scope).every((word) => scopes.includes(word))) return { error: "invalid_scope" };
+  return undefined;
+}
+
+async function signIn(
+  request: ReceivedRequest,
+  world: ClusterWorld,
+  authorization: Authorization,
+  clientName: string,
+): Promise<Passthrough> {
+  const { store, cluster, clock } = world;
+  const { svc_user, prompt = "", max_age } = authorization.parameters;
+  const prompts = wordsOf(prompt);
+  if (svc_user !== undefined) {
+    const user = await store.read((view) => userOfEmail(view, cluster.id, svc_user));
+    // Where every cluster was asked, the one that has the user answers with success, and that answer wins.
+    if (!user) return problemPage(404, `${svc_user} is no active user of cluster ${cluster.id}.`);
+    return grant(world, authorization, user, undefined);
+  }
+
+  const known = await store.read((view) => sessionOf(view, request, world));
+  if (known && known !== "foreign" && !prompts.includes("login") && !prompts.includes("select_account")) {
+    const ageMs = clock.now() - known.session.signed_in_at;
+    if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
+      return grant(world, authorization, known.user, known.session.signed_in_at);
+    }
+  }
+  // The cluster of the session should answer, so this one does not succeed.
+  const status = known === "foreign" ? 401 : 200;
+  if (prompts.includes("none") && status === 200) return back(world, authorization, { error: "login_required" });
+  const { redirectTo, parameters } = authorization;
+  return store.read((view) => signInPage(view, parameters, clientName, { status, redirectTo }));
+}
+
+/** Redirects back with a code; a person who just signed in gets a session. */
+async function grant(
+  world: ClusterWorld,
+  authorization: Authorization,
+  user: User,
+  signedInAt: number | undefined,
+): Promise<Passthrough> {
+  const { store, cluster, clock, ids } = world;
+  const { clientId, parameters } = authorization;
+  const code = ids.token(32);
+  const now = clock.now();
+  const cookie = await store.transaction("identity.authorize", async (tx) => {
+    for (const old of await tx.list(authorizationCodes, { by: "expires_at", to: now - codeLifetimeMs })) {
+      tx.delete(authorizationCodes, old.code);
+    }
+    tx.put(authorizationCodes, {
+      code,
+      cluster_id: cluster.id,
+      client_id: clientId,
+      user_id: user.id,
+      scope: wordsOf(parameters.scope ?? defaultScope).join(" "),
+      signed_in_at: signedInAt ?? now,
+      family: ids.token(16),
+      redirect_uri: parameters.redirect_uri!,
+      code_challenge: parameters.code_challenge!,
+      nonce: parameters.nonce ?? null,
+      expires_at: now + codeLifetimeMs,
+      used: false,
+    });
+    return signedInAt === undefined ? await beginSession(tx, world, user) : undefined;
+  });
+  return back(world, authorization, { code: `${cluster.id}_${code}` }, cookie);
+}
+
+/** The redirect that answers a client; `iss` says who answers (RFC 9207). */
+function back(
+  { settings }: ClusterWorld,
+  { redirectTo, parameters }: Authorization,
+  answer: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Passthrough {
+  const location = new URL(redirectTo);
+  const { state } = parameters;
+  for (const [name, value] of Object.entries({ ...answer, ...(state !== undefined && { state }) })) {
+    location.searchParams.set(name, value);
+  }
+  location.searchParams.set("iss", settings.publicUrl);
+  return redirect(location, headers);
+}

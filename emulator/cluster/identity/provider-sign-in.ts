@@ -1,0 +1,48 @@
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { authorizationUrl, redeemProviderCode } from "../../provider.ts";
+import type { ClusterWorld } from "../home.ts";
+import { json } from "./answer.ts";
+import { providerStates } from "./grants.ts";
+import { parametersOf } from "./parameters.ts";
+import { userOfEmail } from "./people.ts";
+
+type Flow = "login" | "signup";
+
+/** Begins a login or a signup with a provider; the state brings the callback back to this cluster (decisions.md, R25). */
+export const beginWithProvider =
+  (flow: Flow) =>
+  async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterWorld): Promise<Passthrough> => {
+    const { provider = "ProviderA" } = parametersOf(request);
+    const state = `${cluster.id}_${ids.token(24)}`;
+    await store.transaction(`identity.${flow}`, (tx) =>
+      tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow }),
+    );
+    return json(200, { authorization_url: authorizationUrl(settings.publicUrl, flow, provider, state), state });
+  };
+
+/** Takes the provider's word for who somebody is. A login needs a user of the cluster with that address. */
+export const endWithProvider =
+  (flow: Flow) =>
+  (request: ReceivedRequest, { store, cluster }: ClusterWorld): Promise<Passthrough> => {
+    const { state = "", code = "" } = parametersOf(request);
+    return store.transaction(`identity.${flow}-callback`, async (tx) => {
+      const begun = await tx.get(providerStates, state);
+      if (begun?.cluster_id !== cluster.id || begun.flow !== flow) return detail(400, "Unknown or used state");
+      const person = await redeemProviderCode(tx, code);
+      if (!person) return detail(400, "The provider does not know this code");
+      tx.delete(providerStates, state);
+      const user = await userOfEmail(tx, cluster.id, person.email);
+      if (flow === "login" && !user) return detail(404, "No account with this e-mail");
+      return json(200, {
+        cluster_id: cluster.id,
+        oauth_provider: begun.provider,
+        email: person.email,
+        name: person.name,
+        user_id: user?.id ?? null,
+        workspace_id: user?.workspace_id ?? null,
+      });
+    });
+  };
+
+const detail = (status: number, sentence: string): Passthrough => json(status, { detail: sentence });

@@ -1,0 +1,32 @@
+import type { OAuthClient } from "../../oauth-clients.ts";
+
+const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
+
+/**
+ * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
+ * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (decisions.md, R35).
+ */
+export function allowedRedirect(client: OAuthClient, given: string | undefined): URL | undefined {
+  const url = given === undefined ? undefined : parsed(given);
+  if (!url || given === undefined || given.includes("#") || !isSafe(url)) return undefined;
+  const { redirect_uris } = client;
+  const matches =
+    redirect_uris.length === 0 || redirect_uris.some((known) => known === given || sameButPort(known, url));
+  return matches ? url : undefined;
+}
+
+const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
+
+const isSafe = (url: URL): boolean =>
+  (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
+
+function sameButPort(known: string, url: URL): boolean {
+  const other = parsed(known);
+  if (!other || !isLoopback(other) || !isLoopback(url)) return false;
+  other.port = url.port;
+  return other.href === url.href;
+}
+
+function parsed(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}

@@ -1,0 +1,18 @@
+import type { User } from "../workspaces.ts";
+
+/** What a client may ask for (OpenID Connect Core, 5.4 and 11). */
+export const scopes = ["openid", "profile", "email", "offline_access"];
+
+/** What a client gets that asks for nothing, as a device cannot (routing-service.md, DeviceGrantTokenCreateRequest). */
+export const defaultScope = "openid profile email";
+
+export const wordsOf = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
+
+/** What is told of a person under a scope, beside `sub`. */
+export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
+  const asked = wordsOf(scope);
+  return {
+    ...(asked.includes("profile") && { name: user.name }),
+    ...(asked.includes("email") && { email: user.email, email_verified: true }),
+  };
+}

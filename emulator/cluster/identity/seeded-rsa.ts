@@ -1,0 +1,53 @@
+import { checkPrime } from "node:crypto";
+import { promisify } from "node:util";
+import { seededIds } from "../../../src/base/ids.ts";
+import type { PrivateJwk } from "./signing-keys.ts";
+
+const e = 65_537n;
+const primeBytes = 128;
+
+/** The same RSA key of 2048 bits for the same seed; node:crypto draws its keys from the machine alone. */
+export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
+  const ids = seededIds(seed);
+  const one = await nextPrime(ids.bytes(primeBytes));
+  const other = await nextPrime(ids.bytes(primeBytes));
+  const [p, q] = one > other ? [one, other] : [other, one];
+  const d = inverse(e, (p - 1n) * (q - 1n));
+  return {
+    kty: "RSA",
+    n: encoded(p * q),
+    e: encoded(e),
+    d: encoded(d),
+    p: encoded(p),
+    q: encoded(q),
+    dp: encoded(d % (p - 1n)),
+    dq: encoded(d % (q - 1n)),
+    qi: encoded(inverse(q, p)),
+  };
+}
+
+/** The first suitable prime from a random beginning, with both top bits set so that two make 2048 bits. */
+async function nextPrime(random: Buffer): Promise<bigint> {
+  random[0]! |= 0xc0;
+  random[primeBytes - 1]! |= 1;
+  let candidate = BigInt(`0x${random.toString("hex")}`);
+  while (candidate % e === 1n || !(await promisify(checkPrime)(candidate))) candidate += 2n;
+  return candidate;
+}
+
+/** The inverse of `a` modulo `m`, by Euclid. */
+function inverse(a: bigint, m: bigint): bigint {
+  let [r, next] = [m, a % m];
+  let [t, nextT] = [0n, 1n];
+  while (next !== 0n) {
+    const quotient = r / next;
+    [r, next] = [next, r - quotient * next];
+    [t, nextT] = [nextT, t - quotient * nextT];
+  }
+  return t < 0n ? t + m : t;
+}
+
+function encoded(value: bigint): string {
+  const hex = value.toString(16);
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex").toString("base64url");
+}

@@ -1,0 +1,49 @@
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Transaction, View } from "../../store/store.ts";
+import type { ClusterWorld } from "../home.ts";
+import type { User } from "../workspaces.ts";
+import { type Session, sessions } from "./grants.ts";
+import { userOfId } from "./people.ts";
+
+const cookie = "svc_session";
+const lifetimeMs = 12 * 60 * 60 * 1_000;
+
+/**
+ * Who signed in with this browser before. All clusters share the router's name and so the cookie; `foreign` is one of
+ * another cluster, which is the one that should answer.
+ */
+export type SignedIn = { readonly user: User; readonly session: Session } | "foreign" | undefined;
+
+export async function sessionOf(
+  view: View,
+  { headers }: Pick<ReceivedRequest, "headers">,
+  { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
+): Promise<SignedIn> {
+  const [, value] = new RegExp(`(?:^|;\\s*)${cookie}=([^;]+)`).exec(headers.cookie ?? "") ?? [];
+  if (value === undefined) return undefined;
+  const prefix = `${encodeURIComponent(cluster.id)}_`;
+  const session = value.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
+  if (!session || session.cluster_id !== cluster.id) return value.startsWith(prefix) ? undefined : "foreign";
+  const user = session.expires_at > clock.now() ? await userOfId(view, cluster.id, session.user_id) : undefined;
+  return user && { user, session };
+}
+
+/** Begins a session; gives the header that sets its cookie. */
+export async function beginSession(
+  tx: Transaction,
+  { cluster, clock, ids }: Pick<ClusterWorld, "cluster" | "clock" | "ids">,
+  user: User,
+): Promise<{ readonly "set-cookie": string }> {
+  const now = clock.now();
+  for (const old of await tx.list(sessions, { by: "expires_at", to: now })) tx.delete(sessions, old.id);
+  const id = ids.token(24);
+  tx.put(sessions, {
+    id,
+    cluster_id: cluster.id,
+    user_id: user.id,
+    signed_in_at: now,
+    expires_at: now + lifetimeMs,
+  });
+  const attributes = `Path=/api/v1/oauth/; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
+  return { "set-cookie": `${cookie}=${encodeURIComponent(cluster.id)}_${id}; ${attributes}` };
+}

@@ -1,0 +1,29 @@
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import type { ClusterWorld } from "../home.ts";
+import { json } from "./answer.ts";
+import { userOfId } from "./people.ts";
+import { claimsOf } from "./scopes.ts";
+import { verifiedAccess } from "./tokens.ts";
+
+/** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
+export async function userinfo({ headers }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+  const [, given = ""] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+  const prefix = `${world.cluster.id}_`;
+  const claims = await verifiedAccess(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
+  if (!claims) return refused();
+
+  const { sub = "", client_id, scope } = claims;
+  const own = { cluster: world.cluster.id };
+  // The client acts for itself.
+  if (sub === client_id) return json(200, { sub, ...own });
+  const user = await world.store.read((view) => userOfId(view, world.cluster.id, Number(sub)));
+  return user ? json(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused();
+}
+
+const refused = (): Passthrough =>
+  json(
+    401,
+    { error: "invalid_token", error_description: "The access token is altered, expired, or of somebody who is gone" },
+    { "www-authenticate": 'Bearer error="invalid_token"' },
+  );
