@@ -18,6 +18,7 @@ import type { ListenerDuties } from "./listener-duties.ts";
 import { openState } from "./open-state.ts";
 import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
 import type { RouterWorld } from "./router/home.ts";
+import { IssuerKeys } from "./router/issuer-keys.ts";
 import { routerListener } from "./router-listener.ts";
 import type { Seed } from "./seed.ts";
 import { claimRunFile, type RunFile } from "./store/run-file.ts";
@@ -93,7 +94,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const world = { store, clock, wall, ids, settings };
   const clusters: Cluster[] = [];
   for (const row of state.clusters) clusters.push(await listenAs(row));
-  Object.assign(router, { ...world, clusters, forwarder, inSeedOrder });
+  Object.assign(router, { ...world, clusters, forwarder, inSeedOrder, issuerKeys: new IssuerKeys({ wall, forwarder, settings }) });
   Object.assign(control, { ...world, clusters, runner, requestLog });
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
@@ -141,7 +142,8 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
 }
 
 /** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
-async function instanceAt(url: string): Promise<string | undefined> {
+/** Who answers under a URL of the control plane; undefined when nobody does. */
+export async function instanceAt(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
     const body = (await response.json()) as { readonly instance_id?: unknown };

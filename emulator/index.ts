@@ -4,6 +4,7 @@ import { Closing } from "./closing.ts";
 import { type EmulatorOptions, seedFrom } from "./options.ts";
 
 export type { EmulatorOptions } from "./options.ts";
+export { type Repair, repairState } from "./repair-state.ts";
 export type { Seed } from "./seed.ts";
 
 /** A cluster of a running emulator, with the API key of its first workspace. */

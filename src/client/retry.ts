@@ -48,9 +48,10 @@ export async function withRetries(
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
+    // Never less than asked for: that is at most maxWaitMs here.
     const waitMs = Math.min(rule.maxWaitMs, Math.round(askedMs + backoffMs));
     options.onRetry?.({ attempt: attempt + 1, waitMs, reason: failed ? outcome.code : `status ${outcome.status}` });
-    await wall.sleep(Math.max(waitMs, askedMs), options.signal);
+    await wall.sleep(waitMs, options.signal);
     options.signal?.throwIfAborted();
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -95,6 +95,34 @@ describe("svc emulator start", () => {
     const { exit, err } = await runCli("emulator clock", { cwd: await testFolder(t) });
     assert.equal(exit, 1);
     assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+  });
+});
+
+describe("svc emulator repair", () => {
+  it("keeps what stands before the damage, and moves the damaged file aside", async (t) => {
+    const cwd = await testFolder(t);
+    await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
+    const file = join(cwd, ".svc/emulator.json");
+    const text = await readFile(file, "utf8");
+    const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
+    assert.deepEqual([whole.exit, whole.out.startsWith("Nothing is damaged")], [0, true]);
+
+    await writeFile(file, text.slice(0, -200));
+    const refused = await runCli("contracts templates list --emulator", { cwd });
+    assert.equal(refused.exit, 1);
+    assert.match(refused.err, /svc emulator repair/);
+    const repair = await runCli("emulator repair .svc/emulator.json", { cwd });
+    assert.equal(repair.exit, 0, repair.err);
+    assert.match(
+      repair.out,
+      /^damaged: .*emulator.json.*\n(.*\n)*moved aside: .*emulator.json.damaged\nkept: \d+ rows/,
+    );
+    assert.equal(await readFile(`${file}.damaged`, "utf8"), text.slice(0, -200));
+    assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
+  });
+
+  it("exits 2 where there is no file", async (t) => {
+    assert.equal((await runCli("emulator repair none.json", { cwd: await testFolder(t) })).exit, 2);
   });
 });
 

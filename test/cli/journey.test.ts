@@ -49,10 +49,10 @@ describe("the contract journey from the command line", () => {
       "--file",
       "msa.pdf",
       "--set",
-      "metadata.zip=0150",
+      "metadata.zip=4711",
     ];
     const intake = await json<{ attachments: { name: string }[]; metadata: unknown }>(argv);
-    assert.deepEqual([intake.attachments.map(({ name }) => name), intake.metadata], [["msa.pdf"], { zip: "0150" }]);
+    assert.deepEqual([intake.attachments.map(({ name }) => name), intake.metadata], [["msa.pdf"], { zip: "4711" }]);
   });
 
   it("uploads nothing when the intake would be refused here", async (t) => {

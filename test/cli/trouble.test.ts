@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
+import { main } from "../../src/cli/main.ts";
+import { testFolder } from "../support/cli-emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { runCli } from "../support/run-cli.ts";
 
@@ -129,6 +132,13 @@ describe("a pipe", () => {
     assert.equal(JSON.parse(text).openapi, "3.1.0");
   });
 
+  it("that was closed makes the exit code 0, whatever the command had to say", async (t) => {
+    const cwd = await testFolder(t);
+    assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
+    // Waits for a signal: a reader that went away is one.
+    assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
+  });
+
   it("that is closed early ends the command silently with exit 0", async () => {
     const child = svc("openapi", "contracts");
     let err = "";
@@ -140,3 +150,23 @@ describe("a pipe", () => {
     assert.deepEqual([code, err], [0, ""]);
   });
 });
+
+/** Runs a command whose standard output nobody reads any more. */
+async function withoutReader(argv: string[], cwd: string): Promise<number> {
+  const broken = new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+  });
+  return main(argv, {
+    env: {},
+    cwd,
+    stdin: new PassThrough(),
+    stdout: broken,
+    stderr: new PassThrough().resume(),
+    wall: instantly,
+    version: "0",
+    pid: 1,
+    inherits: false,
+    onSignal: () => () => {},
+    exit: () => {},
+  });
+}

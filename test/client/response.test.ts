@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { empty, events, html, json, type Operation, type ResponseBody, redirect } from "../../src/api/operation.ts";
+import {
+  empty,
+  events,
+  html,
+  json,
+  type Operation,
+  passthrough,
+  type ResponseBody,
+  redirect,
+} from "../../src/api/operation.ts";
 import { contracts, router } from "../../src/api/services.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { problemOf } from "../../src/client/problem.ts";
@@ -78,6 +87,14 @@ describe("the judgement of an answer", () => {
     assert.equal((await judge(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
     assert.equal((await judge(redirect(), 200, "", { location: "/next" })).value, "/next");
     assert.equal((await judge(empty(), 200, "")).value, undefined);
+  });
+
+  it("passes a cluster's own success on, unchecked, but not its failures", async () => {
+    const declared = passthrough();
+    assert.deepEqual((await judge(declared, 202, '{"any":1}')).value, { any: 1 });
+    assert.equal((await judge(declared, 200, "plain")).value, "plain");
+    assert.equal((await judge(declared, 302, "", { location: "/there" })).value, "/there");
+    await assert.rejects(judge(declared, 404, "{}"), ServiceError);
   });
 
   it("turns a call that the router only forwarded into an error with the right spelling", async () => {

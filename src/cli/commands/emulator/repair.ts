@@ -1,0 +1,49 @@
+import { access } from "node:fs/promises";
+import type { Command } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import { stateFile } from "../../run-file.ts";
+
+export const emulatorRepair: Command = {
+  words: ["emulator", "repair"],
+  summary: "Repair a damaged state: keep what stands before the damage",
+  description: "Damaged files are moved aside, never deleted. Refused while an emulator runs on the state.",
+  positionals: [{ name: "file", description: "State file" }],
+  flags: [],
+  examples: [
+    { title: "After a message that names a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
+  ],
+  async run(input, context) {
+    const path = stateFile(context.host, String(input.positionals.file));
+    await access(path).catch((cause: unknown) => {
+      throw new UsageError(`${input.positionals.file}: there is no such file`, { cause });
+    });
+    const { repairState } = await import("../../../../emulator/index.ts");
+    const repair = await repairState(path).catch((error: Error) => {
+      if (error.name !== "StateInUse" && error.name !== "StateRefused") throw error;
+      throw new CommandFailed("failed", error.name === "StateInUse" ? "state_in_use" : "state_refused", error.message, {
+        cause: error,
+      });
+    });
+    const { output } = context;
+    if (output.format !== "table") {
+      await output.show(repair);
+      return undefined;
+    }
+    const { rows, mappings, transactions } = repair.kept;
+    const kept = `${rows} rows, ${mappings} mappings, ${transactions} transactions of the journal`;
+    if (!repair.repaired) {
+      await output.raw(`Nothing is damaged: ${kept}\n`);
+      return undefined;
+    }
+    await output.raw(
+      [
+        ...repair.damage.map((line) => `damaged: ${line}`),
+        ...repair.dropped.map((file) => `not read, since it comes after the damage: ${file}`),
+        ...repair.aside.map((file) => `moved aside: ${file}`),
+        `kept: ${kept}`,
+        "",
+      ].join("\n"),
+    );
+    return undefined;
+  },
+};
