@@ -54,10 +54,7 @@ type Words = Pick<Verdict, "type" | "msg" | "ctx">;
 function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Words {
   switch (issue.code) {
     case "invalid_type":
-      return wrongType(
-        issue.expected === "number" || issue.expected === "int" ? kindOf(schema) : issue.expected,
-        input,
-      );
+      return wrongType(expectedKind(issue.expected, kindOf(schema)), input);
     case "invalid_value":
       return wrongChoice(issue.values, schema);
     case "too_small":
@@ -76,6 +73,10 @@ function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Wor
       return { type: "value_error", msg: issue.message };
   }
 }
+
+/** Zod names both kinds of number alike; in a union only the issue knows which branch is meant. */
+const expectedKind = (expected: string, declared: string): string =>
+  (expected === "number" || expected === "int") && declared !== "union" ? declared : expected;
 
 function wrongType(expected: string, input: unknown): Words {
   const text = typeof input === "string";

@@ -80,7 +80,7 @@ export const setBusinessUser = operation({
   responses: {
     200: json(z.strictObject({ user_id: z.int(), contract_id: z.int(), type: z.enum(["BUSINESS"]) })),
   },
-  failures: ["contract-not-found"],
+  failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts business-user" },
   basis: "public",
   examples: [{ title: "Hand it over", params: { contract_id: 1 }, body: { user_id: 12 } }],
@@ -141,7 +141,7 @@ export const showProcessMetrics = operation({
       }),
     ),
   },
-  failures: ["contract-not-found"],
+  failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts process-metrics" },
   basis: "public",
   examples: [{ title: "How long did it take?", params: { contract_id: 1 } }],

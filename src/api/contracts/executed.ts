@@ -5,7 +5,10 @@ import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.t
 import { ListedContract } from "./records.ts";
 
 /** A number, or its digits as text: systems that keep ids as text send them so. */
-export const Identifier = z.union([z.int(), z.string().regex(/^\d+$/)]);
+export const Identifier = z.union([
+  z.int(),
+  z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
+]);
 
 /** Both spellings of the fields (decisions.md, C8): the specification's name wins where both are sent. */
 export const ImportExecutedRequest = z.object({

@@ -158,6 +158,15 @@ describe("process metrics", () => {
   });
 });
 
+it("a contract number that is none is not found", async (t) => {
+  const on = await emulator(t);
+  const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
+  await assertRefused(on, metrics, notFound);
+  const body = { user_id: 12 };
+  const owner = () => on.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
+  await assertRefused(on, owner, notFound);
+});
+
 it("none of these finds another workspace's contract", async (t) => {
   const on = await emulator(t);
   await draft(on.api);

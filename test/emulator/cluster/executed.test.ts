@@ -117,6 +117,14 @@ describe("importing an executed contract", () => {
       },
     ],
     [
+      "ids that are none",
+      { contract_type_id: "NDA", creator_organization_entity_id: 1.5 },
+      {
+        contract_type_id: ["Input should be a valid integer, unable to parse string as an integer"],
+        creator_organization_entity_id: ["Input should be a valid integer, got a number with a fractional part"],
+      },
+    ],
+    [
       "fields that are missing",
       { contract_name: undefined, contract_type_id: undefined, file_name: undefined },
       { contract_name: ["Field required"], contract_type_id: ["Field required"], file_name: ["Field required"] },
