@@ -34,7 +34,13 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const { port = 0, host, log = () => {} } = options;
   const wall = systemWall;
   const ids = options.deterministic ? seededIds(JSON.stringify(seed)) : randomIds();
-  const instance = { id: randomIds().uuid(), seed, isReady: () => ready, stop: () => void closing.run() };
+  const instance = {
+    id: randomIds().uuid(),
+    formKey: randomIds().bytes(32),
+    seed,
+    isReady: () => ready,
+    stop: () => void closing.run(),
+  };
   const token = options.token ?? randomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   let ready = false;
@@ -94,7 +100,13 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const world = { store, clock, wall, ids, settings };
   const clusters: Cluster[] = [];
   for (const row of state.clusters) clusters.push(await listenAs(row));
-  Object.assign(router, { ...world, clusters, forwarder, inSeedOrder, issuerKeys: new IssuerKeys({ wall, forwarder, settings }) });
+  Object.assign(router, {
+    ...world,
+    clusters,
+    forwarder,
+    inSeedOrder,
+    issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
+  });
   Object.assign(control, { ...world, clusters, runner, requestLog });
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());

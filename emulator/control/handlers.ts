@@ -2,12 +2,16 @@ import type { IdsOf } from "../../src/api/registry.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Planned } from "../planned.ts";
 import { activityHandlers } from "./activities.ts";
+import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { controlContractHandlers } from "./contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
+import { deviceGrantHandlers } from "./device-grants.ts";
 import type { ControlWorld } from "./home.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { openApiHandlers } from "./openapi.ts";
+import { ownerHandlers } from "./owners.ts";
+import { providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
 import { stateHandlers } from "./state.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
@@ -18,9 +22,13 @@ export const controlHandlers = {
   ...openApiHandlers,
   ...clockHandlers,
   ...requestHandlers,
+  ...chatBIssuerHandlers,
+  ...ownerHandlers,
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,
   ...activityHandlers,
   ...stateHandlers,
+  ...deviceGrantHandlers,
+  ...providerHandlers,
 } satisfies Handlers<Exclude<IdsOf<"emulator">, Planned>, ControlWorld, unknown>;

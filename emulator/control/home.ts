@@ -3,8 +3,8 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Cluster } from "../clusters.ts";
 import type { World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log.ts";
-import type { Settings } from "../settings.ts";
 import type { Seed } from "../seed.ts";
+import type { Settings } from "../settings.ts";
 
 /** What the handlers of the control plane may use. */
 export interface ControlWorld extends World {
@@ -19,6 +19,8 @@ export interface ControlWorld extends World {
 /** This emulator, as something that can be started and stopped. */
 export interface Instance {
   readonly id: string;
+  /** What the forms of its pages are signed with; new at each start. */
+  readonly formKey: Uint8Array;
   readonly seed: Seed;
   isReady(): boolean;
   /** Ends the emulator, once the answer under way is sent. */

@@ -53,8 +53,12 @@ export const resources = {
   "emulator/deliveries": () => import("./emulator/deliveries.ts"),
   "emulator/contracts": () => import("./emulator/contracts.ts"),
   "emulator/activities": () => import("./emulator/activities.ts"),
+  "emulator/device-grants": () => import("./emulator/device-grants.ts"),
+  "emulator/provider": () => import("./emulator/provider.ts"),
   "emulator/state": () => import("./emulator/state.ts"),
   "emulator/requests": () => import("./emulator/requests.ts"),
+  "emulator/chat-b": () => import("./emulator/chat-b.ts"),
+  "emulator/owners": () => import("./emulator/owners.ts"),
 } as const;
 
 export type ResourceName = keyof typeof resources;

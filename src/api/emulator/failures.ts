@@ -1,13 +1,17 @@
 import { assumed } from "../basis.ts";
 import { control } from "../failure.ts";
+import { controlChatBFailures } from "./chat-b-failures.ts";
 import { clockFailures } from "./clock-failures.ts";
 import { controlContractFailures } from "./contract-failures.ts";
+import { controlSignInFailures } from "./sign-in-failures.ts";
 import { controlWebhookFailures } from "./webhook-failures.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
 export const emulatorFailures = {
   ...controlContractFailures,
+  ...controlSignInFailures,
+  ...controlChatBFailures,
   ...clockFailures,
   ...controlWebhookFailures,
   "no-control-token": control({

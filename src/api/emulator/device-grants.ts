@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { form, html, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("How a person approves a device is the cluster's business; the control plane stands in for it.");
+
+const ClusterOfDecision = z
+  .string()
+  .optional()
+  .describe("Cluster that the device belongs to; that of the address, else the first one");
+
+export const approveDevice = operation({
+  id: "device-grants.approve",
+  service: emulator,
+  summary: "Approve or deny a device, as a person would",
+  method: "POST",
+  path: "/_emulator/device-grants/{user_code}",
+  auth: "control-token",
+  request: {
+    params: z.object({ user_code: z.string().describe("As the device shows it; case and hyphen do not matter") }),
+    body: json(
+      z.object({
+        status: z.enum(["AUTHORIZED", "DENIED"]).describe("What the person says"),
+        cluster_id: ClusterOfDecision,
+        email: z.email().optional().describe("Who approves; without it the acting user of the first workspace"),
+      }),
+    ),
+  },
+  responses: {
+    200: json(z.strictObject({ user_code: z.string(), status: z.string(), cluster_id: z.string() })),
+  },
+  failures: ["no-such-user-code", "user-code-expired", "user-code-decided", "no-such-cluster-here", "no-such-person"],
+  cli: { command: "emulator approve-device" },
+  basis: ours,
+  examples: [
+    {
+      title: "Approve as Ada",
+      params: { user_code: "WDJB-MJHT" },
+      body: { status: "AUTHORIZED", email: "ada@northwind.example" },
+    },
+  ],
+});
+
+export const showDevicePage = operation({
+  id: "device-grants.page",
+  service: emulator,
+  summary: "Show the page on which a person approves a device",
+  method: "GET",
+  path: "/_emulator/device",
+  auth: "none",
+  request: { query: z.object({ user_code: z.string().optional().describe("As the device shows it") }) },
+  responses: { 200: html() },
+  failures: [],
+  cli: { command: "emulator device-page" },
+  basis: ours,
+  examples: [{ title: "The page of one device", query: { user_code: "WDJB-MJHT" } }],
+});
+
+export const submitDevicePage = operation({
+  id: "device-grants.submit",
+  service: emulator,
+  summary: "Send the form of the device page",
+  method: "POST",
+  path: "/_emulator/device",
+  auth: "none",
+  request: {
+    body: form(
+      z.object({
+        user_code: z.string(),
+        status: z.enum(["AUTHORIZED", "DENIED"]),
+        cluster_id: ClusterOfDecision,
+        email: z.string().optional().describe("Who approves; may be empty"),
+        form_token: z.string().describe("Stands in the page"),
+      }),
+    ),
+  },
+  responses: { 200: html() },
+  failures: ["stale-form"],
+  cli: { command: "emulator device-form" },
+  basis: ours,
+  examples: [],
+});

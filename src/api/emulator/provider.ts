@@ -1,0 +1,53 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { form, html, operation, redirect } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The emulator stands in for the providers that people sign in with (R25).");
+
+/** What the page was asked for, by the authorization_url of a login or a signup. */
+const asked = {
+  flow: z.enum(["trial", "login", "signup"]).describe("What the person signs in for"),
+  provider: z.string().describe("Name of the provider"),
+  state: z.string().describe("State that the flow began with"),
+};
+
+export const showProviderPage = operation({
+  id: "provider.page",
+  service: emulator,
+  summary: "Show the sign-in page of the stand-in provider",
+  method: "GET",
+  path: "/_emulator/provider",
+  auth: "none",
+  request: { query: z.object(asked) },
+  responses: { 200: html() },
+  failures: [],
+  cli: { command: "emulator provider-page" },
+  basis: ours,
+  examples: [{ title: "The page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } }],
+});
+
+export const submitProviderPage = operation({
+  id: "provider.submit",
+  service: emulator,
+  summary: "Send the form of the stand-in provider: say who the person is",
+  description: "Redirects to the callback of the flow with a code that stands for the person.",
+  method: "POST",
+  path: "/_emulator/provider",
+  auth: "none",
+  request: {
+    body: form(
+      z.object({
+        ...asked,
+        email: z.email().describe("Address that the provider vouches for"),
+        name: z.string().default("").describe("Name that the provider tells"),
+        form_token: z.string().describe("Stands in the page"),
+      }),
+    ),
+  },
+  responses: { 303: redirect() },
+  failures: ["stale-form"],
+  cli: { command: "emulator provider-form" },
+  basis: ours,
+  examples: [],
+});
