@@ -320,10 +320,10 @@ describe("firing an activity", () => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, [...activities]);
-    for (const activity of activities) {
+    for (const [i, activity] of activities.entries()) {
       assert.deepEqual(plain(await on.ask("POST", "activities", { body: { activity, contract_id: 1 } })), {
         status: 200,
-        body: { activity, contract_id: 1, composite_id: "T-1" },
+        body: { activity, contract_id: 1, composite_id: "T-1", deliveries: [i + 1] },
       });
     }
     assert.deepEqual(activitiesTold(await told()), activities);
