@@ -1,4 +1,5 @@
 import * as apps from "./apps.ts";
+import * as chatBIssuer from "./chat-b-issuer.ts";
 import * as schedule from "./clock/schedule.ts";
 import * as clock from "./clock/virtual-clock.ts";
 import * as comments from "./cluster/comments.ts";
@@ -41,6 +42,7 @@ const modules = [
   keyPointers,
   subscriptions,
   deliveries,
+  chatBIssuer,
   provider,
   deviceGrants,
   trialSignups,

@@ -14,8 +14,8 @@ const json = (status: number, body: unknown, headers: Readonly<Record<string, st
     Buffer.from(JSON.stringify(body)),
   );
 
-/** The contract API answers unknown paths of its own with 404. */
-const contractApi = /^\/api\/v[12](?:\.1)?\/public\//;
+/** The contract API and the storage answer unknown paths of their own with 404. */
+const ownPaths = /^\/(?:api\/v[12](?:\.1)?\/public|_storage)(?:\/|$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
 
@@ -53,7 +53,7 @@ export const forwardedTo =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world)) ??
       (await identityAnswer(request, path, world));
-    if (!answer && contractApi.test(path)) return undefined;
+    if (!answer && ownPaths.test(path)) return undefined;
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
     inbox.add({
       at: world.clock.now(),

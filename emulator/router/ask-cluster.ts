@@ -18,7 +18,7 @@ const maxAnswerBytes = 1024 * 1024;
 /** Sends a request to one cluster and reads its answer whole, in the time that a forwarded request may take. */
 export async function askCluster(
   { forwarder, wall, settings }: Asking,
-  { url }: Cluster,
+  { url }: Pick<Cluster, "url">,
   request: Forwardable,
 ): Promise<Said> {
   const gaveUp = new AbortController();

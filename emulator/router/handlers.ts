@@ -3,7 +3,10 @@ import type { Planned } from "../planned.ts";
 import { billingHandlers } from "./billing.ts";
 import { catchAllHandlers } from "./catch-all.ts";
 import { chatAHandlers } from "./chat-a.ts";
+import { chatBHandlers } from "./chat-b.ts";
 import { clusterHandlers } from "./clusters.ts";
+import { crmAHandlers } from "./crm-a.ts";
+import { crmBHandlers } from "./crm-b.ts";
 import { deviceGrantHandlers } from "./device-grant.ts";
 import { healthHandlers } from "./health.ts";
 import type { RouterHandlers } from "./home.ts";
@@ -18,6 +21,9 @@ import { trialHandlers } from "./trial.ts";
 export const routerHandlers = {
   ...healthHandlers,
   ...chatAHandlers,
+  ...chatBHandlers,
+  ...crmAHandlers,
+  ...crmBHandlers,
   ...mappingTableHandlers,
   ...clusterHandlers,
   ...mailerHandlers,

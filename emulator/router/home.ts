@@ -4,6 +4,7 @@ import type { Cluster } from "../clusters.ts";
 import type { Forwarder } from "../http/forward.ts";
 import type { Call, Handler, Handlers, World } from "../http/handler.ts";
 import type { Settings } from "../settings.ts";
+import type { IssuerKeys } from "./issuer-keys.ts";
 
 /** What the handlers of the routing service may use. */
 export interface RouterWorld extends World {
@@ -11,6 +12,8 @@ export interface RouterWorld extends World {
   /** In the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
+  /** Of chat_b, where the seed names an issuer of its own. */
+  readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (decisions.md, R13). */
   inSeedOrder(): boolean;
 }

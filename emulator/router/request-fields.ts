@@ -46,7 +46,8 @@ export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "
     ].filter((value): value is string => value !== undefined && value !== "");
 }
 
-const queryOf = (target: string): string => {
+/** The query of a target, without its question mark. */
+export const queryOf = (target: string): string => {
   const mark = target.indexOf("?");
   return mark < 0 ? "" : target.slice(mark + 1);
 };

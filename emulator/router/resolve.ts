@@ -23,6 +23,20 @@ export function ownersOf(
   });
 }
 
+/** Every cluster that owns any of the identifiers, with the identifier by which it does. */
+export function ownersByTable<Known extends Identifier>(
+  { store, clusters }: Pick<RouterWorld, "store" | "clusters">,
+  identifiers: readonly Known[],
+): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
+  return store.read(async (view) => {
+    const found: (Known & { readonly cluster: Cluster })[] = [];
+    for (const identifier of identifiers) {
+      for (const cluster of await lookup(view, clusters, identifier)) found.push({ ...identifier, cluster });
+    }
+    return found;
+  });
+}
+
 async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
   if (table === "prefix") return [clusterOfPrefix(clusters, key)].filter((found) => found !== undefined);
   const ids = await idsOf(view, table, key);

@@ -7,6 +7,7 @@ import { RequestLog } from "../../../emulator/http/request-log.ts";
 import { routerAuthenticators } from "../../../emulator/router/credentials.ts";
 import { routerHandlers } from "../../../emulator/router/handlers.ts";
 import type { RouterWorld } from "../../../emulator/router/home.ts";
+import { IssuerKeys } from "../../../emulator/router/issuer-keys.ts";
 import { mappingTables } from "../../../emulator/router/tables.ts";
 import { defaultSettings } from "../../../emulator/settings.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
@@ -32,6 +33,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
     ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:9", external: true }],
     inSeedOrder: () => true,
+    issuerKeys: new IssuerKeys({ wall: systemWall, settings: defaultSettings, forwarder }),
   };
   const operations = registry.filter(({ service }) => service.name === "router");
   const parts = [part({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world })] as const;

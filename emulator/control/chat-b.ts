@@ -1,0 +1,62 @@
+import { generateKeyPair } from "node:crypto";
+import { promisify } from "node:util";
+import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
+import { appsOf } from "../apps.ts";
+import { chatBKeys, publicChatBKeys } from "../chat-b-issuer.ts";
+import { seededPrivateJwk } from "../cluster/identity/seeded-rsa.ts";
+import type { Handlers } from "../http/handler.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const chatBIssuerHandlers: Handlers<`chat-b-issuer.${"mint" | "metadata" | "keys"}`, ControlWorld, unknown> = {
+  "chat-b-issuer.mint": async ({ body }, world) => {
+    const { chat_b: app } = await world.store.read(appsOf);
+    if (app.openid_metadata_url !== null) world.fail("foreign-issuer", { url: app.openid_metadata_url });
+    const { kid, jwk } = await issuerKey(world);
+    const now = Math.floor(world.wall.now() / 1_000);
+    const token = await new SignJWT({
+      iss: body.issuer ?? app.issuer,
+      aud: body.app_id ?? app.app_id,
+      ...(body.service_url === undefined ? {} : { serviceurl: body.service_url }),
+      iat: now,
+      nbf: now + body.not_before,
+      exp: now + body.expires_in,
+      ...body.claims,
+    })
+      .setProtectedHeader({ alg: "RS256", typ: "JWT", kid })
+      .sign(await importJWK({ ...jwk, kty: "RSA" }, "RS256"));
+    return { token, token_type: "Bearer" as const, expires_in: body.expires_in, kid };
+  },
+
+  "chat-b-issuer.metadata": async (_, { store, settings }) => ({
+    issuer: (await store.read(appsOf)).chat_b.issuer,
+    jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
+    id_token_signing_alg_values_supported: ["RS256"],
+  }),
+
+  "chat-b-issuer.keys": async (_, world) => {
+    await issuerKey(world);
+    return { keys: (await world.store.read(publicChatBKeys)).map((key) => ({ ...key })) };
+  },
+};
+
+/** The issuer's private key: made when it is first needed, since that takes longer than starting an emulator. */
+async function issuerKey({ store, settings }: Pick<ControlWorld, "store" | "settings">) {
+  const [kept] = await store.read((view) => view.list(chatBKeys));
+  if (kept) return kept;
+  const { app_id: appId } = (await store.read(appsOf)).chat_b;
+  const jwk = settings.deterministic ? await seededPrivateJwk(`chat_b\0${appId}`) : await newPrivateJwk();
+  const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
+  return store.transaction("make the key of chat_b", async (tx) => {
+    // Of several requests that found none, the first to come here decides.
+    const [first] = await tx.list(chatBKeys);
+    if (first) return first;
+    const row = { kid, jwk: { ...jwk } as Record<string, string> };
+    tx.put(chatBKeys, row);
+    return row;
+  });
+}
+
+async function newPrivateJwk() {
+  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
+  return privateKey.export({ format: "jwk" });
+}

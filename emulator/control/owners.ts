@@ -1,0 +1,29 @@
+import { emailHash } from "../../src/schemes/email-hash.ts";
+import type { Handlers } from "../http/handler.ts";
+import { ownersByTable } from "../router/resolve.ts";
+import { userCodeKey } from "../router/user-codes.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const ownerHandlers: Handlers<"owners.list", ControlWorld, unknown> = {
+  "owners.list": async ({ query: { identifier } }, world) => {
+    const found = await ownersByTable(world, candidates(identifier));
+    return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
+  },
+};
+
+/** What an identifier of unknown kind may be, in the order in which the router would look (decisions.md, R14). */
+function candidates(identifier: string) {
+  const keys = [
+    ["cluster_clients", identifier],
+    ["cluster_emails", identifier],
+    ["cluster_emails", emailHash(identifier)],
+    ["user_codes", userCodeKey(identifier)],
+    ["creator_tokens", identifier],
+    ["counterparty_tokens", identifier],
+    ["chat_a_teams", identifier],
+    ["external_integrations", identifier],
+    ["external_integrations", `CHAT_B:${identifier}`],
+    ["signatories", identifier],
+  ] as const;
+  return keys.map(([table, key]) => ({ table, key }));
+}

@@ -1,0 +1,78 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+const Token = z.strictObject({
+  token: z.string().describe("For the header authorization, after `Bearer `"),
+  token_type: z.literal("Bearer"),
+  expires_in: z.int().describe("Seconds of wall time"),
+  kid: z.string(),
+});
+
+export const mintChatBToken = operation({
+  id: "chat-b-issuer.mint",
+  service: emulator,
+  summary: "Mint a bot-framework token for an activity of chat_b",
+  description: "Signed by the emulator's own issuer, which the router trusts unless the seed names another.",
+  method: "POST",
+  path: "/_emulator/chat-b/token",
+  auth: "control-token",
+  request: {
+    body: json(
+      z.object({
+        service_url: z.string().optional().describe("serviceUrl of the activity that the token is for"),
+        app_id: z.string().optional().describe("The app that it is for, instead of the seed's"),
+        issuer: z.string().optional().describe("Who it is from, instead of the seed's issuer"),
+        expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may lie in the past"),
+        not_before: z.int().default(0).describe("Seconds until it becomes valid"),
+        claims: z.record(z.string(), z.unknown()).default({}).describe("Further claims, which win over those above"),
+      }),
+    ),
+  },
+  responses: { 200: json(Token) },
+  failures: ["foreign-issuer"],
+  cli: { command: "emulator chat-b token" },
+  basis: ours,
+  examples: [{ title: "Send an activity by hand", body: { service_url: "https://chat-b.example/eu" } }],
+});
+
+export const showChatBIssuer = operation({
+  id: "chat-b-issuer.metadata",
+  service: emulator,
+  summary: "Show the metadata of the emulator's issuer of bot-framework tokens",
+  method: "GET",
+  path: "/_emulator/chat-b/openid-configuration",
+  auth: "none",
+  request: {},
+  responses: {
+    200: json(
+      z.strictObject({
+        issuer: z.string(),
+        jwks_uri: z.url(),
+        id_token_signing_alg_values_supported: z.array(z.string()),
+      }),
+    ),
+  },
+  failures: [],
+  cli: { command: "emulator chat-b metadata" },
+  basis: ours,
+  examples: [{ title: "Let a bot of one's own trust the emulator" }],
+});
+
+export const showChatBKeys = operation({
+  id: "chat-b-issuer.keys",
+  service: emulator,
+  summary: "Show the public keys of the emulator's issuer of bot-framework tokens",
+  method: "GET",
+  path: "/_emulator/chat-b/keys",
+  auth: "none",
+  request: {},
+  responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })) },
+  failures: [],
+  cli: { command: "emulator chat-b keys" },
+  basis: ours,
+  examples: [{ title: "Which keys does it sign with?" }],
+});

@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+/** What an identifier may be looked up as, in the words of the routing data. */
+export const ownerTables = [
+  "cluster_emails",
+  "cluster_clients",
+  "creator_tokens",
+  "counterparty_tokens",
+  "chat_a_teams",
+  "external_integrations",
+  "user_codes",
+  "signatories",
+] as const;
+
+const Owner = z.strictObject({
+  table: z.enum(ownerTables),
+  key: z.string().describe("The identifier as that table has it: an address is hashed, a user code is bare"),
+  cluster_id: z.string(),
+});
+
+export const listOwners = operation({
+  id: "owners.list",
+  service: emulator,
+  summary: "Say which clusters own an identifier, by which tables of the routing data",
+  method: "GET",
+  path: "/_emulator/owners",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      identifier: z.string().min(1).describe("E-mail address or its hash, client id, token, team, tenant, code, hash"),
+    }),
+  },
+  responses: { 200: json(z.array(Owner)) },
+  failures: [],
+  cli: { command: "emulator owners", columns: ["table", "key", "cluster_id"] },
+  basis: assumed("The control plane is the emulator's own."),
+  examples: [{ title: "Who owns a team of chat_a?", query: { identifier: "T-NORTHWIND" } }],
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRemoteJWKSet, jwtVerify } from "jose";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+
+const path = "/router/v1/integrations/chat_b/webhook/messaging";
+const activity = {
+  type: "message",
+  channelId: "msteams",
+  serviceUrl: "https://chat-b.example/eu",
+  channelData: { tenant: { id: "tenant-northwind" } },
+};
+
+async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
+  const answer = await ask("POST", "chat-b/token", { body });
+  assert.equal(answer.status, 200);
+  return answer.body as { token: string; kid: string };
+}
+
+describe("the issuer of bot-framework tokens", () => {
+  it("mints a token that the router takes for the activity it was made for", async (t) => {
+    const world = await emulator(t);
+    const { token } = await mint(world, { service_url: activity.serviceUrl });
+    const headers = { authorization: `Bearer ${token}` };
+    assert.deepEqual(plain(await world.router("POST", path, { body: activity, headers })), {
+      status: 200,
+      body: { cluster_id: "eu-1", method: "POST", path },
+    });
+    const other = { ...activity, serviceUrl: "https://else.example" };
+    assert.equal((await world.router("POST", path, { body: other, headers })).status, 401);
+  });
+
+  it("mints tokens that the router refuses, on request", async (t) => {
+    const world = await emulator(t);
+    for (const change of [
+      { expires_in: -600 },
+      { not_before: 600 },
+      { issuer: "https://else.example" },
+      { app_id: "else" },
+      { claims: { serviceurl: "https://else.example" } },
+    ]) {
+      const { token } = await mint(world, { service_url: activity.serviceUrl, ...change });
+      const headers = { authorization: `Bearer ${token}` };
+      assert.equal((await world.router("POST", path, { body: activity, headers })).status, 401, JSON.stringify(change));
+    }
+  });
+
+  it("publishes metadata and keys to anybody, public members alone", async (t) => {
+    const world = await emulator(t);
+    const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
+    assert.deepEqual(metadata, {
+      issuer: "https://api.botframework.com",
+      jwks_uri: `${world.controlUrl}/chat-b/keys`,
+      id_token_signing_alg_values_supported: ["RS256"],
+    });
+    const { token, kid } = await mint(world);
+    const { protectedHeader } = await jwtVerify(token, createRemoteJWKSet(new URL(metadata.jwks_uri)));
+    assert.equal(protectedHeader.kid, kid);
+    const { keys } = (await world.ask("GET", "chat-b/keys")).body as { keys: object[] };
+    assert.deepEqual(
+      keys.map((key) => Object.keys(key).sort()),
+      [["e", "endorsements", "kid", "kty", "n", "use"]],
+    );
+  });
+
+  it("keeps its key over a restart", async (t) => {
+    const { mkdtemp, rm } = await import("node:fs/promises");
+    const folder = await mkdtemp("/tmp/svc-test-");
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const file = `${folder}/emulator.json`;
+    const first = await emulator(t, { file });
+    const { kid } = await mint(first);
+    await first.close();
+    assert.equal((await mint(await emulator(t, { file }))).kid, kid);
+  });
+
+  it("follows from the seed with --deterministic", async (t) => {
+    const [one, two] = [await emulator(t, { deterministic: true }), await emulator(t, { deterministic: true })];
+    assert.equal((await mint(one)).kid, (await mint(two)).kid);
+  });
+
+  it("mints nothing where the seed names another issuer", async (t) => {
+    const url = "https://issuer.example/metadata";
+    const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { chat_b: { openid_metadata_url: url } } };
+    const world = await emulator(t, { seed });
+    assert.deepEqual(plain(await world.ask("POST", "chat-b/token", { body: {} })), {
+      status: 409,
+      body: {
+        error: {
+          code: "foreign_issuer",
+          message: `The router trusts the issuer at ${url}, whose keys are not the emulator's.`,
+          hint: "Ask that issuer for a token, or leave apps.chat_b.openid_metadata_url out of the seed.",
+        },
+      },
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { routed } from "../../support/routed.ts";
+
+describe("the owners of an identifier", () => {
+  it("are told with the table that knows it, and the key by which it does", async (t) => {
+    const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+    await world.map("emails", "eu-1", [emailHash("ada@example.org")]);
+    await world.map("clients", "us-1", ["cli"]);
+    await world.map("creators", "eu-1", ["invite"]);
+    await world.map("counterparties", "us-1", ["invite"]);
+    await world.map("teams", "eu-1", ["T1"]);
+    await world.map("integrations", "us-1", ["tenant"]);
+    await world.router("POST", "/router/v1/contract_signatories/", {
+      body: [
+        { signatory_hash: "sig", cluster: "eu-1" },
+        { signatory_hash: "sig", cluster: "us-1" },
+      ],
+    });
+    const owners = async (identifier: string) =>
+      (await world.ask("GET", `owners?identifier=${encodeURIComponent(identifier)}`)).body;
+    const hash = emailHash("ada@example.org");
+    assert.deepEqual(
+      Object.fromEntries(
+        await Promise.all(
+          [" Ada@Example.org", hash, "cli", "invite", "T1", "tenant", "wdjb-mjht", "sig", "nobody"].map(
+            async (identifier) => [identifier, await owners(identifier)] as const,
+          ),
+        ),
+      ),
+      {
+        " Ada@Example.org": [{ table: "cluster_emails", key: hash, cluster_id: "eu-1" }],
+        [hash]: [{ table: "cluster_emails", key: hash, cluster_id: "eu-1" }],
+        cli: [{ table: "cluster_clients", key: "cli", cluster_id: "us-1" }],
+        invite: [
+          { table: "creator_tokens", key: "invite", cluster_id: "eu-1" },
+          { table: "counterparty_tokens", key: "invite", cluster_id: "us-1" },
+        ],
+        T1: [{ table: "chat_a_teams", key: "T1", cluster_id: "eu-1" }],
+        tenant: [{ table: "external_integrations", key: "CHAT_B:tenant", cluster_id: "us-1" }],
+        "wdjb-mjht": [{ table: "user_codes", key: "WDJBMJHT", cluster_id: "us-1" }],
+        sig: [
+          { table: "signatories", key: "sig", cluster_id: "eu-1" },
+          { table: "signatories", key: "sig", cluster_id: "us-1" },
+        ],
+        nobody: [],
+      },
+    );
+  });
+});
