@@ -14,7 +14,7 @@ export const mapChatATeams = operation({
   id: "chat-a-teams.map",
   summary: "Map chat_a teams to a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
-  cli: { command: "router map-chat-a-teams" },
+  cli: { by: "router map-chat-a-teams" },
   examples: [{ title: "Map one team to eu-1", body: example }],
 });
 
@@ -23,6 +23,6 @@ export const unmapChatATeams = operation({
   id: "chat-a-teams.unmap",
   summary: "Remove chat_a teams of a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
-  cli: { command: "router unmap-chat-a-teams", confirm: "yes" },
+  cli: { by: "router unmap-chat-a-teams" },
   examples: [{ title: "Forget one team of eu-1", body: example }],
 });

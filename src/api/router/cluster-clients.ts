@@ -27,7 +27,7 @@ export const mapClusterClients = operation({
   id: "cluster-clients.map",
   summary: "Map OAuth clients to a cluster",
   path: "/router/v1/cluster_clients/bulk",
-  cli: { command: "router map-clients" },
+  cli: { by: "router map-clients" },
   examples: [{ title: "Map one client to eu-1", body: example }],
 });
 
@@ -37,6 +37,6 @@ export const unmapClusterClients = operation({
   summary: "Remove OAuth clients of a cluster",
   description: "Used at workspace offboarding.",
   path: "/router/v1/cluster_clients/bulk",
-  cli: { command: "router unmap-clients", confirm: "yes" },
+  cli: { by: "router unmap-clients" },
   examples: [{ title: "Forget one client of eu-1", body: example }],
 });

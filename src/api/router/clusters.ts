@@ -58,7 +58,7 @@ export const deleteWorkspaceData = operation({
   },
   responses: { 200: json(z.boolean().describe("Always true")) },
   failures: ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"],
-  cli: { command: "router offboard", confirm: "name" },
+  cli: { by: "router offboard" },
   basis: "specified",
   examples: [
     {

@@ -21,7 +21,7 @@ export const mapExternalIntegrations = operation({
   id: "external-integrations.map",
   summary: "Map external integrations to a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
-  cli: { command: "router map-integrations" },
+  cli: { by: "router map-external-integrations" },
   examples: [{ title: "Map one chat_b tenant to eu-1", body: example }],
 });
 
@@ -30,6 +30,6 @@ export const unmapExternalIntegrations = operation({
   id: "external-integrations.unmap",
   summary: "Remove external integrations of a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
-  cli: { command: "router unmap-integrations", confirm: "yes" },
+  cli: { by: "router unmap-external-integrations" },
   examples: [{ title: "Forget one chat_b tenant of eu-1", body: example }],
 });

@@ -14,7 +14,7 @@ export const mapCreatorTokens = operation({
   id: "invite-tokens.map-creator",
   summary: "Map creator invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
-  cli: { command: "router map-creator-tokens" },
+  cli: { by: "router map-creator-tokens" },
   examples: [{ title: "Map one token to eu-1", body: example }],
 });
 
@@ -23,7 +23,7 @@ export const unmapCreatorTokens = operation({
   id: "invite-tokens.unmap-creator",
   summary: "Remove creator invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
-  cli: { command: "router unmap-creator-tokens", confirm: "yes" },
+  cli: { by: "router unmap-creator-tokens" },
   examples: [{ title: "Forget one token of eu-1", body: example }],
 });
 
@@ -32,7 +32,7 @@ export const mapCounterpartyTokens = operation({
   id: "invite-tokens.map-counterparty",
   summary: "Map counterparty invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
-  cli: { command: "router map-counterparty-tokens" },
+  cli: { by: "router map-counterparty-tokens" },
   examples: [{ title: "Map one token to eu-1", body: example }],
 });
 
@@ -41,6 +41,6 @@ export const unmapCounterpartyTokens = operation({
   id: "invite-tokens.unmap-counterparty",
   summary: "Remove counterparty invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
-  cli: { command: "router unmap-counterparty-tokens", confirm: "yes" },
+  cli: { by: "router unmap-counterparty-tokens" },
   examples: [{ title: "Forget one token of eu-1", body: example }],
 });

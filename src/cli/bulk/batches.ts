@@ -1,50 +1,100 @@
-import type { Row } from "./rows.ts";
-import type { BulkTable } from "./tables.ts";
+import { createHash } from "node:crypto";
+import { UsageError } from "../failure.ts";
+import type { FinishedBatches } from "./finished.ts";
+import type { RowGroup } from "./rows.ts";
+import type { BulkWork } from "./work.ts";
 
-/** One call: identifiers of rows that follow each other. */
-export interface Batch {
-  /** From 0. */
-  readonly index: number;
-  readonly identifiers: readonly string[];
-  /** Numbers of its first and last row. */
-  readonly first: number;
-  readonly last: number;
+/** A row with its number in the input. */
+export interface Row {
+  readonly number: number;
+  readonly text: string;
 }
 
 /** A row that is no identifier. */
-export interface InvalidRow {
-  readonly row: number;
-  readonly input: string;
-  readonly message: string;
+export interface InvalidRow extends Row {
+  readonly problem: string;
 }
 
-/** Groups rows to batches of `size`; rows that are no identifiers go to `onInvalid`, which may throw to stop. */
-export async function* batchesOf(
-  rows: AsyncIterable<readonly Row[]>,
-  size: number,
-  identifier: BulkTable["identifier"],
-  onInvalid: (row: InvalidRow) => Promise<void> | void,
-): AsyncGenerator<Batch> {
-  let identifiers: string[] = [];
-  let first = 0;
-  let last = 0;
+/** One call: as many rows of the input as a batch holds, one after the other. */
+export interface Batch {
+  /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
+  readonly index: number;
+  readonly rows: readonly Row[];
+  /** What is sent, one for each of `rows`. */
+  readonly values: readonly string[];
+  readonly invalid: readonly InvalidRow[];
+  /** Of all rows up to the last of this batch, where asked for. */
+  readonly digest: string | undefined;
+}
+
+export interface Batching {
+  readonly size: number;
+  readonly work: Pick<BulkWork, "problem" | "value">;
+  /** Batches that were finished before; they are passed over. */
+  readonly finished: FinishedBatches;
+  /** Standard input has no other identity: each batch carries a rolling digest, compared where one is known. */
+  readonly rolling: boolean;
+}
+
+/** Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before. */
+export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batching): AsyncGenerator<Batch> {
+  const { size } = batching;
+  let digest = "";
   let index = 0;
-  for await (const group of rows) {
-    for (const { number, text } of group) {
-      const judged = identifier(text);
-      if ("problem" in judged) {
-        await onInvalid({ row: number, input: text, message: judged.problem });
-        continue;
-      }
-      if (identifiers.length === 0) first = number;
-      last = number;
-      identifiers.push(judged.value);
-      if (identifiers.length === size) {
-        yield { index, identifiers, first, last };
-        index += 1;
-        identifiers = [];
-      }
+  let pending = new RawBatch();
+  const finish = (): Batch | undefined => {
+    if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
+    const batch = batching.finished.has(index) ? undefined : pending.judged(index, digest || undefined, batching.work);
+    if (batch === undefined) refuseOther(batching.finished.digestOf(index), digest);
+    index += 1;
+    pending = new RawBatch();
+    return batch;
+  };
+  for await (const { first, texts, problems } of groups) {
+    for (let i = 0; i < texts.length; i += 1) {
+      if (texts[i] === "") continue;
+      pending.add(first + i, texts[i]!, problems?.get(i));
+      if (pending.texts.length < size) continue;
+      const batch = finish();
+      if (batch) yield batch;
     }
   }
-  if (identifiers.length > 0) yield { index, identifiers, first, last };
+  const last = pending.texts.length > 0 ? finish() : undefined;
+  if (last) yield last;
+}
+
+function refuseOther(known: string | undefined, found: string): void {
+  if (known === undefined || known === found) return;
+  throw new UsageError("Standard input is not what this job began with: rows that are done already differ.", {
+    hint: "Pipe the same rows again from their beginning; those that are done are passed over.",
+  });
+}
+
+class RawBatch {
+  readonly texts: string[] = [];
+  readonly #numbers: number[] = [];
+  readonly #problems = new Map<number, string>();
+
+  add(number: number, text: string, problem: string | undefined): void {
+    if (problem !== undefined) this.#problems.set(this.texts.length, problem);
+    this.#numbers.push(number);
+    this.texts.push(text);
+  }
+
+  judged(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
+    const rows: Row[] = [];
+    const values: string[] = [];
+    const invalid: InvalidRow[] = [];
+    for (const [i, text] of this.texts.entries()) {
+      const number = this.#numbers[i]!;
+      const why = this.#problems.get(i) ?? problem(text);
+      if (why !== undefined) {
+        invalid.push({ number, text, problem: why });
+        continue;
+      }
+      rows.push({ number, text });
+      values.push(value(text));
+    }
+    return { index, rows, values, invalid, digest };
+  }
 }

@@ -1,177 +1,140 @@
-import { createWriteStream, type WriteStream } from "node:fs";
-import { resolve } from "node:path";
-import { finished } from "node:stream/promises";
-import type { Operation } from "../../api/operation.ts";
+import { join } from "node:path";
+import type { ServiceError } from "../../client/errors.ts";
 import { openInput } from "../body.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
-import { csvLine } from "../output/text.ts";
-import { batchesOf, type InvalidRow } from "./batches.ts";
-import { progressOf } from "./progress.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
+import { type Batch, batchesOf, type InvalidRow } from "./batches.ts";
+import { fileBytes } from "./bytes.ts";
+import type { JobRecord } from "./jobs.ts";
+import { parseLimit } from "./limits.ts";
+import type { OpenJob } from "./open-job.ts";
+import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
-import { formatByName, type InputFormat, rowsOf } from "./rows.ts";
-import type { BulkTable } from "./tables.ts";
+import { resultLines } from "./results.ts";
+import { rowsOf } from "./rows.ts";
+import { createSender, reachOf } from "./send.ts";
+import { shareOf } from "./shard.ts";
+import type { BulkWork } from "./work.ts";
 
-/** What a bulk command line asks for. */
-export interface JobOptions {
-  readonly table: BulkTable;
-  readonly action: "map" | "unmap";
-  readonly input: string;
-  /** The fields of the request body beside the list: the cluster, and what else the table needs. */
-  readonly scope: Readonly<Record<string, unknown>>;
-  readonly format: InputFormat | undefined;
-  readonly column: string | undefined;
-  readonly batchSize: number;
+/** A call that takes longer than this after SIGTERM is cut off; its batch is sent again by a resume. */
+const termGraceMs = 10_000;
+
+export interface JobRun {
+  readonly record: JobRecord;
+  readonly work: BulkWork;
+  readonly job: OpenJob;
+  readonly progress: Progress;
   readonly concurrency: number;
-  readonly skipInvalid: boolean;
-  readonly errorsOut: string | undefined;
-  readonly dryRun: boolean;
-}
-
-/** What was done, for `--json` and for the last line. */
-export interface JobReport {
-  readonly action: string;
-  readonly cluster_id: unknown;
-  readonly rows: number;
-  readonly batches: number;
-  readonly moved: number;
-  readonly invalid: number;
-  readonly first_invalid_row: number | null;
 }
 
 /**
- * Streams a file into a mapping table: rows → identifiers → batches → calls. Every call repeats without harm, so
- * temporary trouble is retried. Exit 2 when a wrong row is met before anything was sent, 3 when after.
+ * Does what is left of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
+ * every row was dealt with, with the first row that was no identifier; throws when it stopped before.
  */
-export async function runJob(options: JobOptions, context: Context): Promise<Verdict | undefined> {
-  const { table, action, scope } = options;
-  const operation = (await table.operations())[action];
-  const source = await openInput(context.host, options.input, "<file>");
-  const format = options.format ?? formatByName(options.input);
-  const rejects = errorsFile(options.errorsOut, context);
-  const progress = progressOf(context, action === "map" ? "mapped" : "unmapped");
-  const state = { rows: 0, batches: 0, moved: 0, invalid: 0, firstInvalid: undefined as InvalidRow | undefined };
-
-  const onInvalid = async (row: InvalidRow) => {
-    state.invalid += 1;
-    state.firstInvalid ??= row;
-    await rejects.add(row);
-    if (!options.skipInvalid) throw new WrongRow(row);
-  };
-  const send = options.dryRun ? async () => {} : await sender(operation, table, scope, options, context, state);
-  const batches = batchesOf(
-    rowsOf(source, { format, column: options.column }),
-    options.batchSize,
-    table.identifier,
-    onInvalid,
+export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
+  const { record, work, job, progress, concurrency } = run;
+  const { host, signal } = context;
+  const stopping = new Stopping(context, concurrency);
+  const limit = record.max_errors === null ? undefined : parseLimit(record.max_errors, record.input.rows ?? undefined);
+  const { send } = await createSender(
+    {
+      jobId: record.id,
+      work,
+      scope: record.scope,
+      concurrency,
+      cut: stopping.cut,
+      onRetry: (retry) => progress.retried(retry),
+    },
+    context,
   );
-  try {
-    await pump(batches, options.concurrency, async ({ identifiers }) => {
-      context.signal.throwIfAborted();
-      await send(identifiers);
-      state.rows += identifiers.length;
-      state.batches += 1;
-      progress.add(identifiers.length);
-    });
-  } catch (error) {
-    await progress.end();
-    throw error instanceof WrongRow
-      ? wrongRow(error.row, state.rows, options)
-      : await afterPart(error, state.rows, context);
-  } finally {
-    await rejects.close();
-  }
-  await progress.end();
+  let firstInvalid: InvalidRow | undefined;
 
-  if (state.rows === 0 && state.invalid === 0) throw new UsageError(`${options.input} holds no rows`);
-  await show(options, state, context);
-  return state.invalid > 0 ? "partial" : undefined;
-}
-
-class WrongRow extends Error {
-  readonly row: InvalidRow;
-  constructor(row: InvalidRow) {
-    super(row.message);
-    this.row = row;
-  }
-}
-
-async function sender(
-  operation: Operation,
-  table: BulkTable,
-  scope: JobOptions["scope"],
-  options: JobOptions,
-  context: Context,
-  state: { moved: number },
-): Promise<(identifiers: readonly string[]) => Promise<void>> {
-  const client = await context.client("router", { connections: options.concurrency });
-  return async (identifiers) => {
-    const body = { [table.listField]: identifiers, ...scope };
-    const { headers } = await client.send(operation, { body }, { signal: context.signal, repeatable: true });
-    state.moved += Number(headers["x-svc-moved"] ?? 0);
-  };
-}
-
-function wrongRow({ row, input, message }: InvalidRow, sent: number, options: JobOptions): Error {
-  const text = `Row ${row} (${input.slice(0, 80)}) is ${message}.`;
-  const hint = "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.";
-  if (sent === 0 || options.dryRun) return new UsageError(text, { hint });
-  return new CommandFailed("partial", "invalid_row", `${text} ${sent} rows before it are done.`, { hint });
-}
-
-async function afterPart(error: unknown, sent: number, { output }: Context): Promise<unknown> {
-  if (sent > 0)
-    await output.warn(`${sent} rows are done; the same command may be run again: repeating them changes nothing`);
-  return error;
-}
-
-async function show(
-  options: JobOptions,
-  state: { rows: number; batches: number; moved: number; invalid: number; firstInvalid: InvalidRow | undefined },
-  context: Context,
-) {
-  const { output } = context;
-  const report: JobReport = {
-    action: `${options.action}-${options.table.name}`,
-    cluster_id: options.scope.cluster_id,
-    rows: state.rows,
-    batches: state.batches,
-    moved: state.moved,
-    invalid: state.invalid,
-    first_invalid_row: state.firstInvalid?.row ?? null,
-  };
-  if (output.format !== "table") return output.show(options.dryRun ? { dry_run: true, ...report } : report);
-  const verb = options.dryRun ? "Would send" : options.action === "map" ? "Mapped" : "Removed";
-  const preposition = options.action === "map" ? "to" : "from";
-  await output.raw(
-    `${verb} ${state.rows} ${options.table.noun}${state.rows === 1 ? "" : "s"} ${preposition} ${report.cluster_id}\n`,
-  );
-  if (state.moved > 0) await output.note(`${state.moved} of them were mapped to another cluster before`);
-  if (state.invalid > 0) {
-    await output.note(
-      `${state.invalid} rows skipped: ${state.firstInvalid?.message}, first at row ${state.firstInvalid?.row}`,
+  async function perform(batch: Batch): Promise<void> {
+    if (batch.invalid.length > 0) {
+      firstInvalid ??= batch.invalid[0];
+      if (!record.skip_invalid && !limit) throw wrongRow(batch.invalid[0]!, job.counts.rows);
+    }
+    const outcome = batch.values.length === 0 ? { moved: 0 } : await send(batch).catch(refused);
+    const refusal = "moved" in outcome ? undefined : outcome;
+    await job.finish(
+      {
+        batch: batch.index,
+        rows: refusal ? 0 : batch.rows.length,
+        invalid: batch.invalid.length,
+        failed: refusal ? batch.rows.length : 0,
+        moved: "moved" in outcome ? outcome.moved : 0,
+        ...(batch.digest === undefined ? {} : { digest: batch.digest }),
+      },
+      resultLines(batch, refusal, record.results),
     );
+    progress.add(batch.rows.length + batch.invalid.length);
+    const { rows, invalid, failed } = job.counts;
+    const errors = invalid + failed;
+    if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
+  }
+
+  function refused(error: unknown): { code: string; message: string } {
+    // Where nothing has passed yet, it is not about these rows.
+    if (reachOf(error) === "job" || job.counts.rows === 0) throw error;
+    const { status, problem } = error as ServiceError;
+    return { code: problem.code ?? `http_${status}`, message: problem.message };
+  }
+
+  const { path } = record.input;
+  const source = path === "-" ? await openInput(host, path, "<file>") : fileBytes(path);
+  const groups = rowsOf(source, record);
+  const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
+    size: record.batch_size,
+    work,
+    finished: job.finished,
+    rolling: path === "-",
+  });
+  try {
+    await pump(batches, concurrency, perform, signal);
+    signal.throwIfAborted();
+    return firstInvalid;
+  } finally {
+    stopping.end();
   }
 }
 
-/** Rows that were left out, as CSV. */
-function errorsFile(path: string | undefined, { host }: Context) {
-  const stream: WriteStream | undefined =
-    path === undefined ? undefined : createWriteStream(resolve(host.cwd, path), { mode: 0o600 });
-  stream?.on("error", () => {});
-  stream?.write(csvLine(["row", "input", "message"]));
-  return {
-    async add({ row, input, message }: InvalidRow) {
-      stream?.write(csvLine([String(row), input, message]));
-    },
-    async close() {
-      if (!stream) return;
-      stream.end();
-      await finished(stream).catch((cause: unknown) => {
-        throw new CommandFailed("failed", "errors_out", `Failed to write ${path}: ${(cause as Error).message}`, {
-          cause,
-        });
-      });
-    },
-  };
+/** Ctrl-C lets the calls in flight end; SIGTERM gives them ten seconds. */
+class Stopping {
+  readonly #cut = new AbortController();
+  readonly #ended = new AbortController();
+
+  constructor({ signal, host, output }: Context, concurrency: number) {
+    const stop = async () => {
+      if (this.#ended.signal.aborted) return;
+      if (signal.reason !== "SIGTERM") {
+        await output.note(`Stopping after at most ${concurrency} batches in flight; again to stop now`);
+        return;
+      }
+      await host.wall.sleep(termGraceMs, this.#ended.signal);
+      this.#cut.abort();
+    };
+    if (signal.aborted) void stop();
+    else signal.addEventListener("abort", () => void stop(), { once: true });
+  }
+
+  /** Ends calls in flight. */
+  get cut(): AbortSignal {
+    return this.#cut.signal;
+  }
+
+  end(): void {
+    this.#ended.abort();
+  }
 }
+
+function wrongRow({ number, text, problem }: InvalidRow, sent: number): Error {
+  const message = `Row ${number} (${text.slice(0, 80)}) is ${problem}.`;
+  const hint = "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.";
+  if (sent === 0) return new UsageError(message, { hint });
+  return new CommandFailed("partial", "invalid_row", `${message} ${sent} rows before it are done.`, { hint });
+}
+
+const tooMany = (errors: number, limit: string): Error =>
+  new CommandFailed("partial", "too_many_errors", `${errors} rows went wrong; --max-errors ${limit} allows no more.`);
+
+export const resultsPath = (folder: string): string => join(folder, "results.csv");

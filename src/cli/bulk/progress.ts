@@ -3,33 +3,95 @@ import { write } from "../output/write.ts";
 
 const everyMs = { terminal: 200, plain: 10_000 };
 
-/** One line on standard error: on a terminal it is rewritten, elsewhere a new one comes every ten seconds. */
-export function progressOf(
-  { host, globals }: Context,
-  verb: string,
-): { add(rows: number): void; end(): Promise<void> } {
+export interface Progress {
+  /** Counts rows that were dealt with in this run. */
+  add(rows: number): void;
+  retried(retry: { readonly waitMs: number; readonly reason: string }): void;
+  readonly retries: number;
+  /** Clears the line; nothing is printed after it. */
+  end(): Promise<void>;
+}
+
+export interface ProgressOptions {
+  /** `mapped` */
+  readonly verb: string;
+  /** Undefined where nobody knows: standard input. */
+  readonly total: number | undefined;
+  /** Rows that earlier runs of the job dealt with. */
+  readonly before: number;
+}
+
+/**
+ * How far a job is, on standard error: one line that is rewritten on a terminal, a new line every ten seconds
+ * elsewhere, a JSON document every ten seconds under `--format ndjson` (cli-conventions.md, 51).
+ */
+export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
   const isSilent = globals.quiet || globals.json;
-  const animates = stderr.isTTY === true && !env.CI;
+  const animates = stderr.isTTY === true && !env.CI && output.format !== "ndjson";
   const startedAt = wall.now();
   let rows = 0;
+  let retries = 0;
   let shownAt = startedAt;
   let isShown = false;
 
-  const line = () => {
-    const seconds = Math.max(0.001, (wall.now() - startedAt) / 1_000);
-    return `${verb} ${rows.toLocaleString("en")} rows · ${Math.round(rows / seconds).toLocaleString("en")} rows/s`;
+  const line = (): string => {
+    const done = before + rows;
+    const perSecond = rows / Math.max(0.001, (wall.now() - startedAt) / 1_000);
+    if (output.format === "ndjson") {
+      const rate = Math.round(perSecond);
+      return JSON.stringify({ type: "progress", rows: done, total: total ?? null, rows_per_second: rate, retries });
+    }
+    const parts = [
+      total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
+      ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
+      `${short(perSecond)} rows/s`,
+      ...(retries > 0 ? [`${retries} ${retries === 1 ? "retry" : "retries"}`] : []),
+      ...(total && perSecond > 0 ? [`ETA ${duration((total - done) / perSecond)}`] : []),
+    ];
+    return parts.join(" · ");
+  };
+  const show = (text: string) => {
+    isShown = true;
+    void write(stderr, animates ? `\r\x1b[K${cut(text, stderr.columns)}` : `${text}\n`);
   };
   return {
+    get retries() {
+      return retries;
+    },
     add(more) {
       rows += more;
       if (isSilent || wall.now() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.now();
-      isShown = true;
-      void write(stderr, animates ? `\r\x1b[K${line()}` : `${line()}\n`);
+      show(line());
+    },
+    retried({ waitMs, reason }) {
+      retries += 1;
+      if (isSilent || waitMs < 2_000) return;
+      const why = reason === "status 429" ? "rate limited" : reason;
+      const seconds = Math.ceil(waitMs / 1_000);
+      const wait = { type: "waiting", reason: why, seconds };
+      show(output.format === "ndjson" ? JSON.stringify(wait) : `${why}, resuming in ${seconds} s`);
     },
     async end() {
       if (isShown && animates) await write(stderr, "\r\x1b[K");
     },
   };
 }
+
+/** `12.4M`, `84k`, `912` */
+function short(count: number): string {
+  if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
+  return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
+}
+
+/** `5m20s` */
+function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  if (h > 0) return `${h}h${m}m`;
+  return m > 0 ? `${m}m${s}s` : `${s}s`;
+}
+
+/** A line that wraps could not be rewritten. */
+const cut = (text: string, columns = 80): string => (text.length < columns ? text : text.slice(0, columns - 1));

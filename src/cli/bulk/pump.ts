@@ -1,17 +1,19 @@
 /**
  * Runs `work` on the items of a stream, at most `concurrency` at a time; the stream is read no faster than that. The
- * first failure stops the reading, the work in flight is awaited, then it is thrown.
+ * first failure stops the reading, and so does the signal; the work in flight is awaited, then a failure is thrown.
  */
 export async function pump<T>(
   items: AsyncIterable<T>,
   concurrency: number,
   work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
   try {
+    if (signal?.aborted) return;
     for await (const item of items) {
-      if (failure) break;
+      if (failure || signal?.aborted) break;
       const one = work(item)
         .catch((error: unknown) => {
           failure ??= { error };

@@ -1,20 +1,22 @@
-import { pipeline, Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { UsageError } from "../failure.ts";
+import { unzipped } from "./bytes.ts";
 
-/** One row of the input: its number, from 1, and the text of the identifier. */
-export interface Row {
-  readonly number: number;
-  readonly text: string;
+/** Rows that follow each other. Row numbers count from 1; an empty text is a row that is passed over. */
+export interface RowGroup {
+  /** Number of the first. */
+  readonly first: number;
+  readonly texts: readonly string[];
+  /** Why a row has no text, by its place in the group. */
+  readonly problems?: ReadonlyMap<number, string>;
 }
 
 export const inputFormats = ["lines", "csv", "ndjson"] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
-export interface RowsOptions {
+export interface Reading {
   readonly format: InputFormat;
-  /** Name of the CSV column or NDJSON field, or a column number from 1; default: the first. */
-  readonly column: string | undefined;
+  /** Names of CSV columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
+  readonly columns: readonly string[];
 }
 
 /** The format by the name of the file: `.csv`, `.ndjson` or `.jsonl`, each also with `.gz`. */
@@ -24,107 +26,96 @@ export function formatByName(path: string): InputFormat {
   return name.endsWith(".ndjson") || name.endsWith(".jsonl") ? "ndjson" : "lines";
 }
 
-/**
- * The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. Empty lines are passed
- * over but counted. Gzip is recognised by its first bytes.
- */
-export async function* rowsOf(input: AsyncIterable<Uint8Array>, options: RowsOptions): AsyncGenerator<readonly Row[]> {
+/** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
+export async function* rowsOf(
+  input: AsyncIterable<Uint8Array>,
+  { format, columns }: Reading,
+): AsyncGenerator<RowGroup> {
   const bytes = unzipped(input);
-  if (options.format === "csv") yield* csvRows(bytes, options.column);
-  else if (options.format === "ndjson") yield* ndjsonRows(bytes, options.column);
+  if (format === "csv") yield* csvRows(bytes, columns);
+  else if (format === "ndjson") yield* ndjsonRows(bytes, columns);
   else yield* lineRows(bytes);
 }
 
-async function* lineRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Row[]> {
-  let number = 0;
+async function* lineRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RowGroup> {
+  let first = 1;
   for await (const lines of linesOf(bytes)) {
-    const rows: Row[] = [];
-    for (const line of lines) {
-      number += 1;
-      const text = line.trim();
-      if (text !== "") rows.push({ number, text });
-    }
-    if (rows.length > 0) yield rows;
+    for (let i = 0; i < lines.length; i += 1) lines[i] = lines[i]!.trim();
+    yield { first, texts: lines };
+    first += lines.length;
   }
 }
 
-async function* ndjsonRows(
-  bytes: AsyncIterable<Uint8Array>,
-  field: string | undefined,
-): AsyncGenerator<readonly Row[]> {
-  for await (const rows of lineRows(bytes)) {
-    yield rows.map(({ number, text }) => ({ number, text: ndjsonValue(text, field, number) }));
+async function* ndjsonRows(bytes: AsyncIterable<Uint8Array>, fields: readonly string[]): AsyncGenerator<RowGroup> {
+  for await (const { first, texts: lines } of lineRows(bytes)) {
+    const problems = new Map<number, string>();
+    const texts = lines.map((line, i) => {
+      if (line === "") return "";
+      const found = ndjsonText(line, fields);
+      if (typeof found === "string") return found;
+      problems.set(i, found.problem);
+      return line;
+    });
+    yield { first, texts, problems };
   }
 }
 
-function ndjsonValue(line: string, field: string | undefined, number: number): string {
+function ndjsonText(line: string, fields: readonly string[]): string | { problem: string } {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw new UsageError(`Row ${number} is not JSON`);
+    return { problem: "not JSON" };
   }
   if (typeof value === "string") return value.trim();
   const object = (value ?? {}) as Record<string, unknown>;
-  const found = object[field ?? Object.keys(object)[0] ?? ""];
-  if (typeof found === "string" || typeof found === "number") return String(found).trim();
-  throw new UsageError(`Row ${number} has no text under "${field ?? "its first field"}"`, {
-    hint: "Name the field with --column.",
-  });
+  const texts: string[] = [];
+  for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
+    const found = object[field];
+    const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
+    if (!isText) return { problem: `without a text in the field "${field}"` };
+    texts.push(String(found).trim());
+  }
+  return texts.join(" ");
 }
 
-async function* csvRows(bytes: AsyncIterable<Uint8Array>, column: string | undefined): AsyncGenerator<readonly Row[]> {
+async function* csvRows(bytes: AsyncIterable<Uint8Array>, columns: readonly string[]): AsyncGenerator<RowGroup> {
   const { csvRecords } = await import("./csv.ts");
-  let index: number | undefined = column === undefined ? 0 : /^\d+$/.test(column) ? Number(column) - 1 : undefined;
-  const isNamed = index === undefined;
-  let number = 0;
+  const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
+  let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
+  let first = 1;
   for await (const records of csvRecords(bytes)) {
-    const rows: Row[] = [];
-    for (const record of records) {
-      number += 1;
-      if (isNamed && number === 1) {
-        index = record.indexOf(column!);
-        if (index < 0)
-          throw new UsageError(`There is no column "${column}"`, { hint: `Columns: ${record.join(", ")}` });
-        continue;
-      }
-      const text = record[index!]?.trim() ?? "";
-      if (text !== "") rows.push({ number, text });
-    }
-    if (rows.length > 0) yield rows;
+    const header = places === undefined;
+    places ??= placesOf(columns, records[0]!);
+    const chosen = places;
+    const texts = records.map((record) =>
+      chosen
+        .map((place) => record[place]?.trim() ?? "")
+        .join(" ")
+        .trim(),
+    );
+    if (header) texts[0] = "";
+    yield { first, texts };
+    first += records.length;
   }
 }
 
+const placesOf = (columns: readonly string[], header: readonly string[]): number[] =>
+  columns.map((column) => {
+    const place = header.findIndex((name) => name.trim() === column);
+    if (place >= 0) return place;
+    throw new UsageError(`There is no column "${column}"`, { hint: `Columns: ${header.slice(0, 40).join(", ")}` });
+  });
+
 /** Whole lines, one group per piece of input. */
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const chunk of bytes) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+  for await (const piece of bytes) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (lines.length > 0) yield lines;
   }
   rest += decoder.decode();
   if (rest !== "") yield [rest];
-}
-
-async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const iterator = input[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (first.done) return;
-  const rest = (async function* () {
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => iterator };
-  })();
-  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
-    yield* rest;
-    return;
-  }
-  const gunzip = createGunzip();
-  pipeline(Readable.from(rest), gunzip, () => {});
-  try {
-    yield* gunzip;
-  } catch (cause) {
-    throw new UsageError("The gzip file is damaged or cut off", { cause });
-  }
 }

@@ -1,0 +1,38 @@
+import type { Context, Input } from "../command.ts";
+import { concurrencyOf } from "../commands/router/bulk-flags.ts";
+import { UsageError } from "../failure.ts";
+import type { JobRequest } from "./begin.ts";
+import { readPlan } from "./plan.ts";
+import type { BulkWork } from "./work.ts";
+
+/** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */
+export async function applied(
+  work: BulkWork,
+  file: string | undefined,
+  flags: Input["flags"],
+  context: Context,
+): Promise<JobRequest> {
+  const plan = await readPlan(flags.apply as string, context);
+  if (plan.command !== work.name) {
+    throw new UsageError(`--apply: this is a plan of svc router ${plan.command}, not of svc router ${work.name}`);
+  }
+  const { scope, format, columns, batch_size, shard, skip_invalid, max_errors, results, input } = plan;
+  return {
+    work,
+    path: file ?? input.path,
+    scope,
+    format,
+    columns,
+    batch_size,
+    shard,
+    skip_invalid,
+    max_errors,
+    results,
+    concurrency: concurrencyOf(flags),
+    errorsOut: flags["errors-out"] as string | undefined,
+    dryRun: flags["dry-run"] === true,
+    planOut: undefined,
+    planned: plan,
+    confirm: async () => {},
+  };
+}

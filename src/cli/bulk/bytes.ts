@@ -1,0 +1,63 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { UsageError } from "../failure.ts";
+
+/** Larger pieces than the default make fewer turns of the event loop per row. */
+const pieceBytes = 256 * 1_024;
+
+export const fileBytes = (path: string): AsyncIterable<Uint8Array> =>
+  createReadStream(path, { highWaterMark: pieceBytes });
+
+/** What tells an input from a changed one. */
+export interface Fingerprint {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Passes bytes on, and knows their fingerprint when they are at their end. */
+export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
+  readonly #source: AsyncIterable<Uint8Array>;
+  readonly #sum: Hash = createHash("sha256");
+  #bytes = 0;
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for await (const piece of this.#source) {
+      this.#sum.update(piece);
+      this.#bytes += piece.byteLength;
+      yield piece;
+    }
+  }
+
+  /** Call it once, at the end. */
+  fingerprint(): Fingerprint {
+    return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
+  }
+}
+
+/** Plain bytes; gzip is recognised by its first two. */
+export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const iterator = input[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done) return;
+  const rest = (async function* () {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  })();
+  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
+    yield* rest;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: pieceBytes });
+  pipeline(Readable.from(rest), gunzip, () => {});
+  try {
+    yield* gunzip;
+  } catch (cause) {
+    throw new UsageError("The gzip file is damaged or cut off", { cause });
+  }
+}

@@ -1,0 +1,131 @@
+import { copyFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Context } from "../command.ts";
+import { CommandFailed, type Verdict } from "../failure.ts";
+import { commandLine } from "../help.ts";
+import type { InvalidRow } from "./batches.ts";
+import { resultsPath, runJob } from "./job.ts";
+import { type JobRecord, lockJob } from "./jobs.ts";
+import { OpenJob } from "./open-job.ts";
+import { type Progress, progressOf } from "./progress.ts";
+import { reportOf, showReport } from "./report.ts";
+import { type BulkWork, workNamed } from "./work.ts";
+
+const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
+
+/**
+ * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
+ * to go on.
+ */
+export async function performJob(
+  folder: string,
+  record: JobRecord,
+  context: Context,
+  concurrency: number = record.concurrency,
+): Promise<Verdict | undefined> {
+  const { host, output, globals } = context;
+  const work = workNamed(record.command)!;
+  const unlock = await lockJob(folder, host.pid);
+  if (!unlock) throw new CommandFailed("failed", "job_running", `Another process works on ${record.id}.`);
+  let job: OpenJob | undefined;
+  let progress: Progress | undefined;
+  try {
+    job = await OpenJob.open(folder, host.wall);
+    await announce(record, job, context);
+    const { rows, invalid, failed } = job.counts;
+    progress = progressOf(context, {
+      verb: verbs[work.action],
+      total: record.input.rows ?? undefined,
+      before: rows + invalid + failed,
+    });
+    const firstInvalid = await finished(runJob({ record, work, job, progress, concurrency }, context), job, progress);
+    return await concluded({ record, work, job, firstInvalid, retries: progress.retries, folder }, context);
+  } catch (error) {
+    await progress?.end();
+    if (!globals.json) await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
+    throw withNext(error, record, job);
+  } finally {
+    await job?.close();
+    if (record.errors_out !== null) await copyResults(folder, record.errors_out, context);
+    await unlock();
+  }
+}
+
+/** Notes in the log how it ended. */
+async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
+  try {
+    const value = await run;
+    await job.note("finished");
+    return value;
+  } catch (error) {
+    // A log that cannot be written is what is being reported, or goes unnoticed behind something worse.
+    await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
+    throw error;
+  } finally {
+    await progress.end();
+  }
+}
+
+async function announce(record: JobRecord, job: OpenJob, { output, globals, host }: Context): Promise<void> {
+  if (globals.json || globals.quiet) return;
+  const { rows, invalid, failed } = job.counts;
+  const before = rows + invalid + failed;
+  if (output.format === "ndjson") {
+    const total = record.input.rows;
+    const lines = [
+      { type: "version", ui: "1.0" },
+      { type: "job", id: record.id, command: record.command, total, done: before },
+    ];
+    for (const line of lines) host.stderr.write(`${JSON.stringify(line)}\n`);
+    return;
+  }
+  const resumed = before > 0 ? `, ${before} of them done before` : "";
+  const total = record.input.rows === null ? "rows from standard input" : `${record.input.rows} rows`;
+  await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
+}
+
+async function concluded(
+  of: {
+    record: JobRecord;
+    work: BulkWork;
+    job: OpenJob;
+    firstInvalid: InvalidRow | undefined;
+    retries: number;
+    folder: string;
+  },
+  context: Context,
+): Promise<Verdict | undefined> {
+  const { record, work, job, firstInvalid, retries, folder } = of;
+  const report = reportOf(record, job, { firstInvalid, retries, results: resultsPath(folder) });
+  await showReport(report, work, context);
+  return report.invalid + report.failed > 0 ? "partial" : undefined;
+}
+
+/** The command line that goes on belongs to what stopped the job. */
+function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  if (error instanceof CommandFailed && error.next === undefined) {
+    return new CommandFailed(error.verdict, error.code, error.message, {
+      hint: error.hint,
+      next: resume,
+      cause: error,
+    });
+  }
+  const code = (error as NodeJS.ErrnoException)?.code;
+  if (code === "ENOSPC" || code === "EIO" || code === "EDQUOT" || code === "EROFS") {
+    return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${(error as Error).message}`, {
+      hint: `${job?.counts.rows ?? 0} rows are done. Make room, then resume.`,
+      next: resume,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+async function copyResults(folder: string, path: string, { host }: Context): Promise<void> {
+  await copyFile(resultsPath(folder), resolve(host.cwd, path)).catch((cause) => {
+    throw new CommandFailed("failed", "errors_out", `Failed to write ${path}: ${(cause as Error).message}`, {
+      hint: `The rows are in ${resultsPath(folder)}.`,
+      cause,
+    });
+  });
+}

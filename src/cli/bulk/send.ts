@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import type { Operation } from "../../api/operation.ts";
+import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
+import { buildRequest } from "../../client/request.ts";
+import { judgeResponse } from "../../client/response.ts";
+import { withRetries } from "../../client/retry.ts";
+import type { Context } from "../command.ts";
+import type { Batch } from "./batches.ts";
+import type { BulkWork, Scope } from "./work.ts";
+
+export interface Sender {
+  /** Sends one batch until an answer is final; how many identifiers another cluster had before. */
+  send(batch: Batch): Promise<{ readonly moved: number }>;
+}
+
+export interface SenderOptions {
+  readonly jobId: string;
+  readonly work: BulkWork;
+  readonly scope: Scope;
+  readonly concurrency: number;
+  /** Ends calls in flight; the context's own signal only ends waiting for another attempt. */
+  readonly cut: AbortSignal;
+  readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
+}
+
+/** Sends batches. Every call repeats without harm, so temporary trouble is retried whatever the method. */
+export async function createSender(options: SenderOptions, context: Context): Promise<Sender> {
+  const { jobId, work, scope, concurrency, cut } = options;
+  const { globals, host, signal } = context;
+  const operation: Operation = await work.operation();
+  const { baseUrls, credentials } = await context.target("router");
+  const client = await context.client("router", { connections: concurrency });
+  const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
+  // When the service asks one call to wait, the others wait with it.
+  let resumesAt = 0;
+
+  return {
+    async send({ index, values }) {
+      const args = work.call(values, scope);
+      const built = buildRequest(operation, args, baseUrls, credentials);
+      const key = createHash("sha256")
+        .update(`${jobId} ${index} `)
+        .update(built.body as string);
+      const request = { ...built, headers: { ...built.headers, "idempotency-key": key.digest("hex").slice(0, 32) } };
+      const response = await withRetries(
+        async () => {
+          const now = host.wall.now();
+          if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
+          signal.throwIfAborted();
+          return client.exchange(request, { retries: 0, signal: cut });
+        },
+        rule,
+        host.wall,
+        {
+          signal,
+          onRetry(retry) {
+            if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.now() + retry.waitMs);
+            options.onRetry(retry);
+          },
+        },
+      );
+      const { headers } = await judgeResponse(operation, request, response);
+      return { moved: Number(headers["x-svc-moved"] ?? 0) };
+    },
+  };
+}
+
+/**
+ * What a failed call means for the job. `batch`: these rows were refused, others may pass. `job`: every other call
+ * would meet the same, so the job stops and can be resumed.
+ */
+export function reachOf(error: unknown): "batch" | "job" {
+  if (error instanceof NetworkError || error instanceof WaitTooLong || !(error instanceof ServiceError)) return "job";
+  const { status } = error;
+  return status >= 500 || [401, 403, 404, 408, 429].includes(status) ? "job" : "batch";
+}

@@ -1,0 +1,29 @@
+import type { Operation } from "../../api/operation.ts";
+import type { CallArguments } from "../../client/request.ts";
+import { mappingWork } from "./mapping-work.ts";
+import { offboardWork } from "./offboard-work.ts";
+
+/** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
+export type Scope = Readonly<Record<string, string>>;
+
+/** A kind of bulk job: how a row becomes an identifier, and a batch of identifiers one call. */
+export interface BulkWork {
+  /** Its command below `svc router`: `map-emails`. */
+  readonly name: string;
+  readonly action: "map" | "unmap" | "offboard";
+  /** What one identifier is called: `e-mail`. */
+  readonly noun: string;
+  /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
+  readonly columns?: readonly string[];
+  /** Why the text of a row is no identifier; undefined when it is one. */
+  readonly problem: (text: string) => string | undefined;
+  /** What is sent for it. */
+  readonly value: (text: string) => string;
+  readonly operation: () => Promise<Operation>;
+  readonly call: (values: readonly string[], scope: Scope) => CallArguments;
+}
+
+const all: readonly BulkWork[] = [...mappingWork, offboardWork];
+
+/** The kind of a job by the name of its command. */
+export const workNamed = (name: string): BulkWork | undefined => all.find((work) => work.name === name);

@@ -1,0 +1,83 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { formatByName, type InputFormat, inputFormats } from "../../bulk/rows.ts";
+import { parseShard } from "../../bulk/shard.ts";
+import type { Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+
+/** Flags of every command that works through an input in batches. */
+export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
+  {
+    flag: "input-format",
+    type: "text",
+    placeholder: "FORMAT",
+    choices: inputFormats,
+    description: "Default: by the file's extension, else lines",
+  },
+  {
+    flag: "batch-size",
+    type: "integer",
+    description: `Identifiers in one call; default: ${batchSize}`,
+  },
+  { flag: "concurrency", type: "integer", description: `Calls at a time; default: ${defaultConcurrency}` },
+  { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
+  {
+    flag: "max-errors",
+    type: "text",
+    placeholder: "N|P%",
+    description: "Go on over wrong or refused rows, but stop when there are more than this",
+  },
+  { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
+  {
+    flag: "results",
+    type: "text",
+    placeholder: "WHICH",
+    choices: ["errors", "all"],
+    description: "Which rows the results hold; default: errors",
+  },
+  { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
+  {
+    flag: "plan-out",
+    type: "text",
+    placeholder: "FILE",
+    description: "Write what would be done to a file, and send nothing",
+  },
+  {
+    flag: "apply",
+    type: "text",
+    placeholder: "FILE",
+    description: "Do what a plan says, unasked; refused when the input or the target has changed",
+  },
+];
+
+const defaultConcurrency = 4;
+
+/** What the flags say, of which a plan keeps most. */
+export const bulkOptions = ({ flags }: Input, path: string, batchSize: number) => ({
+  format: (flags["input-format"] as InputFormat | undefined) ?? formatByName(path),
+  batch_size: positive(flags["batch-size"] ?? batchSize, "--batch-size"),
+  concurrency: concurrencyOf(flags),
+  skip_invalid: flags["skip-invalid"] === true,
+  max_errors: (flags["max-errors"] as string | undefined) ?? null,
+  errorsOut: flags["errors-out"] as string | undefined,
+  results: (flags.results as "errors" | "all" | undefined) ?? "errors",
+  shard: flags.shard === undefined ? null : parseShard(flags.shard as string),
+  planOut: flags["plan-out"] as string | undefined,
+  dryRun: flags["dry-run"] === true,
+});
+
+export const concurrencyOf = (flags: Input["flags"], fallback = defaultConcurrency): number =>
+  positive(flags.concurrency ?? fallback, "--concurrency");
+
+function positive(value: unknown, flag: string): number {
+  const number = Number(value);
+  if (number < 1) throw new UsageError(`${flag} takes a number of at least 1`);
+  return number;
+}
+
+const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "dry-run"]);
+
+/** A plan says it all: what it decides cannot be given beside it. */
+export function refuseBesideApply(declared: readonly FlagSpec[], { flags }: Input): void {
+  const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
+  if (other) throw new UsageError(`--${other.flag} cannot be given with --apply: the plan says it`);
+}

@@ -1,0 +1,155 @@
+import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import type { StoredJob } from "../../bulk/jobs.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import { commandLine } from "../../help.ts";
+import { concurrencyOf } from "./bulk-flags.ts";
+
+const id: PositionalSpec = { name: "job", description: "Id of the job, as it was printed first", optional: true };
+const last: FlagSpec = { flag: "last", type: "switch", description: "The newest job" };
+
+/** The job that is named, or the newest one. */
+async function jobOf({ positionals, flags }: Input, { host }: Context): Promise<StoredJob> {
+  const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
+    import("../../bulk/jobs.ts"),
+    import("../../bulk/state-folder.ts"),
+  ]);
+  const name = positionals.job as string | undefined;
+  const isLast = flags.last === true;
+  if ((name === undefined) === !isLast) throw new UsageError("<job> or --last required, and not both");
+  const folder = jobsFolder(host);
+  const isName = name !== undefined && /^job_\w+$/.test(name);
+  const job = isLast ? (await listJobs(folder))[0] : isName ? await readJob(folder, name) : undefined;
+  if (job) return job;
+  throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
+    hint: `Jobs are kept in ${folder}.`,
+    next: ["router", "jobs", "list"],
+  });
+}
+
+const shown = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
+  id: record.id,
+  command: record.command,
+  status,
+  cluster_id: record.scope.cluster_id,
+  rows,
+  total: record.input.rows,
+  invalid,
+  failed,
+  moved,
+  batches,
+  created_at: record.created_at,
+  updated_at: at,
+  stopped_because: status === "interrupted" ? (reason ?? null) : null,
+  input: record.input.path,
+  target: record.target,
+});
+
+const fields = [
+  "id",
+  "command",
+  "status",
+  "cluster_id",
+  "rows",
+  "total",
+  "invalid",
+  "failed",
+  "moved",
+  "batches",
+  "created_at",
+  "updated_at",
+  "stopped_because",
+  "input",
+  "target",
+];
+
+export const jobsList: Command = {
+  words: ["router", "jobs", "list"],
+  summary: "List the bulk jobs of this machine, the newest first",
+  positionals: [],
+  flags: [],
+  examples: [{ title: "What ran here?", argv: ["router", "jobs", "list"] }],
+  async run(_input, { host, output }) {
+    const { listJobs } = await import("../../bulk/jobs.ts");
+    const { jobsFolder } = await import("../../bulk/state-folder.ts");
+    const jobs = await listJobs(jobsFolder(host));
+    const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
+    await output.show(jobs.map(shown), { fields, columns, none: "No jobs" });
+    return undefined;
+  },
+};
+
+export const jobsShow: Command = {
+  words: ["router", "jobs", "show"],
+  summary: "Show how far a bulk job is",
+  positionals: [id],
+  flags: [last],
+  examples: [{ title: "The newest one", argv: ["router", "jobs", "show", "--last"] }],
+  async run(input, context) {
+    const job = await jobOf(input, context);
+    await context.output.show(shown(job), { fields });
+    if (job.status === "interrupted") await context.output.note(`Resume it with: ${commandLine(job.record.resume)}`);
+    return undefined;
+  },
+};
+
+export const jobsResume: Command = {
+  words: ["router", "jobs", "resume"],
+  summary: "Go on with a bulk job that was stopped or killed",
+  description:
+    "Batches that are finished are passed over. A file must be what it was; rows of standard input are piped again.",
+  positionals: [id, { name: "file", description: "- to pipe the rows of standard input again", optional: true }],
+  flags: [
+    last,
+    { flag: "concurrency", type: "integer", description: "Calls at a time; default: as before" },
+    { flag: "skip-invalid", type: "switch", description: "From here on, leave out rows that are no identifiers" },
+    { flag: "max-errors", type: "text", placeholder: "N|P%", description: "From here on, stop at more than this" },
+  ],
+  examples: [
+    { title: "The newest one", argv: ["router", "jobs", "resume", "--last"] },
+    { title: "One that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
+  ],
+  async run(input, context) {
+    const { record, folder, status } = await jobOf(lastWithFile(input), context);
+    if (status === "done" || status === "partial") {
+      await context.output.note(`${record.id} is finished; nothing is left to do`);
+      return status === "partial" ? "partial" : undefined;
+    }
+    const { resumeJob } = await import("../../bulk/resume.ts");
+    return resumeJob(folder, record, {
+      isPiped: input.positionals.file === "-" || input.positionals.job === "-",
+      concurrency: concurrencyOf(input.flags, record.concurrency),
+      skipInvalid: input.flags["skip-invalid"] === true,
+      maxErrors: input.flags["max-errors"] as string | undefined,
+      context,
+    });
+  },
+};
+
+/** In `resume --last -` the dash is no id. */
+const lastWithFile = (input: Input): Input =>
+  input.positionals.job === "-" ? { ...input, positionals: { file: "-" } } : input;
+
+export const jobsResults: Command = {
+  words: ["router", "jobs", "results"],
+  summary: "Print the rows of a bulk job that went wrong",
+  description: "All rows, where the job ran with --results all.",
+  positionals: [id],
+  flags: [
+    last,
+    {
+      flag: "status",
+      type: "text",
+      placeholder: "STATUS",
+      choices: ["ok", "invalid", "failed"],
+      description: "Only rows of this status",
+    },
+  ],
+  examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
+  async run(input, context) {
+    const { folder } = await jobOf(input, context);
+    const { showResults } = await import("../../bulk/show-results.ts");
+    await showResults(folder, input.flags.status as string | undefined, context);
+    return undefined;
+  },
+};

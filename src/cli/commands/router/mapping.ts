@@ -1,0 +1,133 @@
+import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
+import { workNamed } from "../../bulk/work.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError, type Verdict } from "../../failure.ts";
+import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
+import { confirmRemoval } from "./confirm.ts";
+
+const batchSize = 1_000;
+
+const mappingFlags: readonly FlagSpec[] = [
+  { flag: "cluster", type: "text", placeholder: "ID", description: "Cluster that owns the identifiers of the file" },
+  {
+    flag: "column",
+    type: "text",
+    placeholder: "NAME|N",
+    description: "Column of a CSV file, or field of NDJSON; default: the first",
+  },
+  ...bulkFlags(batchSize),
+];
+
+const confirmFlag: FlagSpec = {
+  flag: "confirm",
+  type: "text",
+  placeholder: "ID",
+  description: "Repeat the cluster, to remove more than 10,000 rows or those of a pipe",
+};
+
+/** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
+function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): Command {
+  const words = ["router", `${action}-${name}`];
+  const file = `${name}.csv`;
+  const flags = action === "unmap" ? [...mappingFlags, confirmFlag] : mappingFlags;
+  return {
+    words,
+    summary: action === "map" ? `Map ${kind.noun}s to a cluster` : `Remove ${kind.noun}s of a cluster`,
+    description: [
+      "Reads identifiers from a file or standard input: plain lines, a CSV column or NDJSON, gzip or not, of any size.",
+      ...(name === "emails"
+        ? ["Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are."]
+        : []),
+      "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
+    ].join(" "),
+    extendsDerived: true,
+    positionals: [
+      { name: "file", description: "File with one identifier a row, or - for standard input", optional: true },
+    ],
+    flags,
+    examples: [
+      { title: "A column of a CSV file", argv: [...words, file, "--column", "id", "--cluster", "eu-1"] },
+      {
+        title: "Plan first, then do exactly that",
+        argv: [...words, file, "--cluster", "eu-1", "--plan-out", "plan.json"],
+      },
+    ],
+    async run(input, context, spec) {
+      const { file: path, isJob } = inputOf(input);
+      return isJob
+        ? runMapping(`${action}-${name}`, flags, path, input, context)
+        : runFew(spec!, action, input, context);
+    },
+  };
+}
+
+function inputOf({ positionals, flags }: Input): { file: string | undefined; isJob: boolean } {
+  const file = positionals.file as string | undefined;
+  return { file, isJob: file !== undefined || flags.apply !== undefined };
+}
+
+/** Identifiers that stand on the command line: one call. */
+async function runFew(
+  spec: CommandSpec,
+  action: "map" | "unmap",
+  input: Input,
+  context: Context,
+): Promise<Verdict | undefined> {
+  const isDerived = spec.flags.some(
+    ({ flag, target }) => (target || flag === "data" || flag === "set") && input.flags[flag] !== undefined,
+  );
+  if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
+  const { runDerived } = await import("../../derived.ts");
+  const cluster = input.flags.cluster ?? input.flags["cluster-id"];
+  const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
+  const confirm = action === "unmap" ? ({ confirm: "yes" } as const) : {};
+  return runDerived({ ...spec, ...confirm }, { ...input, flags }, context);
+}
+
+async function runMapping(
+  name: string,
+  declared: readonly FlagSpec[],
+  file: string | undefined,
+  input: Input,
+  context: Context,
+): Promise<Verdict | undefined> {
+  const work = workNamed(name)!;
+  const { beginJob } = await import("../../bulk/begin.ts");
+  if (input.flags.apply !== undefined) {
+    refuseBesideApply(declared, input);
+    const { applied } = await import("../../bulk/apply.ts");
+    return beginJob(await applied(work, file, input.flags, context), context);
+  }
+  const cluster = (input.flags.cluster ?? input.flags["cluster-id"]) as string | undefined;
+  if (cluster === undefined) throw new UsageError("--cluster required");
+  const integrationType = input.flags["integration-type"] as string | undefined;
+  if (name.endsWith("external-integrations") && integrationType === undefined) {
+    throw new UsageError("--integration-type required");
+  }
+  const column = input.flags.column as string | undefined;
+  return beginJob(
+    {
+      ...bulkOptions(input, file!, batchSize),
+      work,
+      path: file!,
+      columns: column === undefined ? [] : [column],
+      scope: {
+        cluster_id: cluster,
+        ...(integrationType === undefined ? {} : { integration_type: integrationType }),
+      },
+      planned: undefined,
+      async confirm(rows) {
+        if (work.action !== "unmap") return;
+        const what = rows === undefined ? `the ${work.noun}s of standard input` : `${rows} ${work.noun}s`;
+        await confirmRemoval({ what, cluster, rows }, input, context);
+      },
+    },
+    context,
+  );
+}
+
+export const mappingCommands: readonly Command[] = mappingTables.flatMap((table) => [
+  mappingCommand(table, "map"),
+  mappingCommand(table, "unmap"),
+]);

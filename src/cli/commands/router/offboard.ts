@@ -1,0 +1,70 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
+import type { Command } from "../../command.ts";
+import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
+import { confirmName } from "./confirm.ts";
+
+/** A workspace fits in one call, and so in one transaction, unless it is huge. */
+const batchSize = 10_000;
+
+const flags: readonly FlagSpec[] = [
+  {
+    flag: "from",
+    type: "text",
+    placeholder: "FILE|-",
+    description: "Identifiers of the workspace, one a row, each with its kind",
+  },
+  { flag: "confirm", type: "text", placeholder: "NAME", description: "Repeat the cluster id, to confirm" },
+  ...bulkFlags(batchSize),
+];
+
+/** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
+export const offboard: Command = {
+  words: ["router", "offboard"],
+  summary: "Delete all routing data of one workspace",
+  description: [
+    "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
+    "each row: lines such as “email ada@example.com”, or the columns or fields kind and identifier.",
+    `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
+    `Each call is one transaction; up to ${batchSize} rows are one call.`,
+  ].join(" "),
+  extendsDerived: true,
+  positionals: [],
+  flags,
+  examples: [
+    {
+      title: "Everything that a file names",
+      argv: ["router", "offboard", "eu-1", "--from", "workspace.csv", "--confirm", "eu-1"],
+    },
+  ],
+  async run(input, context, spec) {
+    const cluster = input.positionals.cluster_id as string;
+    const given = input.flags.confirm as string | undefined;
+    const from = input.flags.from as string | undefined;
+    if (from === undefined && input.flags.apply === undefined) {
+      if (input.flags["dry-run"] !== true) await confirmName("routing data of a workspace", cluster, given, context);
+      const { runDerived } = await import("../../derived.ts");
+      return runDerived(spec!, input, context);
+    }
+    const { beginJob } = await import("../../bulk/begin.ts");
+    if (input.flags.apply !== undefined) {
+      refuseBesideApply(flags, input);
+      const { applied } = await import("../../bulk/apply.ts");
+      const request = await applied(offboardWork, undefined, input.flags, context);
+      if (!request.dryRun) await confirmName(`what the plan names`, request.scope.cluster_id!, cluster, context);
+      return beginJob(request, context);
+    }
+    return beginJob(
+      {
+        ...bulkOptions(input, from!, batchSize),
+        work: offboardWork,
+        path: from!,
+        columns: offboardWork.columns!,
+        scope: { cluster_id: cluster },
+        planned: undefined,
+        confirm: (rows) => confirmName(`${rows ?? "all"} identifiers of a workspace`, cluster, given, context),
+      },
+      context,
+    );
+  },
+};
