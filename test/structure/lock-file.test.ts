@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+
+interface Locked {
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** What `npm ci` refuses a lock file over: optional packages of other platforms that are named but not locked. */
+function unlocked(packages: Readonly<Record<string, Locked>>): string[] {
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
+    ),
+  );
+}
+
+describe("the lock file", () => {
+  it("holds the optional packages of every platform, so that npm ci works on each", () => {
+    const text = readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8");
+    assert.deepEqual(unlocked(JSON.parse(text).packages), []);
+  });
+
+  it("is found wanting where one is missing", () => {
+    assert.deepEqual(
+      unlocked({
+        "node_modules/a": { optionalDependencies: { "a-linux": "1", "a-mac": "1" } },
+        "node_modules/a-linux": {},
+      }),
+      ["a-mac"],
+    );
+  });
+});
