@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
-import { enqueue } from "../clock/schedule.ts";
+import { type Entry, enqueue } from "../clock/schedule.ts";
 import type { Transaction } from "../store/store.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { eventBody, type Happening } from "./payload.ts";
@@ -9,9 +9,10 @@ import { laneOf, subscriptions, wants } from "./subscriptions.ts";
 /**
  * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
  * transaction: a delivery and an entry of the schedule that is due now. A disabled subscription gets its delivery
- * too; it ends as skipped when its turn comes, so that nothing is dropped silently.
+ * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
+ * each is the id of its delivery.
  */
-export async function emit(tx: Transaction, clock: Clock, happening: Happening): Promise<void> {
+export async function emit(tx: Transaction, clock: Clock, happening: Happening): Promise<readonly Entry[]> {
   const { workspace_id, activity } = happening;
   const contract_id = happening.contract?.contract_id ?? null;
   const due = clock.now();
@@ -28,7 +29,7 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
     keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
   };
   tx.put(webhookEvents, event);
-  for (const { id: webhook_id } of wanting) {
+  return wanting.map(({ id: webhook_id }) => {
     const id = tx.next("delivery");
     const entry = enqueue(tx, { due, kind: "deliver", lane: laneOf(webhook_id), ref: String(id) });
     tx.put(deliveries, {
@@ -46,5 +47,6 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
       created_at: due,
       keep_until: null,
     });
-  }
+    return entry;
+  });
 }

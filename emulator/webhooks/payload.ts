@@ -50,11 +50,18 @@ export interface Happening {
   readonly contract?: ContractFacts | undefined;
   /** Further keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Other values for fields of the finished body. */
+  readonly amend?: ((body: object) => object) | undefined;
 }
 
 /** The body of an event: compact JSON in the order of keys of contract-api-facts.md, 5.2, times in microseconds. */
-export function eventBody({ activity, at, performed_by, contract, data }: Happening): string {
-  return JSON.stringify({
+export function eventBody(happening: Happening): string {
+  const body = eventDocument(happening);
+  return JSON.stringify(happening.amend ? happening.amend(body) : body);
+}
+
+function eventDocument({ activity, at, performed_by, contract, data }: Happening): object {
+  return {
     activity,
     activity_data: { performed_by: person(performed_by), timestamp: isoMicros(at), ...data },
     ...(contract && {
@@ -74,7 +81,7 @@ export function eventBody({ activity, at, performed_by, contract, data }: Happen
       contract_reference_id: contract.contract_reference_id,
       contract_template_id: contract.contract_template_id,
     }),
-  });
+  };
 }
 
 const person = ({ name, email }: Person): Person => ({ name, ...(email !== undefined && { email }) });

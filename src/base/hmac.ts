@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-export type Digest = "sha256" | "sha512";
+/** The weaker ones only tell what somebody else has done. */
+export type Digest = "sha256" | "sha512" | "sha384" | "sha1";
 export type Bytes = string | Uint8Array;
 
 /** HMAC of the parts, one after the other. Strings count as UTF-8. */

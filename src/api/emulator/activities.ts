@@ -8,7 +8,7 @@ export const fireActivity = operation({
   id: "activities.fire",
   service: emulator,
   summary: "Tell the subscriptions of an activity without anything happening",
-  description: "The contract stays as it is; `data` is added to activity_data.",
+  description: "The contract stays as it is; `data` is added to activity_data, `overrides` change what is there.",
   method: "POST",
   path: "/_emulator/activities",
   auth: "control-token",
@@ -16,8 +16,16 @@ export const fireActivity = operation({
     body: json(
       z.object({
         activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
-        contract_id: z.union([z.int(), z.string()]).describe("The contract: 12 or T-12"),
+        contract_id: z
+          .union([z.int(), z.string()])
+          .optional()
+          .describe("The contract: 12 or T-12; default: the newest"),
         data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
+        overrides: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .describe("Other values by the path of a field that the payload has: counterparties.0.poc_email"),
+        wait: z.boolean().optional().describe("Answer only when each subscription was tried once"),
       }),
     ),
   },
@@ -27,12 +35,13 @@ export const fireActivity = operation({
         activity: z.string(),
         contract_id: z.int(),
         composite_id: z.string(),
+        deliveries: z.array(z.int()).describe("Ids of the deliveries, one per subscription that wants the activity"),
       }),
     ),
   },
-  failures: ["no-such-contract"],
+  failures: ["no-such-contract", "no-contract-yet", "no-such-field"],
   emits: activities,
-  cli: { command: "emulator fire" },
+  cli: { by: "webhooks trigger" },
   basis: assumed("The control plane is the emulator's own (decisions.md, C23)."),
   examples: [{ title: "An e-mail was opened", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
 });

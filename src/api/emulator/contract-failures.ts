@@ -12,4 +12,20 @@ export const controlContractFailures = {
     says: ({ id }: { id: string }) => `No contract is called ${id}.`,
     hint: "Name it by its number (12) or its composite id (T-12).",
   }),
+  "no-contract-yet": control({
+    status: 404,
+    when: "no contract is named, and there is none",
+    basis: ours,
+    code: "no_contract_yet",
+    says: "There is no contract that the activity could be about.",
+    hint: "Create one with `svc contracts create`.",
+  }),
+  "no-such-field": control({
+    status: 400,
+    when: "an override names a field that the payload does not have",
+    basis: ours,
+    code: "no_such_field",
+    says: ({ path, known }: { path: string; known: readonly string[] }) =>
+      `The payload has no ${path}. There it has: ${known.join(", ") || "nothing"}.`,
+  }),
 };

@@ -21,7 +21,7 @@ export const failureSection = (): string =>
 export const activitySection = (registry: readonly Operation[]): string =>
   blocks(
     "## Activities",
-    "Any of them can also be fired by hand: `svc emulator fire`.",
+    "Any of them can also be fired by hand: `svc webhooks trigger`.",
     ...Object.entries(activityGroups).flatMap(([group, activities]) => [
       `### ${group}`,
       table(

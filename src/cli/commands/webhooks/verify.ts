@@ -1,64 +1,109 @@
-import { compareContentHash, contentHashOfStream } from "../../../schemes/webhook.ts";
+import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { openInput, readInput } from "../../body.ts";
-import type { Command, Context } from "../../command.ts";
+import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { keyFlag, keyProblem, neededKey } from "./key.ts";
+import { parseHeaders, savedHeaders } from "./saved.ts";
 
 const reasons = {
+  missing: "the headers hold no signature",
   malformed: "the signature is not 128 lower-case hexadecimal digits",
   mismatch: "another key signed it, or the bytes were changed on the way",
+  stale: "its timestamp is more than 5 minutes away from now",
 } as const;
 
 export const webhooksVerify: Command = {
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
-    "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file or from SVC_WEBHOOK_HMAC_KEY.",
+    "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file or from SVC_WEBHOOK_HMAC_KEY; the signature from --signature, --headers, or the headers that svc webhooks listen --save wrote beside the body. Bodies of any size are streamed.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
     {
       flag: "signature",
       type: "text",
       placeholder: "HEX",
-      required: true,
-      description: "Value of the header X-SVC-WEBHOOK-CONTENT-HASH",
+      description: `Value of the header ${contentHashHeader}`,
     },
+    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
     {
-      flag: "key-file",
-      type: "text",
-      placeholder: "FILE",
-      description: "File with the base64 key of svc webhooks hmac-key",
+      flag: "standard-webhooks",
+      type: "switch",
+      description: "Verify webhook-id, webhook-timestamp and webhook-signature instead",
     },
+    keyFlag,
   ],
   examples: [
     {
-      title: "A saved delivery",
+      title: "A body with its signature",
       argv: ["webhooks", "verify", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
+    },
+    {
+      title: "A delivery that listen --save wrote",
+      argv: ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json", "--key-file", "hmac.key"],
     },
   ],
   async run(input, context) {
-    const key = await hmacKey(context, input.flags["key-file"] as string | undefined);
-    const body = await openInput(context.host, String(input.positionals.body), "<body>");
-    const expected = await contentHashOfStream(key, body).catch((cause: unknown) => {
-      throw cause instanceof TypeError
-        ? new UsageError("The key is not base64; take it from svc webhooks hmac-key.")
-        : cause;
-    });
-    const verdict = compareContentHash(String(input.flags.signature), expected);
-    if (verdict.ok) {
+    const reason = await (input.flags["standard-webhooks"] ? standardReason : reasonAgainst)(context, input);
+    if (reason === undefined) {
       if (context.output.format === "table") await context.output.raw("valid\n");
       else await context.output.show({ valid: true });
       return undefined;
     }
-    throw new CommandFailed("failed", verdict.reason, `The signature does not match: ${reasons[verdict.reason]}.`, {
-      hint: "The raw bytes are signed: compare before any parsing or re-serialising.",
+    throw new CommandFailed("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
+      hint: "The raw bytes are signed. svc webhooks explain BODY --signature HEX looks for the mistake.",
     });
   },
 };
 
-/** The base64 text of the key; never printed. */
-async function hmacKey({ host }: Context, file: string | undefined): Promise<string> {
-  const text =
-    file === undefined ? host.env.SVC_WEBHOOK_HMAC_KEY : (await readInput(host, file, "--key-file")).toString("utf8");
-  if (!text?.trim()) throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY");
-  return text.trim();
+type Reason = keyof typeof reasons;
+
+/** What speaks against the delivery by the service's own scheme; undefined: nothing. */
+async function reasonAgainst(context: Context, input: Input): Promise<Reason | undefined> {
+  const { compareContentHash, contentHashOfStream } = await import("../../../schemes/webhook.ts");
+  const signature = await givenSignature(context, input);
+  const key = await neededKey(context, input);
+  if (signature === undefined) return "missing";
+  const body = await openInput(context.host, String(input.positionals.body), "<body>");
+  const expected = await contentHashOfStream(key, body).catch((cause: unknown) => {
+    throw keyProblem(cause);
+  });
+  const verdict = compareContentHash(signature, expected);
+  return verdict.ok ? undefined : verdict.reason;
+}
+
+/** What speaks against it by Standard Webhooks. */
+async function standardReason(context: Context, input: Input): Promise<Reason | undefined> {
+  const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
+  const { host } = context;
+  const secret = await neededKey(context, input);
+  const headers = (await givenHeaders(context, input)) ?? {};
+  const body = await readInput(host, String(input.positionals.body), "<body>");
+  try {
+    const verdict = verifyStandardWebhook({ ...headers, secret, body, nowMs: host.wall.now() });
+    return verdict.ok ? undefined : verdict.reason;
+  } catch (cause) {
+    throw keyProblem(cause);
+  }
+}
+
+/** The signature of the command line, or of headers; undefined when the headers hold none. */
+export async function givenSignature(context: Context, input: Input): Promise<string | undefined> {
+  const given = input.flags.signature as string | undefined;
+  if (given !== undefined) return given;
+  const headers = await givenHeaders(context, input);
+  if (headers === undefined) {
+    throw new UsageError(`--signature required: the value of ${contentHashHeader}`, {
+      hint: "Or --headers FILE with the headers of the delivery.",
+    });
+  }
+  return headers[contentHashHeader.toLowerCase()];
+}
+
+async function givenHeaders({ host }: Context, { flags, positionals }: Input) {
+  const file = flags.headers as string | undefined;
+  if (file !== undefined) return parseHeaders((await readInput(host, file, "--headers")).toString("utf8"));
+  const path = String(positionals.body);
+  const saved = path === "-" ? {} : await savedHeaders(host, path);
+  return Object.keys(saved).length > 0 ? saved : undefined;
 }

@@ -1,0 +1,53 @@
+import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
+import { readInput } from "../../body.ts";
+import type { Command, Context } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { keyFlag, neededKey } from "./key.ts";
+import { givenSignature } from "./verify.ts";
+
+export const webhooksExplain: Command = {
+  words: ["webhooks", "explain"],
+  summary: "Say why the signature of a webhook does not match",
+  description:
+    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a key that was not decoded, another encoding, a newline that was trimmed, another algorithm. Exits 0 when the signature matches, 1 when it does not.",
+  positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
+  flags: [
+    { flag: "signature", type: "text", placeholder: "TEXT", description: "The signature that does not match" },
+    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
+    keyFlag,
+  ],
+  examples: [
+    {
+      title: "A signature of your own that differs from the header",
+      argv: ["webhooks", "explain", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
+    },
+  ],
+  async run(input, context) {
+    const signature = await givenSignature(context, input);
+    if (signature === undefined) throw new UsageError("--signature required: the headers hold none");
+    const key = await neededKey(context, input);
+    const body = await readInput(context.host, String(input.positionals.body), "<body>");
+    const diagnosis = diagnose({ key, body, signature });
+    await told(diagnosis, body.length, context);
+    return fits(diagnosis) ? undefined : "failed";
+  },
+};
+
+const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
+
+async function told(diagnosis: Diagnosis, bytes: number, { output }: Context): Promise<void> {
+  const { explained, deviations, tried } = diagnosis;
+  if (output.format !== "table") {
+    return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
+  }
+  if (fits(diagnosis)) return output.raw("The signature matches.\n");
+  if (explained) {
+    const lines = deviations.map(({ text }) => `  - ${text}\n`);
+    return output.raw(`The signature does not match, because of this:\n${lines.join("")}`);
+  }
+  const hint =
+    bytes === 0
+      ? "The body is empty: was it read before, by a parser?"
+      : "Most likely another workspace's key signed it, or the content was changed. Compare the bytes that were signed.";
+  return output.raw(`The signature does not match, and none of ${tried} usual mistakes leads to it.\n${hint}\n`);
+}

@@ -1,0 +1,46 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { readInput } from "../../body.ts";
+import type { Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+
+export const keyFlag: FlagSpec = {
+  flag: "key-file",
+  type: "text",
+  placeholder: "FILE",
+  description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
+};
+
+/** The base64 text of the key that was given by file or environment; undefined where none was. Never printed. */
+export async function givenKey({ host }: Context, { flags }: Input): Promise<string | undefined> {
+  const file = flags["key-file"] as string | undefined;
+  if (file === undefined) return host.env.SVC_WEBHOOK_HMAC_KEY?.trim() || undefined;
+  const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
+  if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
+  return text;
+}
+
+/** The same, for what works without a network. */
+export async function neededKey(context: Context, input: Input): Promise<string> {
+  const key = await givenKey(context, input);
+  if (key !== undefined) return key;
+  throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY", {
+    hint: "svc webhooks hmac-key prints the key of a workspace.",
+  });
+}
+
+/** The same, fetched from the service where none was given. */
+export async function fetchedKey(context: Context, input: Input): Promise<string> {
+  const given = await givenKey(context, input);
+  if (given !== undefined) return given;
+  const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
+  const client = await context.client("contracts");
+  const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
+  return key;
+}
+
+/** What signing throws of a key that is no base64, in the words of the command line. */
+export function keyProblem(cause: unknown): unknown {
+  return cause instanceof TypeError
+    ? new UsageError("The key is not base64; take it from svc webhooks hmac-key.", { cause })
+    : cause;
+}

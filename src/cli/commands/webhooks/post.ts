@@ -1,0 +1,62 @@
+import { NetworkError } from "../../../client/errors.ts";
+import { textOf } from "../../../client/response.ts";
+import type { Context } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { checkedUrl } from "../../globals.ts";
+import { type Delivery, headersToSend } from "./saved.ts";
+
+/** What a receiver answered, or why it did not. */
+export type PostAnswer =
+  | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
+  | { readonly error: string; readonly duration_ms: number };
+
+export const succeeded = (answer: PostAnswer): boolean =>
+  "status" in answer && answer.status >= 200 && answer.status < 300;
+
+/** `200 in 12 ms`, or the reason why there is no answer. */
+export const answerText = (answer: PostAnswer): string =>
+  "status" in answer ? `${answer.status} in ${answer.duration_ms} ms` : answer.error;
+
+export interface Poster {
+  /** Sends raw bytes with their headers once; a receiver that cannot be reached is an answer, too. */
+  post(url: string, delivery: Delivery): Promise<PostAnswer>;
+}
+
+/** The way to send deliveries to receivers, as the service would. Closed at the end of the run. */
+export async function openPoster({ globals, host, signal, atEnd }: Context): Promise<Poster> {
+  const { createTransport } = await import("../../../client/transport.ts");
+  const transport = createTransport();
+  atEnd(() => transport.close());
+  return {
+    async post(url, { body, headers }) {
+      const startedAt = host.wall.now();
+      const took = () => Math.round(host.wall.now() - startedAt);
+      try {
+        const request = { method: "POST", url, headers: headersToSend(headers), body } as const;
+        const response = await transport.send(request, { timeoutMs: globals.timeoutMs, signal });
+        const text = await textOf(response.body);
+        const type = response.headers["content-type"] ?? "text/plain";
+        return { status: response.status, duration_ms: took(), body: text, content_type: type };
+      } catch (error) {
+        if (!(error instanceof NetworkError)) throw error;
+        return { error: error.message, duration_ms: took() };
+      }
+    },
+  };
+}
+
+/** The URL of a receiver on the command line; `localhost:3000/hooks` and `3000` are understood, too. */
+export function receiverUrl(text: string, flag: string): string {
+  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`;
+  return checkedUrl(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
+}
+
+/** `Name: value` of --header. */
+export function headerGiven(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, colon).trim().toLowerCase();
+  if (colon < 1 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new UsageError(`--header takes "Name: value", not "${text.slice(0, Math.max(0, colon)) || text}"`);
+  }
+  return [name, text.slice(colon + 1).trim()];
+}

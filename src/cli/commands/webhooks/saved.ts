@@ -1,0 +1,84 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { readInput } from "../../body.ts";
+import type { Context } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+
+/** One delivery as it came: its raw body, and its headers by lower-case names. */
+export interface Delivery {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Headers that belong to a connection or to one length of body; sending again makes them anew. */
+const ofTheConnection =
+  /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
+
+/**
+ * A folder of deliveries. Each is a file with the raw body (`0007-CONTRACT_SIGNED.json`, so that it can be read,
+ * verified and replayed as it is) and one with its headers beside it (`.headers`), a line each.
+ */
+export class SavedDeliveries {
+  readonly #folder: string;
+  #next: number;
+
+  private constructor(folder: string, next: number) {
+    this.#folder = folder;
+    this.#next = next;
+  }
+
+  /** Makes the folder where there is none, and counts on from what lies in it. */
+  static async open(folder: string): Promise<SavedDeliveries> {
+    // What people write to each other stands in payloads, and custom headers may be secrets.
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
+    return new SavedDeliveries(folder, Math.max(0, ...numbers) + 1);
+  }
+
+  /** Writes a delivery down. Returns the path of its body. */
+  async add(activity: string, { body, headers }: Delivery): Promise<string> {
+    const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
+    this.#next += 1;
+    const path = join(this.#folder, `${name}.json`);
+    const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
+    await writeFile(path, body, { mode: 0o600 });
+    await writeFile(headersPath(path), lines.join(""), { mode: 0o600 });
+    return path;
+  }
+}
+
+/** The bodies in a folder, oldest first. */
+export async function savedIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageError(`--from: cannot read ${folder}: ${cause.code}`, { cause });
+  });
+  const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
+  return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
+}
+
+/** A body from a file or standard input, with the headers that lie beside the file. */
+export async function readDelivery({ host }: Context, path: string, name: string): Promise<Delivery> {
+  const body = await readInput(host, path, name);
+  return { body, headers: path === "-" ? {} : await savedHeaders(host, path) };
+}
+
+/** The headers that lie beside a saved body; none where there is no such file. */
+export const savedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
+  parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
+
+/** `name: value` lines. */
+export function parseHeaders(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(/\r?\n/).flatMap((line) => {
+      const colon = line.indexOf(":");
+      return colon < 1 ? [] : [[line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]];
+    }),
+  );
+}
+
+/** The headers that go along when a delivery is sent on. */
+export const headersToSend = (headers: Delivery["headers"]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
+
+const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;

@@ -1,0 +1,30 @@
+import { contentHashHeader, contentHashOfStream } from "../../../schemes/webhook.ts";
+import { openInput } from "../../body.ts";
+import type { Command } from "../../command.ts";
+import { keyFlag, keyProblem, neededKey } from "./key.ts";
+
+export const webhooksSign: Command = {
+  words: ["webhooks", "sign"],
+  summary: "Sign a raw body as the service signs its webhooks",
+  description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the bytes as they are.`,
+  positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
+  flags: [
+    { flag: "as-header", type: "switch", description: "Print the whole header line, as curl -H takes it" },
+    keyFlag,
+  ],
+  examples: [
+    { title: "A body of your own", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
+    { title: "For curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
+  ],
+  async run(input, context) {
+    const key = await neededKey(context, input);
+    const body = await openInput(context.host, String(input.positionals.body), "<body>");
+    const signature = await contentHashOfStream(key, body).catch((cause: unknown) => {
+      throw keyProblem(cause);
+    });
+    const { output } = context;
+    if (output.format !== "table") await output.show({ header: contentHashHeader, signature });
+    else await output.raw(input.flags["as-header"] ? `${contentHashHeader}: ${signature}\n` : `${signature}\n`);
+    return undefined;
+  },
+};

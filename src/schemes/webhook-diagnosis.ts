@@ -1,0 +1,53 @@
+import {
+  algorithms,
+  bodyVariants,
+  type Deviation,
+  keyVariants,
+  signatureVariants,
+  type Variant,
+} from "./webhook-mistakes.ts";
+
+export type { Deviation };
+
+/** Why a signature does not fit. Without deviations it fits; `explained` is false when nothing tried leads to it. */
+export interface Diagnosis {
+  readonly explained: boolean;
+  readonly deviations: readonly Deviation[];
+  /** How many combinations were tried. */
+  readonly tried: number;
+}
+
+interface Given {
+  /** As it stands in the file or the variable. */
+  readonly key: string;
+  readonly body: Uint8Array;
+  /** As it stands in the header. */
+  readonly signature: string;
+}
+
+/**
+ * Looks for the mistake that leads to a signature: every usual mistake with key, body, algorithm and encoding, alone
+ * and together, those with the fewest mistakes first. Pure; the body is held in memory.
+ */
+export function diagnose({ key, body, signature }: Given): Diagnosis {
+  const digests = signatureVariants(signature);
+  const bodies = bodyVariants(body);
+  const keys = keyVariants(key);
+  const combinations = algorithms.flatMap((algorithm) =>
+    keys.flatMap((one) => bodies.map((other) => [algorithm, one, other] as const)),
+  );
+  const byMistakes = combinations.sort((a, b) => mistakes(a) - mistakes(b));
+  let tried = 0;
+  for (const [algorithm, oneKey, oneBody] of byMistakes) {
+    tried += 1;
+    const digest = algorithm.value(oneKey.value, oneBody.value);
+    const encoding = digests.find(({ value }) => value.equals(digest));
+    if (!encoding) continue;
+    const all = [oneKey, oneBody, algorithm, encoding].flatMap(({ deviation }) => deviation ?? []);
+    return { explained: true, deviations: all, tried };
+  }
+  return { explained: false, deviations: [], tried };
+}
+
+const mistakes = (variants: readonly Variant<unknown>[]): number =>
+  variants.filter(({ deviation }) => deviation !== undefined).length;

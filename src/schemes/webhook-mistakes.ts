@@ -1,0 +1,153 @@
+import { decodeAnyBase64, decodeBase64 } from "../base/base64.ts";
+import { type Digest, hash, hmac } from "../base/hmac.ts";
+import { rewrittenJson } from "./rewritten-json.ts";
+
+/** One thing that was done otherwise than the scheme says. */
+export interface Deviation {
+  readonly about: "key" | "body" | "algorithm" | "encoding";
+  /** Stable name, for programs: `key-not-decoded`. */
+  readonly code: string;
+  /** For people: what was done, and what is right. */
+  readonly text: string;
+}
+
+/** One way to treat an input; without a deviation it is the right one. */
+export interface Variant<Value> {
+  readonly value: Value;
+  readonly deviation?: Deviation;
+}
+
+export function deviates<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
+  return { value, deviation: { about, code, text } };
+}
+
+/** Ways in which the header's text may stand for bytes; the right one is 128 lower-case hexadecimal digits. */
+export function signatureVariants(text: string): Variant<Buffer>[] {
+  const bare = text
+    .trim()
+    .replace(/^["']|["']$/g, "")
+    .replace(/^(?:hmac-)?sha-?\d+\s*[=:]\s*|^v1[,=]\s*/i, "");
+  const isHex = /^(?:[0-9a-f]{2})+$/;
+  if (isHex.test(bare)) {
+    const value = Buffer.from(bare, "hex");
+    const words = "The signature has blanks, quotes or a prefix; the header holds the bare digits.";
+    return [bare === text ? { value } : deviates(value, "encoding", "signature-dressed", words)];
+  }
+  if (isHex.test(bare.toLowerCase())) {
+    const words = "The signature is in upper-case hexadecimal digits; the header has lower-case ones.";
+    return [deviates(Buffer.from(bare, "hex"), "encoding", "upper-case", words)];
+  }
+  const bytes = decodeAnyBase64(bare);
+  if (!bytes || bytes.length === 0) return [];
+  const words = "The signature is in base64; the header has 128 lower-case hexadecimal digits.";
+  const inner = bytes.toString("latin1");
+  return [
+    deviates(bytes, "encoding", "base64-signature", words),
+    // Some encode the hexadecimal text instead of the bytes.
+    ...(isHex.test(inner)
+      ? [deviates(Buffer.from(inner, "hex"), "encoding", "base64-of-hex", `${words} It was encoded twice.`)]
+      : []),
+  ];
+}
+
+/** Ways in which the key's text may become the key; the right one is to decode it as base64. */
+export function keyVariants(text: string): Variant<Buffer>[] {
+  const bare = text.trim();
+  const bytes = decodeBase64(bare);
+  const lenient = decodeAnyBase64(bare);
+  const plain = "The text of the key was used as it is; decode it as base64 first.";
+  const right: Variant<Buffer>[] = bytes ? [{ value: bytes }] : [];
+  return [
+    ...right,
+    ...(lenient && !bytes
+      ? [deviates(lenient, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
+      : []),
+    deviates(Buffer.from(bare), "key", "key-not-decoded", plain),
+    deviates(Buffer.from(`${bare}\n`), "key", "key-with-newline", `${plain} A newline at its end was kept, too.`),
+    ...(bytes
+      ? [
+          deviates(
+            Buffer.from(bytes.toString("hex")),
+            "key",
+            "key-as-hex",
+            "The decoded key was written in hexadecimal digits and these were used; use the bytes themselves.",
+          ),
+          deviates(
+            Buffer.from(bytes.toString("utf8")),
+            "key",
+            "key-as-text",
+            "The decoded key was read as UTF-8 text, which changes its bytes; keep it as bytes.",
+          ),
+        ]
+      : []),
+    ...(/^(?:[0-9a-f]{2})+$/i.test(bare)
+      ? [deviates(Buffer.from(bare, "hex"), "key", "key-decoded-as-hex", "The key was decoded as hexadecimal digits.")]
+      : []),
+    deviates(
+      Buffer.alloc(0),
+      "key",
+      "key-empty",
+      "An empty key was used: the variable that should hold it is not set.",
+    ),
+  ];
+}
+
+/** Ways in which the raw bytes may have been changed before they were signed or verified. */
+export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
+  const text = Buffer.from(body).toString("utf8");
+  const changed = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
+    value === text ? [] : [deviates(Buffer.from(value), "body", code, words)];
+  return [
+    { value: body },
+    ...changed(
+      "newline-trimmed",
+      text.replace(/(?:\r?\n)+$/, ""),
+      "This body ends with a newline that was not signed.",
+    ),
+    ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
+    ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
+    ...changed("trimmed", text.trim(), "This body has blanks around it that were not signed."),
+    ...changed("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
+    ...changed("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
+    ...changed("byte-order-mark", text.replace(/^\ufeff/, ""), "This body begins with a byte order mark."),
+    ...rewrittenJson(text).flatMap(({ code, how, text: other }) =>
+      changed(
+        code,
+        other,
+        `The JSON was parsed and written again (${how}); sign and verify the raw bytes, before any parsing.`,
+      ),
+    ),
+    ...changed("empty", "", "Nothing was signed: the body had been read before, by a parser."),
+  ];
+}
+
+type Sign = (key: Buffer, body: Uint8Array) => Buffer;
+
+const right = "it is HMAC-SHA512.";
+const otherDigest = (digest: Digest, name: string): Variant<Sign> =>
+  deviates(
+    (key, body) => hmac(digest, key, body),
+    "algorithm",
+    `hmac-${digest}`,
+    `The algorithm was HMAC-${name}; ${right}`,
+  );
+
+export const algorithms: readonly Variant<Sign>[] = [
+  { value: (key, body) => hmac("sha512", key, body) },
+  otherDigest("sha256", "SHA256"),
+  otherDigest("sha384", "SHA384"),
+  otherDigest("sha1", "SHA1"),
+  deviates(
+    (_, body) => hash("sha512", body),
+    "algorithm",
+    "plain-sha512",
+    `The body was hashed without a key; ${right}`,
+  ),
+  deviates((_, body) => hash("sha256", body), "algorithm", "plain-sha256", `SHA256 without a key was used; ${right}`),
+  deviates(
+    (key, body) => hash("sha512", key, body),
+    "algorithm",
+    "key-before-body",
+    `The hash of key and body was taken; ${right}`,
+  ),
+];
