@@ -103,6 +103,19 @@ describe("An answer", () => {
     });
   }
 
+  it("has one length and one virtual time, whatever another server gave", async (t) => {
+    const given = ["X-SVC-Time", "0", "Content-Length", "2"];
+    const { origin } = await serving(t, [
+      answering({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
+    ]);
+    const text = String(await talk(origin, ["GET /made HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"]));
+    const lines = text.toLowerCase().split("\r\n");
+    assert.deepEqual(
+      lines.filter((line) => /^(x-svc-time|content-length):/.test(line)),
+      ["content-length: 2", `x-svc-time: ${isoMillis(now).toLowerCase()}`],
+    );
+  });
+
   it("may be a stream; one that fails ends the connection", async (t) => {
     async function* some() {
       yield Buffer.from("one,");
