@@ -10,7 +10,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type RequestBody =
   | Json
   | { readonly kind: "form"; readonly schema: z.ZodType }
-  | { readonly kind: "jsonOrForm"; readonly schema: z.ZodType }
+  | { readonly kind: "jsonOrForm"; readonly schema: z.ZodType; readonly formIsStandard?: true }
   | { readonly kind: "raw" }
   | { readonly kind: "stream"; readonly maxBytes: number };
 
@@ -33,8 +33,12 @@ interface Json<S extends z.ZodType = z.ZodType> {
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: "json", schema }) as const;
 /** A body of type `application/x-www-form-urlencoded`. */
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
-/** A body that standard OAuth clients send as a form and the specification declares as JSON. */
-export const jsonOrForm = <S extends z.ZodType>(schema: S) => ({ kind: "jsonOrForm", schema }) as const;
+/**
+ * A body that standard OAuth clients send as a form. Where the specification declares JSON alone, `--strict=bodies`
+ * refuses the form; `formIsStandard` where it does not (decisions.md, R5).
+ */
+export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
+  ({ kind: "jsonOrForm", schema, ...options }) as const;
 /** Bytes that pass unchanged, as one Buffer; they are parsed only to find identifiers. */
 export const raw = () => ({ kind: "raw" }) as const;
 /** Bytes that are never held in memory as a whole. */

@@ -41,7 +41,9 @@ export function decoderFor(
   const json = dialect === "fastapi" ? jsonOrText : jsonOnly;
   if (body.kind === "json") return json;
   if (body.kind === "form") return formFields;
-  return strictBodies ? json : (bytes, type) => (isFormType(type) ? urlencoded(bytes) : json(bytes, type));
+  return strictBodies && !body.formIsStandard
+    ? json
+    : (bytes, type) => (isFormType(type) ? urlencoded(bytes) : json(bytes, type));
 }
 
 /** FastAPI: what is not sent as JSON reaches validation as one string (conformance.md, 7.2). */

@@ -53,7 +53,7 @@ export const exchangeToken = operation({
   method: "POST",
   path: "/api/v1/oauth/token/",
   auth: "none",
-  request: { body: jsonOrForm(TokenRequest) },
+  request: { body: jsonOrForm(TokenRequest, { formIsStandard: true }) },
   responses: { 200: passthrough() },
   failures: ["invalid-request", "invalid-grant", "unsupported-grant-type", ...forwarding],
   cli: { command: "oidc token" },

@@ -147,6 +147,15 @@ describe("A form", () => {
       input: "a=1",
     });
   });
+
+  it("is taken even then where the specification has forms", async (t) => {
+    const body = jsonOrForm(schema, { formIsStandard: true });
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body }), echo)], {
+      settings: { strict: new Set(["bodies"]), lenientSlashes: false },
+    });
+    const taken = await send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(taken.body).body, { a: "1" });
+  });
 });
 
 describe("Bytes", () => {
