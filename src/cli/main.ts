@@ -68,7 +68,7 @@ async function run(
   if (words[0] === "help") return help(words.slice(1), host);
   if (wantsHelp || words.length === 0) return help(words, host, argv);
 
-  const parser = await parserFor(words[0]!, host);
+  const parser = await parserFor(words, host);
   if (parser.isGroup(words)) return printed(host, parser.help(words));
   const chosen = parser.parse(argv);
   return chosen ? perform(chosen, host, signal, atForcedEnd) : printed(host, parser.help(words));
@@ -126,15 +126,18 @@ function typed({ positionals: declared }: CommandDeclaration, input: Input): Inp
 }
 
 /** The tree with all groups as lines of help, and the commands of the named one. */
-async function parserFor(group: string | undefined, host: Host): Promise<Parser<Declared>> {
+async function parserFor(words: readonly string[], host: Host): Promise<Parser<Declared>> {
   const names = new Set([...Object.keys(groups), ...(await specGroups())]);
   const entries = await Promise.all(
     [...names].map(async (name): Promise<GroupEntry<Declared>> => {
       const summary = groups[name]?.summary ?? `Commands of the group ${name}`;
-      return { name, summary, declarations: name === group ? await declarationsOf(name) : [] };
+      return { name, summary, declarations: name === words[0] ? await declarationsOf(name) : [] };
     }),
   );
-  return new Parser(entries, { columns: host.stdout.columns ?? (host.stdout.isTTY ? 80 : 120), version: host.version });
+  return new Parser(entries, words, {
+    columns: host.stdout.columns ?? (host.stdout.isTTY ? 80 : 120),
+    version: host.version,
+  });
 }
 
 /** A hand-written command stands for the derived one of the same words. */
@@ -164,7 +167,7 @@ function extended(command: Command, spec: CommandSpec): Declared {
 async function help(words: readonly string[], host: Host, argv: readonly string[] = []): Promise<number> {
   const topic = words.length === 1 ? (await import("./topics.ts")).topics[words[0]!] : undefined;
   if (topic) return printed(host, topic());
-  const parser = await parserFor(words[0], host);
+  const parser = await parserFor(words, host);
   // A word that names nothing is a mistake, unless help was asked for anyway.
   const isKnown = words.length === 0 || words[0]! in groups || (await specGroups()).includes(words[0]!);
   if (!isKnown) parser.parse(argv.length > 0 ? argv.filter((token) => token !== "-h" && token !== "--help") : words);

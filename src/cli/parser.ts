@@ -30,8 +30,11 @@ export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   #chosen: Invocation<D> | undefined;
   #printed = "";
+  readonly #words: readonly string[];
 
-  constructor(entries: readonly GroupEntry<D>[], screen: Screen) {
+  /** `words` are those of the command line: only the command that they name gets its flags. */
+  constructor(entries: readonly GroupEntry<D>[], words: readonly string[], screen: Screen) {
+    this.#words = words;
     this.#root = this.#silent(new Commander("svc"), screen)
       .description("Command-line toolkit and local emulator for a contract platform")
       .helpCommand("help [topic]", "Show help for a command, or a topic: exit-codes, environment, formats")
@@ -111,12 +114,13 @@ export class Parser<D extends CommandDeclaration> {
     const { summary, description, positionals, flags, examples } = declaration;
     command.summary(summary).description(description ? `${summary}.\n\n${description}` : summary);
     command.usage([...positionals.map(usageOf), "[options]"].join(" "));
+    runnable.add(command);
     // All are optional to the parser: what is missing may come from a prompt, and is checked in one place.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`, one.description);
+    if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     for (const flag of flags) for (const option of optionsOf(flag, "Options:")) command.addOption(option);
     const shown = examples.length > 0 ? `${exampleLines(examples)}\n\n` : "";
     command.addHelpText("after", `\n${shown}${globalsLine}`);
-    runnable.add(command);
     command.action(() => {
       this.#chosen = invocationOf(declaration, command);
     });
