@@ -6,7 +6,12 @@ export class Gate {
   #readers = 0;
   #writing = false;
   readonly #waitingReaders: (() => void)[] = [];
-  readonly #waitingWriters: (() => void)[] = [];
+  #waitingWriters: { readonly enter: (isInside: boolean) => void; readonly patient: boolean }[] = [];
+
+  /** Whether readers are inside. */
+  get isShared(): boolean {
+    return this.#readers > 0;
+  }
 
   /** Enters as a reader if nothing is in the way. */
   tryEnterShared(): boolean {
@@ -25,12 +30,23 @@ export class Gate {
     if (this.#readers === 0) this.#letWriterIn();
   }
 
-  async enterAlone(): Promise<void> {
-    if (this.#writing || this.#readers > 0 || this.#waitingWriters.length > 0) {
-      await new Promise<void>((enter) => this.#waitingWriters.push(enter));
-    } else {
-      this.#writing = true;
-    }
+  /** Enters as the writer if nothing is in the way. */
+  tryEnterAlone(): boolean {
+    if (this.#writing || this.#readers > 0 || this.#waitingWriters.length > 0) return false;
+    this.#writing = true;
+    return true;
+  }
+
+  /** Resolves with true once the writer is inside; with false when it was sent away, which a patient one never is. */
+  async enterAlone(patient = true): Promise<boolean> {
+    return this.tryEnterAlone() || new Promise((enter) => this.#waitingWriters.push({ enter, patient }));
+  }
+
+  /** Sends away whoever waits to write and is not patient. */
+  sendAway(): void {
+    const impatient = this.#waitingWriters.filter(({ patient }) => !patient);
+    this.#waitingWriters = this.#waitingWriters.filter(({ patient }) => patient);
+    for (const { enter } of impatient) enter(false);
   }
 
   leaveAlone(): void {
@@ -44,9 +60,9 @@ export class Gate {
   }
 
   #letWriterIn(): void {
-    const enter = this.#waitingWriters.shift();
-    if (enter === undefined) return;
+    const next = this.#waitingWriters.shift();
+    if (next === undefined) return;
     this.#writing = true;
-    enter();
+    next.enter(true);
   }
 }

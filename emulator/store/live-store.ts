@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Wall } from "../../src/base/clock.ts";
 import { EmulatorBug } from "../bug.ts";
 import { documentEnd, documentSlices, stateFrom } from "./document.ts";
@@ -22,6 +21,7 @@ export interface CommitLog {
 
 /** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (design.md, section 6). */
 export const transactionLimitMs = 2_000;
+const limit = `${transactionLimitMs / 1_000} s`;
 
 /** The store in memory: rows, mappings, transactions with undo. What survives a crash is the log's concern. */
 export class LiveStore implements Store {
@@ -29,7 +29,8 @@ export class LiveStore implements Store {
   readonly #log: CommitLog | undefined;
   readonly #gate = new Gate();
   readonly #watchdog: Watchdog;
-  readonly #scope = new AsyncLocalStorage<LiveView>();
+  /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
+  #calling: LiveView | undefined;
   readonly #watchers = new Map<string, Set<() => void>>();
   /** Committed in memory, not yet durable, oldest first. */
   readonly #unsure = new Set<LiveTransaction>();
@@ -47,13 +48,12 @@ export class LiveStore implements Store {
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    const scope = this.#scope.getStore();
     // Inside a transaction its own picture is the only one there is: waiting for the gate would be for ever.
-    if (scope instanceof LiveTransaction && scope.open) return work(scope);
+    if (this.#calling instanceof LiveTransaction) return work(this.#calling);
     if (!this.#gate.tryEnterShared()) await this.#gate.enterShared();
     const view = new LiveView(this.#state);
     try {
-      return await this.#scope.run(view, work, view);
+      return await this.#call(view, work);
     } finally {
       view.end();
       this.#gate.leaveShared();
@@ -144,22 +144,33 @@ export class LiveStore implements Store {
   }
 
   async #enterAlone(name: string): Promise<void> {
-    const scope = this.#scope.getStore();
-    if (scope?.open) {
-      const within = scope instanceof LiveTransaction ? `transaction ${scope.operation}` : "a read";
+    if (this.#calling) {
+      const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
       throw new EmulatorBug(`Transaction ${name} was started inside ${within}, which it would wait for`, {
         operation: name,
       });
     }
     if (this.#closed) throw new StoreFailed(`The store is closed; ${name} changed nothing`);
     this.#refuseWhenFailed();
-    await this.#gate.enterAlone();
+    if (!this.#gate.tryEnterAlone()) await this.#waitToEnter(name);
     try {
       this.#refuseWhenFailed();
     } catch (refused) {
       this.#gate.leaveAlone();
       throw refused;
     }
+  }
+
+  async #waitToEnter(name: string): Promise<void> {
+    // Readers leave at once, unless one waits for this very transaction.
+    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.sendAway());
+    if (await this.#gate.enterAlone(false)) {
+      this.#watchdog.release();
+      return;
+    }
+    throw new EmulatorBug(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
+      operation: name,
+    });
   }
 
   #refuseWhenFailed(): void {
@@ -170,15 +181,24 @@ export class LiveStore implements Store {
   async #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
     const tooLate = new Promise<never>((_, reject) => {
       this.#watchdog.guard(() => {
-        const limit = `${transactionLimitMs / 1_000} s`;
         const message = `Transaction ${tx.operation} was open for more than ${limit} and was rolled back`;
         reject(new EmulatorBug(message, { operation: tx.operation }));
       });
     });
     try {
-      return await Promise.race([this.#scope.run(tx, work, tx), tooLate]);
+      return await Promise.race([this.#call(tx, work), tooLate]);
     } finally {
       this.#watchdog.release();
+    }
+  }
+
+  #call<V extends LiveView, T>(view: V, work: (view: V) => T): T {
+    const outer = this.#calling;
+    this.#calling = view;
+    try {
+      return work(view);
+    } finally {
+      this.#calling = outer;
     }
   }
 

@@ -22,6 +22,11 @@ export class Watchdog {
     if (!this.#sleeping) void this.#watch();
   }
 
+  /** The same, but what is being guarded already stays so. */
+  guardUnlessGuarded(expire: () => void): void {
+    if (this.#current === undefined) this.guard(expire);
+  }
+
   release(): void {
     this.#current = undefined;
   }

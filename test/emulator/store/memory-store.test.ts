@@ -154,6 +154,30 @@ describe("a transaction", () => {
     assert.equal(await store.read((view) => view.count(people)), 0);
   });
 
+  it("inside another or inside a read, after an await of theirs, ends both within 2 s", async () => {
+    const wall = movedWall();
+    await using store = disposable(open(wall));
+    const opened = signal();
+    const within = async (view: View) => {
+      await view.count(people);
+      const inner = store.transaction("inner", (tx) => tx.put(people, person(2)));
+      opened.raise();
+      await inner;
+    };
+    const reading = store.read(within);
+    await opened.raised;
+    wall.move(1_999);
+    wall.move(1);
+    await assert.rejects(reading, { name: "EmulatorBug", operation: "inner", message: /for a read to end/ });
+    assert.equal(await store.read((view) => view.count(people)), 0);
+    const outer = store.transaction("outer", within);
+    await assert.rejects(Promise.all([outer, Promise.resolve().then(() => wall.move(2_000))]), {
+      name: "EmulatorBug",
+      operation: "outer",
+      message: /more than 2 s/,
+    });
+  });
+
   it("reads its own writes through the store too", async () => {
     await using store = disposable(open());
     const seen = await store.transaction("outer", (tx) => {
