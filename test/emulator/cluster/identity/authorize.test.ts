@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator } from "../../../support/emulator.ts";
+import { linksIn } from "../../../support/forms.ts";
+import { authorize, authorizePath, callback, changed, request, sentBack } from "../../../support/sign-in.ts";
+
+const ada = "ada@northwind.example";
+const eli = "eli@fabrikam.example";
+
+describe("an authorization request", () => {
+  it("shows the users of all clusters, each a link that signs them in at their own", async (t) => {
+    const world = await emulator(t);
+    const { status, headers, body } = await authorize(world);
+    assert.equal(status, 200);
+    assert.match(headers.get("content-type")!, /^text\/html/);
+    assert.match(headers.get("content-security-policy")!, /form-action 'self' http:\/\/127\.0\.0\.1:8123;/);
+    const users = linksIn(String(body)).map((link) => new URLSearchParams(link.slice(1)).get("svc_user"));
+    assert.deepEqual(users, [ada, "ben@northwind.example", "dina@contoso.example", eli]);
+    for (const [i, cluster] of [
+      [0, "eu-1"],
+      [3, "us-1"],
+    ] as const) {
+      const link = linksIn(String(body))[i]!;
+      const answer = await world.router("GET", `${authorizePath}${link}`);
+      assert.equal(answer.status, 302);
+      const { code, ...rest } = sentBack(answer);
+      assert.match(code!, new RegExp(`^${cluster}_[\\w-]{43}$`));
+      assert.deepEqual(rest, { "": callback, state: request.state, iss: world.routerUrl });
+    }
+  });
+
+  it("may be posted as a form, too", async (t) => {
+    const world = await emulator(t);
+    const answer = await world.router("POST", authorizePath, {
+      body: changed(request, { svc_user: ada }),
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    assert.equal(answer.status, 302);
+    assert.match(sentBack(answer).code!, /^eu-1_/);
+  });
+
+  it("keeps the client's own query, and goes without a state when none was sent", async (t) => {
+    const world = await emulator(t);
+    const redirect_uri = `${callback}?a=1%202`;
+    const { code, ...rest } = sentBack(await authorize(world, { svc_user: ada, redirect_uri, state: undefined }));
+    assert.ok(code);
+    assert.deepEqual(rest, { "": callback, a: "1 2", iss: world.routerUrl });
+  });
+
+  it("for somebody who is no active user of any cluster ends on a page", async (t) => {
+    const world = await emulator(t);
+    for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
+      const { status, body, headers } = await authorize(world, { svc_user });
+      assert.deepEqual([status, headers.get("location")], [404, null]);
+      assert.match(String(body), /is no active user of cluster eu-1/);
+    }
+  });
+
+  const clients = [
+    { client_id: "web", client_name: "Web", redirect_uris: ["https://app.example/cb", "http://127.0.0.1:1/cb?x=1"] },
+    { client_id: "demo-cli", client_name: "<i>Any</i>" },
+  ];
+  const redirects: [string, string | undefined, boolean][] = [
+    ["web", "https://app.example/cb", true],
+    ["web", "https://app.example/cb2", false],
+    ["web", "https://app.example:444/cb", false],
+    ["web", "http://127.0.0.1:55555/cb?x=1", true],
+    ["web", "http://127.0.0.1:55555/cb", false],
+    ["web", "http://127.0.0.1:55555/", false],
+    ["web", undefined, false],
+    ["demo-cli", "http://localhost:3000/", true],
+    ["demo-cli", "http://[::1]:3000/", true],
+    ["demo-cli", "https://anything.example/x", true],
+    ["demo-cli", "http://anything.example/x", false],
+    ["demo-cli", "http://127.0.0.1.evil.example/", false],
+    ["demo-cli", "https://me@anything.example/", false],
+    ["demo-cli", "http://localhost:3000/#x", false],
+    ["demo-cli", "javascript:alert(1)", false],
+    ["demo-cli", "/relative", false],
+  ];
+  for (const [client_id, redirect_uri, allowed] of redirects) {
+    it(`of ${client_id} ${allowed ? "may" : "must not"} redirect to ${redirect_uri}`, async (t) => {
+      const seed = { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients: clients };
+      const world = await emulator(t, { seed });
+      const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
+      assert.equal(answer.status, allowed ? 302 : 400);
+      if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
+      else assert.match(String(answer.body), /redirect_uri is missing, or not one that this client may use/);
+    });
+  }
+
+  it("of an unknown client ends on a page, whose words are text", async (t) => {
+    const world = await emulator(t);
+    for (const client_id of [undefined, "<script>"]) {
+      const { status, body, headers } = await authorize(world, { client_id });
+      assert.deepEqual([status, headers.get("location")], [400, null]);
+      assert.match(String(body), /No client has the id/);
+      assert.doesNotMatch(String(body), /<script/);
+    }
+  });
+
+  const invalid = (error_description: string) => ({ error: "invalid_request", error_description });
+  const problems: [Record<string, string | undefined>, object][] = [
+    [{ response_type: undefined }, invalid("response_type is missing")],
+    [{ response_type: "token" }, { error: "unsupported_response_type" }],
+    [{ response_mode: "form_post" }, invalid("response_mode must be query")],
+    [{ code_challenge: undefined }, invalid("code_challenge is missing: PKCE is required")],
+    [{ code_challenge_method: undefined }, invalid("code_challenge_method must be S256")],
+    [{ code_challenge_method: "plain" }, invalid("code_challenge_method must be S256")],
+    [{ code_challenge: "short" }, invalid("code_challenge is no S256 challenge")],
+    [{ request: "ey" }, { error: "request_not_supported" }],
+    [{ scope: "openid everything" }, { error: "invalid_scope" }],
+    [{ prompt: "none" }, { error: "login_required" }],
+  ];
+  for (const [changes, problem] of problems) {
+    it(`with ${JSON.stringify(changes)} goes back to the client with ${JSON.stringify(problem)}`, async (t) => {
+      const world = await emulator(t);
+      const answer = await authorize(world, changes);
+      assert.equal(answer.status, 302);
+      assert.deepEqual(sentBack(answer), { "": callback, ...problem, state: request.state, iss: world.routerUrl });
+    });
+  }
+});
+
+describe("a session", () => {
+  const begin = async (world: Parameters<typeof authorize>[0], svc_user: string) => {
+    const [cookie, ...attributes] = (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ");
+    return { cookie: cookie!, attributes };
+  };
+  const hour = 3_600_000;
+
+  it("begins with a sign-in and spares the next one, at whichever cluster", async (t) => {
+    const world = await emulator(t);
+    for (const [email, cluster] of [
+      [ada, "eu-1"],
+      [eli, "us-1"],
+    ] as const) {
+      const { cookie, attributes } = await begin(world, email);
+      assert.deepEqual(attributes, ["Path=/api/v1/oauth/", "Max-Age=43200", "HttpOnly", "SameSite=Lax"]);
+      for (const prompt of [undefined, "none"]) {
+        const answer = await authorize(world, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
+        assert.equal(answer.status, 302);
+        assert.match(sentBack(answer).code ?? "", new RegExp(`^${cluster}_`));
+        assert.equal(answer.headers.get("set-cookie"), null);
+      }
+    }
+  });
+
+  it("does not spare a sign-in that the client insists on", async (t) => {
+    const world = await emulator(t);
+    const { cookie } = await begin(world, ada);
+    const status = async (changes: Record<string, string>) =>
+      (await authorize(world, { ...changes, login_hint: ada }, { headers: { cookie } })).status;
+    assert.equal(await status({ prompt: "login" }), 200);
+    assert.equal(await status({ prompt: "select_account" }), 200);
+    await world.clock.advance({ by: 61_000 });
+    assert.equal(await status({ max_age: "61" }), 302);
+    assert.equal(await status({ max_age: "60" }), 200);
+  });
+
+  it("ends after twelve virtual hours", async (t) => {
+    const world = await emulator(t);
+    const { cookie } = await begin(world, ada);
+    const silent = async () =>
+      sentBack(await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } })).error;
+    await world.clock.advance({ by: 12 * hour - 1 });
+    assert.equal(await silent(), undefined);
+    await world.clock.advance({ by: 1 });
+    assert.equal(await silent(), "login_required");
+  });
+
+  it("that nobody began is none", async (t) => {
+    const world = await emulator(t);
+    const cookie = "svc_session=eu-1_guess";
+    const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
+    assert.equal(sentBack(answer).error, "login_required");
+  });
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { calculateJwkThumbprint } from "jose";
+import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { decoded, signIn } from "../../../support/sign-in.ts";
+
+interface Jwk {
+  readonly kid: string;
+  readonly n: string;
+  readonly e: string;
+  readonly kty: string;
+}
+
+const keysOf = async ({ router }: Pick<TestEmulator, "router">) =>
+  ((await router("GET", "/.well-known/jwks.json")).body as { keys: Jwk[] }).keys;
+
+/** RFC 7638, 3 */
+const thumbprint = ({ e, kty, n }: Omit<Jwk, "kid">) =>
+  createHash("sha256").update(JSON.stringify({ e, kty, n })).digest("base64url");
+
+const seedWith = (rest: object = {}) => ({
+  clusters: [
+    { id: "eu-1", label: "eu", key: "a" },
+    { id: "us-1", label: "us", key: "b" },
+  ],
+  ...rest,
+});
+
+describe("the signing key of a cluster", () => {
+  it("is public in its key set, named by its thumbprint, and signs the tokens", async (t) => {
+    const { jwk, kid } = vectors.jwk_thumbprint;
+    assert.equal(thumbprint(jwk), kid);
+    assert.equal(await calculateJwkThumbprint(jwk), kid);
+
+    const world = await emulator(t);
+    const keys = await keysOf(world);
+    assert.deepEqual(
+      keys.map(({ n: _, ...rest }) => rest),
+      keys.map((key) => ({ kty: "RSA", e: "AQAB", kid: thumbprint(key), use: "sig", alg: "RS256" })),
+    );
+    assert.equal(new Set(keys.map((key) => key.kid)).size, 2);
+    for (const [i, email] of ["ada@northwind.example", "eli@fabrikam.example"].entries()) {
+      const { access_token, id_token } = await signIn(world, email);
+      assert.deepEqual(decoded(id_token, 0), { alg: "RS256", kid: keys[i]!.kid, typ: "JWT" });
+      assert.equal(decoded(access_token, 0).kid, keys[i]!.kid);
+    }
+  });
+
+  it("is made once, though many ask at the same time, and survives a restart", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "emulator.json");
+    const first = await emulator(t, { file });
+    const sets = await Promise.all([keysOf(first), keysOf(first), keysOf(first)]);
+    assert.deepEqual(sets[1], sets[0]);
+    assert.deepEqual(sets[2], sets[0]);
+    await first.close();
+    assert.deepEqual(await keysOf(await emulator(t, { file })), sets[0]);
+  });
+
+  it("may come from the seed", async (t) => {
+    const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
+    const world = await emulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
+    const [eu, us] = await keysOf(world);
+    assert.equal(us!.n, jwk.n);
+    assert.notEqual(eu!.n, jwk.n);
+  });
+
+  it("follows from the seed under --deterministic, and differs by cluster", async (t) => {
+    const deterministic = true;
+    const [one, same] = [
+      await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
+      await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
+    ];
+    assert.deepEqual(same, one);
+    assert.notEqual(one[0]!.n, one[1]!.n);
+    assert.equal(Buffer.from(one[0]!.n, "base64url").length, 256);
+  });
+
+  it("is different in every other state", async (t) => {
+    const [one, other] = [await keysOf(await emulator(t)), await keysOf(await emulator(t))];
+    assert.notDeepEqual(one, other);
+  });
+});
+
+it("a cluster describes itself by its own URLs", async (t) => {
+  const world = await emulator(t);
+  const { url } = world.clusters[1]!;
+  const { body } = await sender(url)("GET", "/.well-known/openid-configuration");
+  const { issuer, jwks_uri, token_endpoint } = body as Record<string, string>;
+  assert.deepEqual(
+    [issuer, jwks_uri, token_endpoint],
+    [url, `${url}/.well-known/jwks.json`, `${url}/api/v1/oauth/token/`],
+  );
+});

@@ -1,0 +1,293 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { basicHeader } from "../../../../src/schemes/http-basic.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import {
+  type Changes,
+  callback,
+  codeOf,
+  decoded,
+  exchange,
+  requestToken,
+  signIn,
+  type Tokens,
+  tokenPath,
+  userinfo,
+  verifier,
+} from "../../../support/sign-in.ts";
+
+const ada = "ada@northwind.example";
+const eli = "eli@fabrikam.example";
+const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
+const refusal = (error: string, error_description: string, status = 400) => ({
+  status,
+  body: { error, error_description },
+});
+
+describe("an authorization code", () => {
+  it("is exchanged for tokens that say who signed in, when, and at which cluster", async (t) => {
+    const world = await emulator(t);
+    const code = await codeOf(world, eli, { nonce: "n-0S6", scope: "openid email" });
+    await world.clock.advance({ by: 60_000 });
+    const answer = await requestToken(world, exchange(code));
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    const { access_token, refresh_token, id_token, ...rest } = answer.body as Tokens;
+    assert.deepEqual(
+      { status: answer.status, rest },
+      { status: 200, rest: { token_type: "Bearer", expires_in: 3_600, scope: "openid email" } },
+    );
+    assert.match(refresh_token, /^us-1_[\w-]{43}$/);
+    const common = { iss: world.routerUrl, sub: "31", cluster: "us-1", iat: now + 60, exp: now + 3_660 };
+    assert.deepEqual(decoded(id_token, 1), {
+      ...common,
+      aud: "demo-cli",
+      auth_time: now,
+      nonce: "n-0S6",
+      email: eli,
+      email_verified: true,
+    });
+    const { jti, ...access } = decoded(access_token, 1);
+    assert.match(String(jti), /^[0-9a-f-]{36}$/);
+    assert.deepEqual(access, { ...common, aud: world.routerUrl, client_id: "demo-cli", scope: "openid email" });
+    assert.deepEqual([decoded(id_token, 0).typ, decoded(access_token, 0).typ], ["JWT", "at+jwt"]);
+  });
+
+  it("without the scope openid brings no ID token", async (t) => {
+    const world = await emulator(t);
+    const tokens = await signIn(world, ada, { scope: "email" });
+    assert.equal(tokens.id_token, undefined);
+  });
+
+  it("may be sent as JSON, as some clients do", async (t) => {
+    const world = await emulator(t);
+    const { status } = await world.router("POST", tokenPath, { body: exchange(await codeOf(world, ada)) });
+    assert.equal(status, 200);
+  });
+
+  const wrong: [string, Changes, ReturnType<typeof refusal>][] = [
+    ["without redirect_uri", { redirect_uri: undefined }, refusal("invalid_request", "redirect_uri is missing")],
+    ["without code_verifier", { code_verifier: "" }, refusal("invalid_request", "code_verifier is missing")],
+    ["without client_id", { client_id: undefined }, refusal("invalid_request", "client_id is missing")],
+    [
+      "of an unknown client",
+      { client_id: "nobody" },
+      refusal("invalid_client", "The client is unknown, or its secret is wrong", 401),
+    ],
+    ["of another client", { client_id: "demo-web" }, refusal("invalid_grant", "The code is unknown")],
+    [
+      "with another redirect_uri",
+      { redirect_uri: `${callback}/` },
+      refusal("invalid_grant", "redirect_uri is not that of the authorization request"),
+    ],
+    [
+      "with another verifier",
+      { code_verifier: `${verifier.slice(0, -1)}l` },
+      refusal("invalid_grant", "code_verifier does not match"),
+    ],
+    ["that nobody issued", { code: "us-1_guess" }, refusal("invalid_grant", "The code is unknown")],
+  ];
+  for (const [what, changes, expected] of wrong) {
+    it(`${what} is refused, and is as good as before`, async (t) => {
+      const world = await emulator(t);
+      const good = exchange(await codeOf(world, eli));
+      await assertRefused(world, () => requestToken(world, { ...good, ...changes }), expected);
+      assert.equal((await requestToken(world, good)).status, 200);
+    });
+  }
+
+  it("of one cluster is unknown at another", async (t) => {
+    const world = await emulator(t);
+    const code = (await codeOf(world, eli)).replace("us-1_", "eu-1_");
+    await assertRefused(
+      world,
+      () => requestToken(world, exchange(code)),
+      refusal("invalid_grant", "The code is unknown"),
+    );
+  });
+
+  it("is good for ten virtual minutes", async (t) => {
+    const world = await emulator(t);
+    const code = await codeOf(world, ada);
+    await world.clock.advance({ by: 600_000 });
+    await assertRefused(
+      world,
+      () => requestToken(world, exchange(code)),
+      refusal("invalid_grant", "The code has expired"),
+    );
+  });
+
+  it("that is used twice takes the tokens back that came of it", async (t) => {
+    const world = await emulator(t);
+    const code = await codeOf(world, ada);
+    const { refresh_token } = (await requestToken(world, exchange(code))).body as Tokens;
+    assert.deepEqual(
+      plain(await requestToken(world, exchange(code))),
+      refusal("invalid_grant", "The code was used before; its tokens are revoked"),
+    );
+    assert.deepEqual(plain(await refresh(world, refresh_token)), refusal("invalid_grant", "The token is unknown"));
+  });
+});
+
+const refresh = (world: TestEmulator, refresh_token: string, changes: Changes = {}) =>
+  requestToken(world, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
+
+describe("a refresh token", () => {
+  it("brings new tokens for the same person, and a new one of its own", async (t) => {
+    const world = await emulator(t);
+    const first = await signIn(world, eli, { nonce: "n" });
+    await world.clock.advance({ by: 60_000 });
+    const { status, body } = await refresh(world, first.refresh_token);
+    const next = body as Tokens;
+    assert.equal(status, 200);
+    assert.notEqual(next.refresh_token, first.refresh_token);
+    assert.match(next.refresh_token, /^us-1_/);
+    const { iat, exp, nonce, ...same } = decoded(first.id_token, 1);
+    assert.equal(nonce, "n");
+    assert.deepEqual(decoded(next.id_token, 1), { ...same, iat: Number(iat) + 60, exp: Number(exp) + 60 });
+    assert.equal((await refresh(world, next.refresh_token)).status, 200);
+  });
+
+  it("that is used twice takes the whole family back, and no other", async (t) => {
+    const world = await emulator(t);
+    const [mine, other] = [await signIn(world, ada), await signIn(world, ada)];
+    const next = (await refresh(world, mine.refresh_token)).body as Tokens;
+    assert.deepEqual(
+      plain(await refresh(world, mine.refresh_token)),
+      refusal("invalid_grant", "The token was used before; all that came of it are revoked"),
+    );
+    assert.deepEqual(plain(await refresh(world, next.refresh_token)), refusal("invalid_grant", "The token is unknown"));
+    assert.equal((await refresh(world, other.refresh_token)).status, 200);
+  });
+
+  it("may bring a narrower scope, never a wider one", async (t) => {
+    const world = await emulator(t);
+    const { refresh_token } = await signIn(world, ada, { scope: "openid email" });
+    await assertRefused(
+      world,
+      () => refresh(world, refresh_token, { scope: "openid profile" }),
+      refusal("invalid_scope", "The scope is wider than the one that was granted"),
+    );
+    const narrow = (await refresh(world, refresh_token, { scope: "email" })).body as Tokens;
+    assert.deepEqual([narrow.scope, narrow.id_token], ["email", undefined]);
+    const wide = (await refresh(world, narrow.refresh_token)).body as Tokens;
+    assert.equal(wide.scope, "openid email");
+  });
+
+  it("is of its client, and lasts for thirty virtual days", async (t) => {
+    const world = await emulator(t);
+    const { refresh_token } = await signIn(world, ada);
+    const unknown = refusal("invalid_grant", "The token is unknown");
+    await assertRefused(world, () => refresh(world, refresh_token, { client_id: "demo-web" }), unknown);
+    await assertRefused(world, () => refresh(world, "eu-1_guess"), unknown);
+    await assertRefused(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
+    await world.clock.advance({ by: 30 * 24 * 3_600_000 });
+    await assertRefused(world, () => refresh(world, refresh_token), refusal("invalid_grant", "The token has expired"));
+  });
+
+  it("survives a restart of the state, and dies with its person", async (t) => {
+    const world = await emulator(t);
+    const { refresh_token } = await signIn(world, ada);
+    const state = (await world.ask("GET", "state")).body as {
+      rows: { users: { email: string; is_active: boolean }[] };
+    };
+    assert.equal((await world.ask("PUT", "state", { body: state })).status, 204);
+    for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
+    const kept = (await refresh(world, refresh_token)).body as Tokens;
+    assert.ok(kept.refresh_token);
+    await world.ask("PUT", "state", { body: state });
+    await assertRefused(
+      world,
+      () => refresh(world, refresh_token),
+      refusal("invalid_grant", "The user is not active any more"),
+    );
+  });
+});
+
+describe("a confidential client", () => {
+  const secret = "s3cret:+%";
+  const seed = {
+    clusters: [{ id: "eu-1", label: "eu" }],
+    workspaces: [
+      { id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] },
+    ],
+    users: [{ id: 1, workspace_id: 1, name: "Ada", email: ada }],
+    oauth_clients: [{ client_id: "demo cli", client_name: "Confidential", client_secret: secret }],
+  };
+  const client_id = "demo cli";
+  const encoded = { user: "demo+cli", password: encodeURIComponent(secret) };
+
+  for (const [how, fields, headers] of [
+    ["in the header", { client_id: undefined }, { authorization: basicHeader(encoded) }],
+    ["in the body", { client_id, client_secret: secret }, {}],
+  ] as const) {
+    it(`proves itself ${how}`, async (t) => {
+      const world = await emulator(t, { seed });
+      const code = await codeOf(world, ada, { client_id });
+      assert.equal((await requestToken(world, { ...exchange(code), ...fields }, headers)).status, 200);
+    });
+  }
+
+  it("is refused without its secret, or with another", async (t) => {
+    const world = await emulator(t, { seed });
+    const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
+    const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
+    await assertRefused(world, () => requestToken(world, good), expected);
+    await assertRefused(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
+    const authorization = basicHeader({ ...encoded, password: "guess" });
+    await assertRefused(world, () => requestToken(world, good, { authorization }), expected);
+    const challenged = await requestToken(world, good, { authorization });
+    assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
+    assert.equal((await requestToken(world, good)).headers.get("www-authenticate"), null);
+  });
+});
+
+describe("an access token", () => {
+  it("tells who its user is, as far as its scope goes", async (t) => {
+    const world = await emulator(t);
+    const told = async (scope: string) =>
+      plain(await userinfo(world, (await signIn(world, eli, { scope })).access_token));
+    const sub = { sub: "31", cluster: "us-1" };
+    const email = { email: eli, email_verified: true };
+    assert.deepEqual(await told("openid"), { status: 200, body: sub });
+    assert.deepEqual(await told("openid email"), { status: 200, body: { ...sub, ...email } });
+    assert.deepEqual(await told("openid profile email"), {
+      status: 200,
+      body: { ...sub, ...email, name: "Eli Stone" },
+    });
+  });
+
+  it("is good for an hour of virtual time, with the prefix of its cluster, too", async (t) => {
+    const world = await emulator(t);
+    const { access_token } = await signIn(world, ada);
+    assert.equal((await userinfo(world, `eu-1_${access_token}`)).status, 200);
+    await world.clock.advance({ by: 3_600_000 - 1 });
+    assert.equal((await userinfo(world, access_token)).status, 200);
+    await world.clock.advance({ by: 1 });
+    assert.equal((await userinfo(world, access_token)).status, 401);
+  });
+
+  it("that is altered, of another cluster, no access token, or of nobody is refused by the cluster", async (t) => {
+    const world = await emulator(t);
+    const { access_token, id_token } = await signIn(world, ada);
+    const [header, claims, signature] = access_token.split(".") as [string, string, string];
+    const as = (changes: object) =>
+      Buffer.from(JSON.stringify({ ...decoded(access_token, 1), ...changes })).toString("base64url");
+    const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString("base64url");
+    for (const token of [
+      `${header}.${as({ sub: "12" })}.${signature}`,
+      `${header}.${as({ cluster: "us-1" })}.${signature}`,
+      `${header}.${claims}.${"A".repeat(signature.length)}`,
+      `${none}.${claims}.`,
+      id_token,
+    ]) {
+      const answer = await userinfo(world, token);
+      assert.deepEqual(
+        plain(answer),
+        refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401),
+        token,
+      );
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+    }
+  });
+});

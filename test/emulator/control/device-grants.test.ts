@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { device } from "../../support/devices.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { hiddenIn } from "../../support/forms.ts";
+import { assertRefused } from "../../support/refused.ts";
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+const quarter = 15 * 60_000;
+
+/** Who the tokens of a device are for. */
+async function ownerOf({ router }: TestEmulator, { poll }: Awaited<ReturnType<typeof device>>): Promise<unknown> {
+  const { access_token } = (await poll()).body as { access_token: string };
+  const { body } = await router("GET", "/api/v1/oauth/userinfo/", {
+    headers: { authorization: `Bearer ${access_token}` },
+  });
+  return body;
+}
+
+const refused = (code: string, message: string, hint?: string) => ({
+  error: { code, message, ...(hint && { hint }) },
+});
+
+describe("approving a device on the control plane", () => {
+  const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
+
+  it("lets it have the tokens of whoever approves", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
+    assert.deepEqual(plain(await approve(world, waiting.user_code, asked)), {
+      status: 200,
+      body: { user_code: waiting.user_code, status: "AUTHORIZED", cluster_id: "us-1" },
+    });
+    assert.deepEqual(await ownerOf(world, waiting), {
+      sub: "31",
+      name: "Eli Stone",
+      email: "eli@fabrikam.example",
+      email_verified: true,
+      cluster: "us-1",
+    });
+  });
+
+  it("stands for the acting user of the first workspace where nobody is named", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    const answer = await approve(world, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
+    assert.deepEqual(answer.body, {
+      user_code: waiting.user_code.toLowerCase(),
+      status: "AUTHORIZED",
+      cluster_id: "eu-1",
+    });
+    assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "11");
+  });
+
+  it("stands for the client itself where the cluster has no user", async (t) => {
+    const oauth_clients = [{ client_id: "demo-cli", client_name: "Demo" }];
+    const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
+    const waiting = await device(world);
+    await approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" });
+    assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
+  });
+
+  it("may deny it", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    await approve(world, waiting.user_code, { status: "DENIED", cluster_id: "us-1" });
+    assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
+  });
+
+  it("needs a code that waits, a cluster that exists, and a person of it", async (t) => {
+    const world = await emulator(t);
+    const { user_code } = await device(world);
+    const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
+    await assertRefused(world, wrong("BBBB-BBBB", {}), {
+      status: 404,
+      body: refused("no_such_user_code", "No device waits under the user code BBBB-BBBB."),
+    });
+    await assertRefused(world, wrong(user_code, { cluster_id: "ap-9" }), {
+      status: 404,
+      body: refused("no_such_cluster", "The emulator has no cluster ap-9."),
+    });
+    for (const [email, cluster_id] of [
+      ["nobody@x.example", undefined],
+      ["cleo@northwind.example", undefined],
+      ["ada@northwind.example", "us-1"],
+    ]) {
+      await assertRefused(world, wrong(user_code, { email, cluster_id }), {
+        status: 404,
+        body: refused("no_such_person", `No active user of the cluster has the address ${email}.`),
+      });
+    }
+    await approve(world, user_code, { status: "DENIED" });
+    await assertRefused(world, wrong(user_code, {}), {
+      status: 409,
+      body: refused("user_code_decided", `Somebody has decided about the user code ${user_code} already.`),
+    });
+    const late = await device(world);
+    await world.clock.advance({ by: quarter });
+    await assertRefused(world, wrong(late.user_code, {}), {
+      status: 410,
+      body: refused(
+        "user_code_expired",
+        `The user code ${late.user_code} has expired.`,
+        "Let the device ask for a new one.",
+      ),
+    });
+  });
+});
+
+describe("the page for a device", () => {
+  const open = async ({ router }: TestEmulator, code?: string) => {
+    const { status, body } = await router("GET", `/_emulator/device${code === undefined ? "" : `?user_code=${code}`}`);
+    return { status, text: String(body) };
+  };
+  const submit = ({ router }: TestEmulator, page: string, fields: Record<string, string>, headers = {}) =>
+    router("POST", "/_emulator/device", {
+      body: String(new URLSearchParams({ ...hiddenIn(page), ...fields })),
+      headers: { ...form, ...headers },
+    });
+
+  it("asks for a code, shows who waits, and approves", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    assert.match((await open(world)).text, /<input name="user_code"/);
+    const { status, text } = await open(world, waiting.user_code);
+    assert.equal(status, 200);
+    assert.match(text, /Demo command line asks for access/);
+    assert.match(text, /<option value="us-1">us-1 \(us\)<\/option>/);
+    const fields = { status: "AUTHORIZED", cluster_id: "us-1", email: "" };
+    const done = await submit(world, text, fields, { origin: world.routerUrl, "sec-fetch-site": "same-origin" });
+    assert.equal(done.status, 200);
+    assert.match(String(done.body), /The device is approved/);
+    assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "31");
+  });
+
+  it("denies", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    const { text } = await open(world, waiting.user_code);
+    const done = await submit(world, text, { status: "DENIED", cluster_id: "eu-1" });
+    assert.match(String(done.body), /The device is denied/);
+    assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
+  });
+
+  it("says what is wrong with a code, before and after the form", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    assert.match((await open(world, "<b>")).text, /No device waits under this code/);
+    const { text } = await open(world, waiting.user_code);
+    await waiting.decide("DENIED");
+    assert.match((await open(world, waiting.user_code)).text, /Somebody has decided/);
+    const late = await submit(world, text, { status: "AUTHORIZED", email: "ada@northwind.example" });
+    assert.match(String(late.body), /Somebody has decided/);
+    await world.clock.advance({ by: quarter });
+    assert.match((await open(world, waiting.user_code)).text, /has expired/);
+  });
+
+  it("offers only the cluster that a code is bound to", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    await waiting.decide("PENDING", "us-1");
+    assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
+  });
+
+  it("takes no form that it did not make, and none from another site", async (t) => {
+    const world = await emulator(t);
+    const mine = await device(world);
+    const other = await device(world);
+    const { text } = await open(world, mine.user_code);
+    const fields = { status: "AUTHORIZED", cluster_id: "eu-1" };
+    const stale = {
+      status: 403,
+      body: refused("stale_form", "The form was not made by this emulator.", "Load the page again."),
+    };
+    await assertRefused(world, () => submit(world, text, { ...fields, form_token: "guess" }), stale);
+    await assertRefused(world, () => submit(world, text, { ...fields, user_code: other.user_code }), stale);
+    const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+    assert.equal((await submit(world, text, fields, foreign)).status, 403);
+    assert.deepEqual((await mine.poll()).body, { error: "authorization_pending" });
+  });
+});

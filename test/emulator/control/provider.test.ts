@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { hiddenIn } from "../../support/forms.ts";
+import { assertRefused } from "../../support/refused.ts";
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+/** Opens the page of an authorization URL and says who one is; gives where the person is sent back to. */
+async function signInAs(
+  { routerUrl }: Pick<TestEmulator, "routerUrl">,
+  url: string,
+  person: { readonly email: string; readonly name?: string },
+): Promise<string> {
+  const shown = await (await fetch(url)).text();
+  const body = new URLSearchParams({ ...hiddenIn(shown), ...person });
+  const answer = await sender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
+  assert.equal(answer.status, 303, JSON.stringify(answer.body));
+  return answer.headers.get("location")!.slice(routerUrl.length);
+}
+
+const begin = async ({ router }: TestEmulator, path: string) =>
+  (await router("GET", path)).body as { authorization_url: string; state: string };
+
+describe("a trial signup with a provider", () => {
+  for (const [query, provider] of [
+    ["", "ProviderA"],
+    ["?provider=ProviderC", "ProviderC"],
+  ] as const) {
+    it(`begins at the page of ${provider} and ends as a pending signup`, async (t) => {
+      const world = await emulator(t);
+      const { authorization_url, state } = await begin(world, `/router/v1/trial/signup/oauth${query}`);
+      assert.equal(
+        authorization_url,
+        `${world.routerUrl}/_emulator/provider?flow=trial&provider=${provider}&state=${state}`,
+      );
+      const back = await signInAs(world, authorization_url, { email: "zoe@newco.example", name: "Zoe" });
+      const answer = await world.router("GET", back);
+      const { token, ...rest } = answer.body as { token: string };
+      assert.match(token, /^trl_/);
+      assert.deepEqual(
+        { status: answer.status, rest },
+        {
+          status: 200,
+          rest: {
+            id: 1,
+            email: "zoe@newco.example",
+            oauth_provider: provider,
+            account_details: { provider, email: "zoe@newco.example", name: "Zoe" },
+          },
+        },
+      );
+      await assertRefused(world, () => world.router("GET", back), {
+        status: 400,
+        body: { detail: "Unknown or used state" },
+      });
+    });
+  }
+
+  it("needs a state and a code that were issued", async (t) => {
+    const world = await emulator(t);
+    const { state } = await begin(world, "/router/v1/trial/signup/oauth");
+    const callback = (of: string) => () =>
+      world.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${of}`);
+    await assertRefused(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
+    await assertRefused(world, callback(state), {
+      status: 400,
+      body: { detail: "The provider does not know this code" },
+    });
+    const unknown = await world.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
+    assert.equal(unknown.status, 422);
+  });
+
+  it("is the signup by e-mail, better known, and refused once there is an account", async (t) => {
+    const world = await emulator(t);
+    const email = "zoe@newco.example";
+    const first = await world.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
+    const come = async () => {
+      const { authorization_url } = await begin(world, "/router/v1/trial/signup/oauth");
+      return world.router("GET", await signInAs(world, authorization_url, { email }));
+    };
+    const { token } = first.body as { token: string };
+    const again = (await come()).body as Record<string, unknown>;
+    assert.deepEqual([again.token, again.oauth_provider], [token, "ProviderA"]);
+    const body = {
+      token,
+      first_name: "Z",
+      job_title: "GC",
+      company_name: "N",
+      industry: "I",
+      use_case: "U",
+    };
+    assert.equal((await world.router("POST", "/router/v1/trial/signup/complete", { body })).status, 200);
+    assert.deepEqual(plain(await come()), { status: 400, body: { detail: "An account with this e-mail exists" } });
+  });
+});
+
+describe("a login or signup with a provider, at a cluster", () => {
+  it("logs a user of the cluster in that began it", async (t) => {
+    const world = await emulator(t);
+    const { authorization_url, state } = await begin(world, "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example");
+    assert.match(state, /^us-1_/);
+    const back = await signInAs(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
+    assert.deepEqual(plain(await world.router("GET", back)), {
+      status: 200,
+      body: {
+        cluster_id: "us-1",
+        oauth_provider: "ProviderA",
+        email: "eli@fabrikam.example",
+        name: "Eli",
+        user_id: 31,
+        workspace_id: 3,
+      },
+    });
+    await assertRefused(world, () => world.router("GET", back), {
+      status: 400,
+      body: { detail: "Unknown or used state" },
+    });
+  });
+
+  it("knows no login of somebody without an account, but their signup", async (t) => {
+    const world = await emulator(t);
+    const email = "new@nowhere.example";
+    const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
+    assert.deepEqual(plain(await world.router("GET", await signInAs(world, login.authorization_url, { email }))), {
+      status: 404,
+      body: { detail: "No account with this e-mail" },
+    });
+    const { authorization_url } = await begin(world, "/api/v1/svc_auth/oauth/signup");
+    assert.deepEqual(plain(await world.router("GET", await signInAs(world, authorization_url, { email }))), {
+      status: 200,
+      body: {
+        cluster_id: "eu-1",
+        oauth_provider: "ProviderA",
+        email,
+        name: "",
+        user_id: null,
+        workspace_id: null,
+      },
+    });
+  });
+
+  it("takes no state of the other flow, and no code that nobody issued", async (t) => {
+    const world = await emulator(t);
+    const { state } = await begin(world, "/api/v1/svc_auth/oauth/login");
+    const callback = (flow: string) =>
+      world.router("GET", `/api/v1/svc_auth/oauth/${flow}callback?code=c&state=${state}`);
+    assert.deepEqual(plain(await callback("signup/")), { status: 400, body: { detail: "Unknown or used state" } });
+    assert.deepEqual(plain(await callback("")), {
+      status: 400,
+      body: { detail: "The provider does not know this code" },
+    });
+  });
+});
+
+describe("the page of the provider", () => {
+  it("shows what it was asked for as text, may not be framed, and leads nowhere else", async (t) => {
+    const world = await emulator(t, { publicUrl: "https://router.example" });
+    const { status, headers, body } = await world.router(
+      "GET",
+      `/_emulator/provider?flow=trial&provider=${encodeURIComponent('<script>"x"')}&state=s`,
+    );
+    assert.equal(status, 200);
+    assert.match(String(body), /&#60;script&#62;&#34;x&#34;/);
+    assert.doesNotMatch(String(body), /<script/);
+    assert.equal(
+      headers.get("content-security-policy"),
+      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https://router.example; frame-ancestors 'none'",
+    );
+    assert.equal(headers.get("cache-control"), "no-store");
+  });
+
+  it("takes a form only that it made, for that very flow and state, from its own origin", async (t) => {
+    const world = await emulator(t);
+    const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
+    const submit =
+      (changes: object, headers = {}) =>
+      () =>
+        world.router("POST", "/_emulator/provider", {
+          body: String(new URLSearchParams({ ...hiddenIn(shown), email: "z@n.example", ...changes })),
+          headers: { ...form, ...headers },
+        });
+    const stale = {
+      status: 403,
+      body: {
+        error: { code: "stale_form", message: "The form was not made by this emulator.", hint: "Load the page again." },
+      },
+    };
+    await assertRefused(world, submit({ form_token: "guess" }), stale);
+    await assertRefused(world, submit({ state: "other" }), stale);
+    await assertRefused(world, submit({ flow: "login" }), stale);
+    assert.equal((await submit({}, { origin: "https://evil.example" })()).status, 403);
+    assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
+    assert.equal((await submit({ email: "nobody" })()).status, 400);
+    assert.equal((await submit({}, { origin: world.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
+  });
+});
