@@ -1,21 +1,22 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { type Clock, isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Store } from "../store/store.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
+import { deliveryEvents } from "./delivery-events.ts";
 import type { ControlWorld } from "./home.ts";
 
 export const deliveryHandlers: Handlers<
-  "deliveries.list" | "deliveries.show" | "deliveries.resend",
+  "deliveries.list" | "deliveries.watch" | "deliveries.show" | "deliveries.resend",
   ControlWorld,
   unknown
 > = {
   "deliveries.list": async ({ query }, { store, clock }) => {
     await dropExpired(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
-    const contract_id = contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, ""));
+    const contract_id = contractNumber(contract);
     const { items, total } = await store.read((view) =>
       listDeliveries(view, { webhook_id: webhook, activity, contract_id, outcome }, { limit, offset }),
     );
@@ -27,6 +28,8 @@ export const deliveryHandlers: Handlers<
       total,
     };
   },
+
+  "deliveries.watch": ({ query }, { store, clock, request }) => watched(store, clock, query, request.signal),
 
   "deliveries.show": async ({ params }, { store, clock, fail }) => {
     await dropExpired(store, clock.now());
@@ -44,6 +47,30 @@ export const deliveryHandlers: Handlers<
     return wholeDelivery(store, id, fail);
   },
 };
+
+interface Filters {
+  readonly webhook?: number | undefined;
+  readonly activity?: string | undefined;
+  readonly contract?: string | undefined;
+}
+
+async function* watched(store: Store, clock: Clock, { webhook, activity, contract }: Filters, signal: AbortSignal) {
+  const contract_id = contractNumber(contract);
+  for await (const { delivery, attempt, at } of deliveryEvents(store, clock, signal)) {
+    if (webhook !== undefined && delivery.webhook_id !== webhook) continue;
+    if (activity !== undefined && delivery.activity !== activity) continue;
+    if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
+    yield {
+      ...deliveryRecord(delivery),
+      at: isoMillis(at),
+      attempt: attempt === undefined ? null : attemptRecord(attempt),
+    };
+  }
+}
+
+/** `T-12` and `12` name the same contract (decisions.md, C12). */
+const contractNumber = (id: string | undefined): number | undefined =>
+  id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
 async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
   const found = await store.read((view) => showDelivery(view, id));

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../client/client.ts";
+import type { Credentials } from "../client/credentials.ts";
 import { type CallArguments, problemsIn } from "../client/request.ts";
 import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
@@ -28,35 +29,51 @@ export interface PreparedCall {
   send(args?: CallArguments): Promise<Answer>;
 }
 
+/** What a hand-written command changes about the call of its operation. */
+export interface CallChanges {
+  /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
+  readonly sign?: (args: CallArguments, operation: Operation) => Promise<CallArguments> | CallArguments;
+  /** Beside those of the target. */
+  readonly credentials?: Credentials;
+}
+
 /** Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send. */
-export async function call(spec: CommandSpec, input: Input, context: Context): Promise<PreparedCall | "dry-run"> {
+export async function call(
+  spec: CommandSpec,
+  input: Input,
+  context: Context,
+  { sign = (args) => args, credentials }: CallChanges = {},
+): Promise<PreparedCall | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   const operation = await loadOperation(spec);
-  const { args, contentType } = await argumentsOf(spec, operation, input, context.host);
-  const problems = problemsIn(operation, args);
+  const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
+  const problems = problemsIn(operation, given);
   if (problems.length > 0) throw usageOfProblems(spec, problems);
+  const args = await sign(given, operation);
 
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./dry-run.ts");
-    await printPlan(operation, { args, contentType }, context);
+    await printPlan(operation, { args, contentType }, context, credentials);
     return "dry-run";
   }
   await confirmed(spec, input, context);
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
-  const client = await context.client(
-    service,
-    service === "emulator" ? { file: input.flags.file as string | undefined } : {},
-  );
+  const client = await context.client(service, {
+    credentials,
+    ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
+  });
   return {
     operation,
     args,
     client,
     async send(changed = args) {
-      const answer = await client.send(operation, changed, { signal, contentType });
+      // A stream of events may be silent for long.
+      const timeoutMs = spec.output === "events" ? 0 : undefined;
+      const answer = await client.send(operation, changed, { signal, contentType, timeoutMs });
       await report(answer, context);
-      await show(spec, answer, input, context);
+      await show(spec, operation, answer, input, context);
       return answer;
     },
   };
@@ -92,11 +109,18 @@ async function report({ headers, drift }: Answer, { output, globals }: Context):
   if (globals.verbose) for (const line of drift) await output.note(`differs from the declaration: ${line}`);
 }
 
-async function show(spec: CommandSpec, answer: Answer, input: Input, context: Context): Promise<void> {
+async function show(
+  spec: CommandSpec,
+  operation: Operation,
+  answer: Answer,
+  input: Input,
+  context: Context,
+): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows };
-  switch (spec.output) {
+  // Of several successes the one that came decides: a page, or the location of one.
+  switch (operation.responses[answer.status]?.kind ?? spec.output) {
     case "empty":
       if (output.format === "json") return output.show(null);
       return output.note(`${spec.summary}: done`);

@@ -1,8 +1,9 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** One POST that came in, its body as raw bytes. */
 export interface Received {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -11,25 +12,34 @@ export interface Received {
 /** A small HTTP receiver for webhooks on this machine. */
 export interface Receiver {
   readonly url: string;
-  /** Everything received so far, oldest first. */
+  /** Everything received so far, oldest first; empty when `answer` is given. */
   readonly received: readonly Received[];
   close(): Promise<void>;
+}
+
+/** What the receiver says to one POST. */
+export interface ReceiverAnswer {
+  readonly status: number;
+  readonly body?: string;
+  readonly contentType?: string;
 }
 
 export interface ReceiverOptions {
   /** 0: any free port. */
   readonly port?: number;
-  /** What it answers. */
+  /** What it answers to everything. */
   readonly status?: number;
-  /** Told about each POST before it is answered. */
-  readonly onReceived?: (received: Received) => void | Promise<void>;
+  /** Decides each answer; nothing is kept then. */
+  readonly answer?: (received: Received) => Promise<ReceiverAnswer>;
 }
 
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-export async function openReceiver({ port = 0, status = 200, onReceived }: ReceiverOptions = {}): Promise<Receiver> {
+/** Listens on loopback. Rejects with the system's error where the port is taken. */
+export async function openReceiver({ port = 0, status = 200, answer }: ReceiverOptions = {}): Promise<Receiver> {
   const received: Received[] = [];
+  const answering = new Set<Promise<void>>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -38,11 +48,18 @@ export async function openReceiver({ port = 0, status = 200, onReceived }: Recei
       if (size > maxBodyBytes) request.destroy();
       else chunks.push(chunk);
     });
-    request.on("end", async () => {
-      const one = { path: request.url ?? "/", headers: request.headers, body: Buffer.concat(chunks) };
-      received.push(one);
-      await onReceived?.(one);
-      response.writeHead(status, { "content-type": "text/plain" }).end(status < 300 ? "ok" : "no");
+    request.on("end", () => {
+      const { method = "", url = "/", headers } = request;
+      const one = { method, path: url, headers, body: Buffer.concat(chunks) };
+      if (!answer) {
+        received.push(one);
+        return void reply(response, { status, body: status < 300 ? "ok" : "no" });
+      }
+      const replied = answer(one)
+        .catch((): ReceiverAnswer => ({ status: 500 }))
+        .then((given) => reply(response, given))
+        .finally(() => answering.delete(replied));
+      answering.add(replied);
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -52,10 +69,21 @@ export async function openReceiver({ port = 0, status = 200, onReceived }: Recei
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    close: () =>
-      new Promise((resolve) => {
+    async close() {
+      // Whoever sent it should not take an answer under way for a failure.
+      await Promise.all(answering);
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
+}
+
+/** Resolves when the answer is out, or when nobody waits for it any more. */
+function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverAnswer) {
+  return new Promise<void>((done) => {
+    response.once("close", done).once("finish", done);
+    response.writeHead(status, { "content-type": contentType }).end(body);
+  });
 }

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
-const Outcome = z
+/** Of a delivery. */
+export const DeliveryOutcome = z
   .enum(["waiting", "retrying", "delivered", "failed", "skipped_disabled", "skipped_deleted", "skipped_not_allowed"])
   .describe("waiting and retrying are not final");
 
@@ -26,7 +27,7 @@ const delivery = {
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
-  outcome: Outcome,
+  outcome: DeliveryOutcome,
   next_attempt_at: z.string().nullable(),
   created_at: z.string(),
 };
@@ -48,6 +49,23 @@ const WholeDelivery = z.strictObject({
   ),
 });
 
+const filters = {
+  webhook: z.int().optional().describe("Only of this subscription"),
+  activity: z.enum(activities).optional().describe("Only of this activity"),
+  contract: z
+    .string()
+    .regex(/^([TH]-)?[1-9]\d{0,14}$/)
+    .optional()
+    .describe("Only of this contract: 12 or T-12"),
+};
+
+/** What one attempt, or the end of a delivery without one, brought. */
+const DeliveryEvent = z.strictObject({
+  ...delivery,
+  at: z.string().describe("Virtual time of the attempt, or at which it was passed over"),
+  attempt: z.strictObject(attempt).nullable().describe("Null: it was passed over, see outcome"),
+});
+
 const params = z.object({ id: z.int().describe("Id of the delivery") });
 
 export const listDeliveries = operation({
@@ -59,14 +77,8 @@ export const listDeliveries = operation({
   auth: "control-token",
   request: {
     query: z.object({
-      webhook: z.int().optional().describe("Only of this subscription"),
-      activity: z.enum(activities).optional().describe("Only of this activity"),
-      contract: z
-        .string()
-        .regex(/^([TH]-)?[1-9]\d{0,14}$/)
-        .optional()
-        .describe("Only of this contract: 12 or T-12"),
-      outcome: Outcome.optional(),
+      ...filters,
+      outcome: DeliveryOutcome.optional(),
       limit: z.int().min(1).max(500).default(50).describe("How many at most"),
       offset: z.int().min(0).default(0).describe("How many to pass over first"),
     }),
@@ -80,6 +92,21 @@ export const listDeliveries = operation({
   },
   basis: ours,
   examples: [{ title: "What did not get through?", query: { outcome: "skipped_disabled" } }],
+});
+
+export const watchDeliveries = operation({
+  id: "deliveries.watch",
+  service: emulator,
+  summary: "Follow the attempts to deliver as they are made",
+  method: "GET",
+  path: "/_emulator/deliveries/events",
+  auth: "control-token",
+  request: { query: z.object(filters) },
+  responses: { 200: events(DeliveryEvent) },
+  failures: [],
+  cli: { by: "webhooks deliveries" },
+  basis: ours,
+  examples: [{ title: "Follow one subscription", query: { webhook: 41 } }],
 });
 
 export const showDelivery = operation({

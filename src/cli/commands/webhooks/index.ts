@@ -1,6 +1,20 @@
 import type { Command } from "../../command.ts";
+import { webhooksDeliveries } from "./deliveries.ts";
 import { webhooksExplain } from "./explain.ts";
+import { webhooksListen } from "./listen.ts";
+import { webhooksReplay } from "./replay.ts";
+import { webhooksSchedule } from "./schedule.ts";
 import { webhooksSign } from "./sign.ts";
+import { webhooksTrigger } from "./trigger.ts";
 import { webhooksVerify } from "./verify.ts";
 
-export const commands: readonly Command[] = [webhooksVerify, webhooksSign, webhooksExplain];
+export const commands: readonly Command[] = [
+  webhooksListen,
+  webhooksTrigger,
+  webhooksReplay,
+  webhooksDeliveries,
+  webhooksSchedule,
+  webhooksVerify,
+  webhooksSign,
+  webhooksExplain,
+];

@@ -33,7 +33,7 @@ export async function fetchedKey(context: Context, input: Input): Promise<string
   const given = await givenKey(context, input);
   if (given !== undefined) return given;
   const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
-  const client = await context.client("contracts");
+  const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;
 }

@@ -1,0 +1,86 @@
+import { activities } from "../../../api/activities.ts";
+import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
+import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { follow } from "../../follow.ts";
+
+type Listed = ResultOf<typeof listDeliveries>["items"][number];
+type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;
+
+const outcomes = [
+  "waiting",
+  "retrying",
+  "delivered",
+  "failed",
+  "skipped_disabled",
+  "skipped_deleted",
+  "skipped_not_allowed",
+];
+
+export const followFlag: FlagSpec = {
+  flag: "follow",
+  short: "f",
+  type: "switch",
+  description: "Go on with what happens from now on, until Ctrl-C",
+};
+
+export const webhooksDeliveries: Command = {
+  words: ["webhooks", "deliveries"],
+  summary: "List webhook deliveries with their last answers, or follow them",
+  description:
+    "Reads the log of the running emulator; the real service shows its own in its application only. With --follow each attempt is printed as it is made.",
+  positionals: [],
+  flags: [
+    followFlag,
+    { flag: "webhook", type: "integer", description: "Only of this subscription" },
+    { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Only of this activity" },
+    { flag: "contract", type: "text", placeholder: "ID", description: "Only of this contract: 12 or T-12" },
+    { flag: "outcome", type: "text", placeholder: "NAME", choices: outcomes, description: "Only with this outcome" },
+    { flag: "limit", type: "integer", description: "The newest N", default: 50 },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "What was told, and what came back?", argv: ["webhooks", "deliveries"] },
+    { title: "As it happens", argv: ["webhooks", "deliveries", "--follow"] },
+  ],
+  async run(input, context) {
+    return input.flags.follow ? followDeliveries(input, context) : list(input, context);
+  },
+};
+
+async function list({ flags }: Input, context: Context) {
+  const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
+  const client = await context.client("emulator", { file: flags.file as string | undefined });
+  const names = ["webhook", "activity", "contract", "outcome", "limit"];
+  const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+  const args = { query } as ArgumentsOf<typeof listDeliveries>;
+  const { items } = await client.call(listDeliveries, args, { signal: context.signal });
+  await context.output.show(items.map(row), { columns, none: "No deliveries" });
+  return undefined;
+}
+
+const columns = ["id", "webhook_id", "activity", "contract_id", "outcome", "attempts", "answer", "next_attempt_at"];
+
+const row = ({ attempts, ...delivery }: Listed) => ({
+  ...delivery,
+  attempts: attempts.length,
+  answer: answerOf(attempts.at(-1)) ?? null,
+});
+
+/** Each attempt as it is made, until the run is interrupted or the emulator ends. */
+export async function followDeliveries({ flags }: Input, context: Context): Promise<undefined> {
+  const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
+  const names = ["webhook", "activity", "contract"];
+  const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+  return follow(context, watchDeliveries, { query }, flags.file as string | undefined, (one) => line(one as Event));
+}
+
+function line({ id, at, activity, contract_id: contract, outcome, attempt, next_attempt_at: next }: Event): string {
+  const about = contract === null ? "" : ` [contract ${contract}]`;
+  const what = attempt === null ? outcome : `attempt ${attempt.number}: ${answerOf(attempt)}, ${outcome}`;
+  return `${at} delivery ${id} ${activity}${about} ${what}${next === null ? "" : `, next ${next}`}`;
+}
+
+const answerOf = (attempt: Listed["attempts"][number] | undefined): string | undefined =>
+  attempt && (attempt.error?.code ?? `status ${attempt.status}`);

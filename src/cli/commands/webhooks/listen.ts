@@ -1,0 +1,209 @@
+import { resolve } from "node:path";
+import { activities as allActivities } from "../../../api/activities.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import type { Receiver } from "../../receiver.ts";
+import { fetchedKey, keyFlag } from "./key.ts";
+import { hashOf, judgeDelivery, type Listened, listenedLine } from "./listened.ts";
+import { headerGiven, openPoster, receiverUrl } from "./post.ts";
+import { givenActivities, registered } from "./registration.ts";
+import { SavedDeliveries } from "./saved.ts";
+
+export const webhooksListen: Command = {
+  words: ["webhooks", "listen"],
+  summary: "Receive webhooks on this machine, verify them, and forward them",
+  description:
+    "Starts a receiver, subscribes it where the service can reach this machine (else prints what to register), and prints a line for each delivery with the verdict on its signature. With --forward-to the raw bytes go on, and the answer of the other end goes back. With --json one line of JSON each. Ctrl-C ends it and removes the subscription.",
+  positionals: [],
+  flags: [
+    {
+      flag: "forward-to",
+      type: "text",
+      placeholder: "URL",
+      description: "Send each delivery on, byte for byte; a port stands for http://localhost:PORT",
+    },
+    {
+      flag: "activities",
+      type: "text",
+      placeholder: "A,B",
+      repeatable: true,
+      description: "Subscribe to these only; default: all 39",
+    },
+    {
+      flag: "header",
+      type: "text",
+      placeholder: "NAME: VALUE",
+      repeatable: true,
+      description: "Add a header to what is forwarded",
+    },
+    { flag: "port", type: "integer", description: "Port of the receiver", default: 0 },
+    {
+      flag: "public-url",
+      type: "text",
+      placeholder: "URL",
+      description: "Address under which the service reaches this receiver, such as that of a tunnel",
+    },
+    { flag: "no-register", type: "switch", description: "Subscribe nothing; only print what to register" },
+    {
+      flag: "save",
+      type: "text",
+      placeholder: "DIR",
+      description: "Keep each delivery, body and headers, in this folder",
+    },
+    { flag: "count", type: "integer", description: "End after this many deliveries" },
+    { flag: "print-secret", type: "switch", description: "Print the key that signs, and end" },
+    keyFlag,
+  ],
+  examples: [
+    { title: "See what is told, and whether it verifies", argv: ["webhooks", "listen"] },
+    {
+      title: "Into the program under work, keeping everything",
+      argv: ["webhooks", "listen", "--forward-to", "localhost:3000/hooks", "--save", "hooks"],
+    },
+    {
+      title: "The next signature, for a script",
+      argv: ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--count", "1", "--json"],
+    },
+  ],
+  async run(input, context) {
+    const plan = planOf(input, context);
+    const key = await fetchedKey(context, input);
+    if (input.flags["print-secret"]) {
+      if (context.output.format === "table") await context.output.raw(`${key}\n`);
+      else await context.output.show({ hmac_key: key });
+      return undefined;
+    }
+    // A key that is none is told now, not at the first delivery.
+    hashOf(key, Buffer.alloc(0));
+    await listen(plan, key, context);
+    context.signal.throwIfAborted();
+    return undefined;
+  },
+};
+
+interface Plan {
+  readonly forwardTo: string | undefined;
+  readonly extraHeaders: Readonly<Record<string, string>>;
+  readonly activities: readonly string[];
+  readonly port: number;
+  readonly publicUrl: string | undefined;
+  readonly register: boolean;
+  readonly folder: string | undefined;
+  readonly count: number;
+}
+
+/** Everything that can be wrong with the command line, before anything is sent. */
+function planOf({ flags }: Input, { host }: Context): Plan {
+  const text = (name: string) => flags[name] as string | undefined;
+  const count = flags.count as number | undefined;
+  if (count !== undefined && count < 1) throw new UsageError("--count takes a number from 1");
+  return {
+    forwardTo: text("forward-to") === undefined ? undefined : receiverUrl(text("forward-to")!, "--forward-to"),
+    extraHeaders: Object.fromEntries(((flags.header as string[] | undefined) ?? []).map(headerGiven)),
+    activities: givenActivities(flags.activities as string[] | undefined) ?? allActivities,
+    port: (flags.port as number | undefined) ?? 0,
+    publicUrl: text("public-url") === undefined ? undefined : receiverUrl(text("public-url")!, "--public-url"),
+    register: flags["no-register"] !== true,
+    folder: text("save") === undefined ? undefined : resolve(host.cwd, text("save")!),
+    count: count ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Resolves when the run is interrupted, or after the wanted number of deliveries. */
+async function listen(plan: Plan, key: string, context: Context): Promise<void> {
+  const { output, signal, host, atEnd } = context;
+  const saved = plan.folder === undefined ? undefined : await SavedDeliveries.open(plan.folder);
+  const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
+  let enough = () => {};
+  const ended = new Promise<void>((done) => {
+    enough = done;
+    signal.addEventListener("abort", () => done(), { once: true });
+  });
+
+  let number = 0;
+  const { openReceiver } = await import("../../receiver.ts");
+  const receiver = await openReceiver({
+    port: plan.port,
+    answer: async ({ method, path, headers: given, body }) => {
+      if (method !== "POST") return { status: 405 };
+      number += 1;
+      const isLast = number === plan.count;
+      const mine = number;
+      const headers = Object.fromEntries(
+        Object.entries(given).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, [value].flat().join(", ")]],
+        ),
+      );
+      const judged = judgeDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
+      const file = await saved?.add(judged.activity ?? "UNKNOWN", { body, headers });
+      const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
+      const forwarded = await poster?.post(plan.forwardTo!, delivery);
+      const listened: Listened = { ...judged, file, forwarded };
+      await output.event(eventOf(listened), await listenedLine(listened, context));
+      if (isLast) enough();
+      // The other end decides; alone, the receiver does what a careful one does.
+      if (!forwarded) return judged.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
+      if ("error" in forwarded) return { status: 502, body: forwarded.error };
+      return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
+    },
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw cannotListen(error, plan.port);
+  });
+  atEnd(() => receiver.close());
+  const webhookId = await subscribed(plan, receiver, context);
+  if (output.format !== "table") {
+    await output.raw(`${JSON.stringify({ type: "version", ui: "1.0" })}\n`);
+    await output.raw(`${JSON.stringify({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null })}\n`);
+  }
+  await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
+  await ended;
+}
+
+/** Subscribes the receiver where the service can reach it; else says what to register. */
+async function subscribed(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
+  const subscription = plan.register
+    ? await registered(context, { url: plan.publicUrl ?? url, activities: plan.activities })
+    : undefined;
+  if (subscription !== undefined) {
+    await context.output.note(`Subscription ${subscription} tells it of ${plan.activities.length} activities`);
+    return subscription;
+  }
+  const only = plan.activities.length === allActivities.length ? [] : plan.activities;
+  const chosen = (only.length > 0 ? only : ["CONTRACT_SIGNED"])
+    .map((name) => ` --only-for-activities ${name}`)
+    .join("");
+  await context.output.note(
+    `Nothing is subscribed. Let the service reach ${url}, such as by a tunnel, and register its address:\n` +
+      `  svc webhooks create --title listen --url https://YOUR-TUNNEL/${chosen}`,
+  );
+  return undefined;
+}
+
+/** A delivery as one document of the stream. */
+const eventOf = ({ number, at, path, verified, reason, activity, contract_id, bytes, file, forwarded }: Listened) => ({
+  type: "delivery",
+  number,
+  at,
+  path,
+  activity: activity ?? null,
+  contract_id: contract_id ?? null,
+  verified,
+  reason: reason ?? null,
+  bytes,
+  file: file ?? null,
+  forwarded: forwarded === undefined ? null : withoutBody(forwarded),
+});
+
+const withoutBody = ({ ...answer }: NonNullable<Listened["forwarded"]>) =>
+  "status" in answer
+    ? { status: answer.status, duration_ms: answer.duration_ms }
+    : { error: answer.error, duration_ms: answer.duration_ms };
+
+function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
+  if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
+  const why = error.code === "EACCES" ? "may not be listened on" : "is taken";
+  return new CommandFailed("failed", "port_taken", `Port ${port} ${why}.`, {
+    hint: "Choose another with --port, or leave it out for a free one.",
+    cause: error,
+  });
+}

@@ -1,0 +1,84 @@
+import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
+import type { Context } from "../../command.ts";
+import { printable } from "../../output/text.ts";
+import { keyProblem } from "./key.ts";
+import { answerText, type PostAnswer, succeeded } from "./post.ts";
+
+/** A delivery that came in, and what is to be said of it. */
+export interface Judged {
+  /** From 1. */
+  readonly number: number;
+  /** Wall time, ISO 8601. */
+  readonly at: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly verified: boolean;
+  readonly reason: "missing" | "malformed" | "mismatch" | undefined;
+  readonly activity: string | undefined;
+  readonly contract_id: number | undefined;
+}
+
+export interface Listened extends Judged {
+  readonly file: string | undefined;
+  readonly forwarded: PostAnswer | undefined;
+}
+
+/** What a delivery says, and whether its signature holds. Throws a UsageError where the key is none. */
+export function judgeDelivery(of: {
+  number: number;
+  at: number;
+  path: string;
+  body: Buffer;
+  headers: Readonly<Record<string, string>>;
+  key: string;
+}): Judged {
+  const given = of.headers[contentHashHeader.toLowerCase()];
+  const verdict = given === undefined ? undefined : compareContentHash(given, hashOf(of.key, of.body));
+  const { activity, contract_id: contract } = payload(of.body);
+  return {
+    number: of.number,
+    at: new Date(of.at).toISOString(),
+    path: of.path,
+    bytes: of.body.length,
+    verified: verdict?.ok === true,
+    reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
+    activity: typeof activity === "string" ? activity : undefined,
+    contract_id: typeof contract === "number" ? contract : undefined,
+  };
+}
+
+export function hashOf(key: string, body: Uint8Array): string {
+  try {
+    return contentHash(key, body);
+  } catch (cause) {
+    throw keyProblem(cause);
+  }
+}
+
+const words = {
+  missing: "no signature",
+  malformed: "malformed signature",
+  mismatch: "signature mismatch",
+} as const;
+
+/** `--> 03:04:05 CONTRACT_SIGNED [contract 12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
+export async function listenedLine(listened: Listened, { output }: Context): Promise<string> {
+  const { at, activity, contract_id: contract, verified, reason, forwarded, file } = listened;
+  const paint = await output.paint("stdout");
+  const about = contract === undefined ? "" : ` [contract ${contract}]`;
+  const verdict = verified ? paint.green("verified") : paint.red(words[reason ?? "missing"]);
+  const kept = file === undefined ? "" : ` ${paint.dim(file)}`;
+  const first = `--> ${at.slice(11, 19)} ${printable(activity ?? "not a webhook")}${about} ${verdict}${kept}`;
+  if (!forwarded) return first;
+  const colour = succeeded(forwarded) ? paint.green : paint.red;
+  return `${first}\n<-- ${colour(printable(answerText(forwarded)))}`;
+}
+
+function payload(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const document: unknown = JSON.parse(body.toString("utf8"));
+    return typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

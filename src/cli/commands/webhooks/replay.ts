@@ -1,0 +1,157 @@
+import { resolve } from "node:path";
+import { contentHashHeader } from "../../../schemes/webhook.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { printable } from "../../output/text.ts";
+import { givenKey, keyFlag } from "./key.ts";
+import { hashOf } from "./listened.ts";
+import { answerText, headerGiven, openPoster, type Poster, receiverUrl, succeeded } from "./post.ts";
+import { type Delivery, readDelivery, savedIn } from "./saved.ts";
+
+/** One delivery to be sent again, and where to. */
+interface Replayed extends Delivery {
+  readonly name: string;
+  readonly url: string;
+}
+
+export const webhooksReplay: Command = {
+  words: ["webhooks", "replay"],
+  summary: "Send deliveries to a receiver again, byte for byte",
+  description:
+    "Takes files that svc webhooks listen --save wrote (or any raw body, signed anew), or the last deliveries of such a folder or of the running emulator. Nothing is counted or logged by the service. Exits 1 when an answer is not 2xx.",
+  positionals: [
+    { name: "files", description: "Files with raw bodies, or - for standard input", optional: true, variadic: true },
+  ],
+  flags: [
+    { flag: "last", type: "integer", description: "The last N deliveries, oldest first" },
+    { flag: "from", type: "text", placeholder: "DIR", description: "Of this folder instead of the emulator's log" },
+    {
+      flag: "to",
+      type: "text",
+      placeholder: "URL",
+      description: "The receiver; a port stands for http://localhost:PORT",
+    },
+    { flag: "sign", type: "switch", description: "Sign the bodies anew, for those that were edited" },
+    {
+      flag: "header",
+      type: "text",
+      placeholder: "NAME: VALUE",
+      repeatable: true,
+      description: "Add a header",
+    },
+    keyFlag,
+    { flag: "dry-run", short: "n", type: "switch", description: "Say what would be sent, and send nothing" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    {
+      title: "A saved delivery, into the program under work",
+      argv: ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000/hooks"],
+    },
+    {
+      title: "The last three of the emulator, to where they went before",
+      argv: ["webhooks", "replay", "--last", "3"],
+    },
+  ],
+  async run(input, context) {
+    const to = input.flags.to === undefined ? undefined : receiverUrl(String(input.flags.to), "--to");
+    const extra = Object.fromEntries(((input.flags.header as string[] | undefined) ?? []).map(headerGiven));
+    const found = await deliveriesOf(input, to, context);
+    const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
+    if (input.flags["dry-run"]) {
+      await context.output.show(
+        chosen.map(({ name, url, body }) => ({ delivery: name, url, bytes: body.length })),
+        { columns: ["delivery", "url", "bytes"] },
+      );
+      await context.output.note("Dry run: nothing was sent");
+      return undefined;
+    }
+    const poster = await openPoster(context);
+    let allFine = true;
+    for (const one of chosen) {
+      if (context.signal.aborted) break;
+      allFine = (await replayed(one, poster, context)) && allFine;
+    }
+    context.signal.throwIfAborted();
+    return allFine ? undefined : "failed";
+  },
+};
+
+async function replayed(delivery: Replayed, poster: Poster, { output }: Context): Promise<boolean> {
+  const { name, url } = delivery;
+  const answer = await poster.post(url, delivery);
+  const isFine = succeeded(answer);
+  const event = {
+    delivery: name,
+    url,
+    status: "status" in answer ? answer.status : null,
+    error: "error" in answer ? answer.error : null,
+    duration_ms: answer.duration_ms,
+  };
+  const { green, red } = await output.paint("stdout");
+  const told = (isFine ? green : red)(printable(answerText(answer)));
+  await output.event(event, `--> ${printable(name)} ${url}\n<-- ${told}`);
+  return isFine;
+}
+
+async function deliveriesOf(input: Input, to: string | undefined, context: Context): Promise<readonly Replayed[]> {
+  const files = (input.positionals.files as readonly string[] | undefined) ?? [];
+  const last = input.flags.last as number | undefined;
+  const from = input.flags.from as string | undefined;
+  if (files.length > 0 === (last !== undefined)) throw new UsageError("<files> or --last N required, one of them");
+  if (last !== undefined && last < 1) throw new UsageError("--last takes a number from 1");
+  if (last !== undefined && from === undefined) return logged(last, to, input, context);
+  if (to === undefined) throw new UsageError("--to required: the receiver");
+  const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);
+  if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
+  const deliveries: Replayed[] = [];
+  for (const path of paths) {
+    const delivery = await readDelivery(context, path, "<files>");
+    deliveries.push({ ...(await signed(delivery, input, context)), name: path, url: to });
+  }
+  return deliveries;
+}
+
+/** As it was saved; signed where that is wanted, or where it came without a signature. */
+async function signed(delivery: Delivery, input: Input, context: Context): Promise<Delivery> {
+  const name = contentHashHeader.toLowerCase();
+  const isSigned = Object.keys(delivery.headers).length > 0;
+  if (isSigned && input.flags.sign !== true) return delivery;
+  const key = await givenKey(context, input);
+  if (key === undefined) {
+    throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed");
+  }
+  const headers = { "content-type": "application/json", ...delivery.headers };
+  return { ...delivery, headers: { ...headers, [name]: hashOf(key, delivery.body) } };
+}
+
+/** The newest deliveries of the emulator's log, to where they went unless told otherwise. */
+async function logged(
+  count: number,
+  to: string | undefined,
+  input: Input,
+  context: Context,
+): Promise<readonly Replayed[]> {
+  const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
+  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
+  const { signal } = context;
+  const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+  const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
+  if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
+  const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
+  // The environment names one workspace's key; the deliveries may be of several.
+  const given = input.flags["key-file"] === undefined ? undefined : await givenKey(context, input);
+  const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
+  const found: Replayed[] = [];
+  for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
+    const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
+    const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
+    if (url === undefined) throw new UsageError(`--to required: the subscription of delivery ${id} is deleted`);
+    const body = Buffer.from(text);
+    const key = given ?? keys.get(workspace_id) ?? "";
+    const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashOf(key, body) };
+    found.push({ name: `${id} ${activity}`, url, body, headers });
+  }
+  return found;
+}

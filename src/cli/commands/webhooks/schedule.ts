@@ -1,0 +1,133 @@
+import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+
+type Delivery = ResultOf<typeof listDeliveries>["items"][number];
+type Webhook = ResultOf<typeof listControlWebhooks>[number];
+
+export const webhooksSchedule: Command = {
+  words: ["webhooks", "schedule"],
+  summary: "Show when webhooks are sent again, and why then",
+  description:
+    "Lists the attempts that the running emulator plans, with the reason of each. With --rule the instants of one delivery to a receiver that never answers 2xx, without any emulator: the rule itself.",
+  positionals: [],
+  flags: [
+    { flag: "rule", type: "switch", description: "The rule, for a delivery that begins at --from" },
+    { flag: "from", type: "text", placeholder: "TIME", description: "ISO time of the first attempt; default: now" },
+    { flag: "worker-tick", type: "switch", description: "Rounded up to whole minutes, as the real worker does" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "What the emulator is about to send", argv: ["webhooks", "schedule"] },
+    {
+      title: "What a dead receiver would get",
+      argv: ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"],
+    },
+  ],
+  async run(input, context) {
+    const { flags } = input;
+    if (flags.rule) {
+      const rows = ruleRows(startOf(flags.from as string | undefined, context), flags["worker-tick"] === true);
+      await context.output.show(rows, { columns: ["attempt", "at", "after", "reason"] });
+      return undefined;
+    }
+    if (flags.from !== undefined || flags["worker-tick"])
+      throw new UsageError("--from and --worker-tick go with --rule");
+    await context.output.show(await plannedRows(input, context), {
+      columns: ["at", "delivery", "webhook_id", "activity", "contract_id", "attempt", "reason"],
+      none: "No attempt is planned",
+    });
+    return undefined;
+  },
+};
+
+function startOf(text: string | undefined, { host }: Context): number {
+  if (text === undefined) return host.wall.now();
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`--from takes an ISO time such as 2031-01-02T03:04:05Z, not "${text}"`);
+  return ms;
+}
+
+const minutes = (ms: number): string => `${ms / 60_000} minutes`;
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
+function ruleRows(start: number, workerTick: boolean) {
+  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "at once" }];
+  let last = start;
+  for (const [i, delay] of retryDelaysMs.entries()) {
+    const failures = i + 1;
+    const at = nextAttemptAt(failures, last, workerTick)!;
+    const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
+    const disabled =
+      failures === failuresUntilDisabled
+        ? `: the ${failures}th failure in a row disables the subscription, so it is skipped unless it is enabled again`
+        : "";
+    rows.push({
+      attempt: failures + 1,
+      at: iso(at),
+      after: minutes(Math.round((at - start) / 1_000) * 1_000),
+      reason: `${minutes(delay)} after failed attempt ${failures}${rounded}${disabled}`,
+    });
+    last = at;
+  }
+  return rows;
+}
+
+/** Every attempt that the emulator plans, the next one first. */
+async function plannedRows({ flags }: Input, context: Context) {
+  const [{ listDeliveries }, { listControlWebhooks }] = await Promise.all([
+    import("../../../api/emulator/deliveries.ts"),
+    import("../../../api/emulator/webhooks.ts"),
+  ]);
+  const { signal } = context;
+  const client = await context.client("emulator", { file: flags.file as string | undefined });
+  const webhooks = await client.call(listControlWebhooks, {}, { signal });
+  const planned: Delivery[] = [];
+  for (const outcome of ["waiting", "retrying"] as const) {
+    for (let offset = 0; ; ) {
+      const query = { outcome, limit: 500, offset };
+      const { items, total } = await client.call(listDeliveries, { query }, { signal });
+      planned.push(...items);
+      offset += items.length;
+      if (items.length === 0 || offset >= total) break;
+    }
+  }
+  return planned
+    .map((delivery) =>
+      plannedRow(
+        delivery,
+        webhooks.find(({ id }) => id === delivery.webhook_id),
+      ),
+    )
+    .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
+}
+
+function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
+  const { id, webhook_id, activity, contract_id, next_attempt_at: at, attempts } = delivery;
+  return {
+    at,
+    delivery: id,
+    webhook_id,
+    activity,
+    contract_id,
+    attempt: attempts.length + 1,
+    reason: reasonOf(delivery, webhook),
+  };
+}
+
+function reasonOf({ attempts, next_attempt_at: at }: Delivery, webhook: Webhook | undefined): string {
+  const scheduled = attempts.filter(({ resend }) => !resend);
+  const last = scheduled.at(-1);
+  const when =
+    last === undefined || at === null
+      ? "first attempt, at once"
+      : `${minutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+  if (webhook === undefined) return `${when}; will be skipped: the subscription is deleted`;
+  if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the subscription is ${webhook.status}`;
+  const left = failuresUntilDisabled - webhook.failure_count;
+  return left === 1 ? `${when}; one more failure disables the subscription` : when;
+}

@@ -1,0 +1,119 @@
+import { activityGroups } from "../../../api/activities.ts";
+import type { showDelivery } from "../../../api/emulator/deliveries.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { assigned, assignment, readDocument } from "../../body.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import { checkedActivity } from "./registration.ts";
+
+type WholeDelivery = ResultOf<typeof showDelivery>;
+
+export const webhooksTrigger: Command = {
+  words: ["webhooks", "trigger"],
+  summary: "Let the emulator tell its subscriptions of an activity, and report their answers",
+  description:
+    "The contract itself stays as it is. Without an activity all 39 are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.",
+  positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true }],
+  flags: [
+    { flag: "contract", type: "text", placeholder: "ID", description: "The contract: 12 or T-12; default: the newest" },
+    {
+      flag: "set",
+      type: "text",
+      placeholder: "PATH=VALUE",
+      repeatable: true,
+      description: "Another value for a field of the payload: counterparties.0.poc_email=x@y.example",
+    },
+    {
+      flag: "data",
+      type: "text",
+      placeholder: "FILE|-",
+      description: "Further keys of activity_data, as a JSON document",
+    },
+    { flag: "dry-run", short: "n", type: "switch", description: "Print the request and send nothing" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Which are there?", argv: ["webhooks", "trigger"] },
+    { title: "A signature", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"] },
+    {
+      title: "With another status in the payload",
+      argv: ["webhooks", "trigger", "CONTRACT_VOIDED", "--set", "contract_status=VOIDED"],
+    },
+  ],
+  async run(input, context) {
+    const named = input.positionals.activity as string | undefined;
+    if (named === undefined) return listActivities(context);
+    const body = await bodyOf(checkedActivity(named), input, context);
+    const { fireActivity } = await import("../../../api/emulator/activities.ts");
+    if (input.flags["dry-run"]) {
+      const { printPlan } = await import("../../dry-run.ts");
+      await printPlan(fireActivity, { args: { body }, contentType: undefined }, context);
+      return undefined;
+    }
+    const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
+    const { signal } = context;
+    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    // Receivers have a minute to answer (decisions.md, C20).
+    const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
+    const told = await Promise.all(
+      fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
+    );
+    await report(fired.composite_id, told, context);
+    return told.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
+  },
+};
+
+async function listActivities({ output }: Context) {
+  const rows = Object.entries(activityGroups).flatMap(([group, names]) =>
+    names.map((activity) => ({ activity, group })),
+  );
+  await output.show(rows, { columns: ["activity", "group"], fields: ["activity", "group"] });
+  return undefined;
+}
+
+async function bodyOf(activity: string, { flags }: Input, { host }: Context) {
+  const sets = (flags.set as readonly string[] | undefined)?.map(assignment) ?? [];
+  const overrides = Object.fromEntries(
+    sets.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
+  );
+  const file = flags.data as string | undefined;
+  const data = file === undefined ? undefined : await readDocument(host, file, "--data");
+  if (data !== undefined && (typeof data !== "object" || data === null || Array.isArray(data))) {
+    throw new UsageError("--data takes a JSON object: further keys of activity_data");
+  }
+  return {
+    activity,
+    wait: true,
+    ...(flags.contract === undefined ? {} : { contract_id: flags.contract as string }),
+    ...(sets.length === 0 ? {} : { overrides }),
+    ...(data === undefined ? {} : { data: data as Record<string, unknown> }),
+  };
+}
+
+/** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */
+async function report(contract: string, told: readonly WholeDelivery[], { output }: Context): Promise<void> {
+  const activity = told[0]?.activity;
+  if (activity === undefined) {
+    throw new CommandFailed("failed", "nobody_subscribed", "No subscription wants this activity: nobody was told.", {
+      hint: "Subscribe a receiver, such as one on this machine.",
+      next: ["webhooks", "listen"],
+    });
+  }
+  const rows = told.map(({ id, webhook_id, outcome, next_attempt_at, attempts }) => {
+    const last = attempts.at(-1);
+    return {
+      delivery: id,
+      webhook_id,
+      activity,
+      contract,
+      url: last?.url ?? null,
+      status: last?.status ?? null,
+      answer: last ? (last.error?.message ?? `status ${last.status}`) : outcome,
+      duration_ms: last?.duration_ms ?? null,
+      outcome,
+      next_attempt_at,
+      response_body: last?.response_body ?? null,
+    };
+  });
+  await output.show(rows, { columns: ["delivery", "webhook_id", "url", "answer", "outcome", "next_attempt_at"] });
+}

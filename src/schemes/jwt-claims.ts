@@ -1,0 +1,17 @@
+/** The claims of a JWT, decoded and not verified; undefined when it is none. */
+export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
+  const parts = token.split(".");
+  if (parts.length !== 3) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(parts[1]!, "base64url").toString());
+    return typeof claims === "object" && claims !== null && !Array.isArray(claims) ? { ...claims } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The `cluster` claim of an access token; a text, or nothing. */
+export function clusterClaim(token: string): string | undefined {
+  const claim = jwtClaims(token)?.cluster;
+  return typeof claim === "string" ? claim : undefined;
+}
