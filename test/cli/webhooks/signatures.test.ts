@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+// Made with OpenSSL, not with code of ours (conformance.md, 10.1, W4).
+const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString("base64");
+const body = '{"event":"CONTRACT_CREATED","contract_id":"A-1"}';
+const signature =
+  "9c437e6e89e8e2d26792d3a43f63923d66697fe150f06a1dc453a29abe1a2e23e278cd7314af7adf92ff879f9ee07fba6bf09a3695ba9af627ddd8134ee0e4a9";
+const env = { SVC_WEBHOOK_HMAC_KEY: key };
+
+describe("svc webhooks sign", () => {
+  it("prints the value of the header, from a pipe or a file", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "body"), body);
+    await writeFile(join(cwd, "key"), `${key}\n`);
+    assert.deepEqual(await runCli("webhooks sign -", { env, stdin: body }), {
+      exit: 0,
+      out: `${signature}\n`,
+      err: "",
+    });
+    const header = await runCli("webhooks sign body --key-file key --as-header", { cwd });
+    assert.equal(header.out, `X-SVC-WEBHOOK-CONTENT-HASH: ${signature}\n`);
+    const { out } = await runCli("webhooks sign body --json", { cwd, env });
+    assert.deepEqual(JSON.parse(out), { header: "X-SVC-WEBHOOK-CONTENT-HASH", signature });
+  });
+
+  for (const [argv, more, message] of [
+    ["webhooks sign -", {}, "--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY"],
+    ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "The key is not base64"],
+    ["webhooks sign nowhere", env, "cannot read nowhere: there is no such file"],
+    ["webhooks sign . --key-file .", env, "is a folder, not a file"],
+    ["webhooks sign", env, "<body> required"],
+  ] as const) {
+    it(`exits 2 on ${argv} with ${Object.values(more)[0]?.length ?? 0} letters of key: ${message}`, async (t) => {
+      const { exit, out, err } = await runCli(argv, { cwd: await testFolder(t), env: more, stdin: body });
+      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+      assert(!err.includes("not base64!"), "the key stands in the message");
+    });
+  }
+});
+
+describe("svc webhooks verify", () => {
+  it("finds the signature in the headers that lie beside the body, or in a file of headers", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "0001-X.json"), body);
+    await writeFile(
+      join(cwd, "0001-X.headers"),
+      `content-type: application/json\nx-svc-webhook-content-hash: ${signature}\n`,
+    );
+    assert.equal((await runCli("webhooks verify 0001-X.json", { cwd, env })).out, "valid\n");
+    await writeFile(join(cwd, "others"), `X-Svc-Webhook-Content-Hash: ${signature}\r\n`);
+    assert.equal((await runCli("webhooks verify - --headers others", { cwd, env, stdin: body })).out, "valid\n");
+    await writeFile(join(cwd, "none"), "content-type: application/json\n");
+    const missing = await runCli("webhooks verify - --headers none --json", { cwd, env, stdin: body });
+    assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
+  });
+
+  it("asks for a signature before anything else, with exit 2", async () => {
+    const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
+    assert.deepEqual([exit, err.includes("--signature required")], [2, true]);
+  });
+
+  it("verifies Standard Webhooks, and knows an old one", async (t) => {
+    const cwd = await testFolder(t);
+    const at = (seconds: number) =>
+      standardWebhookHeaders({ secret: key, id: "msg_1", timestamp: String(seconds), body });
+    const text = (headers: object) =>
+      Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\n`)
+        .join("");
+    const now = Math.floor(Date.now() / 1_000);
+    await writeFile(join(cwd, "fresh"), text(at(now)));
+    await writeFile(join(cwd, "old"), text(at(now - 301)));
+    const verify = (headers: string) =>
+      runCli(`webhooks verify - --standard-webhooks --headers ${headers} --json`, { cwd, env, stdin: body });
+    assert.deepEqual(JSON.parse((await verify("fresh")).out), { valid: true });
+    const old = await verify("old");
+    assert.deepEqual([old.exit, JSON.parse(old.err).error.code], [1, "stale"]);
+  });
+});
+
+describe("svc webhooks explain", () => {
+  const sha512 = (k: string | Buffer, text: string) => createHmac("sha512", k).update(text);
+  const raw = Buffer.from(key, "base64");
+  const utf8 = '{"name": "Zoë", "n": 1}\n';
+  const cases: readonly (readonly [what: string, body: string, signature: string, codes: string[]])[] = [
+    ["the key as text", body, sha512(key, body).digest("hex"), ["key-not-decoded"]],
+    ["the key as text, with a newline", body, sha512(`${key}\n`, body).digest("hex"), ["key-with-newline"]],
+    ["base64 instead of hex", body, sha512(raw, body).digest("base64"), ["base64-signature"]],
+    ["upper case", body, signature.toUpperCase(), ["upper-case"]],
+    ["a prefix", body, `sha512=${signature}`, ["signature-dressed"]],
+    ["another algorithm", body, createHmac("sha256", raw).update(body).digest("hex"), ["hmac-sha256"]],
+    ["a trimmed newline", utf8, sha512(raw, utf8.trim()).digest("hex"), ["newline-trimmed"]],
+    ["a newline that is lacking", body, sha512(raw, `${body}\n`).digest("hex"), ["newline-added"]],
+    ["compact JSON", utf8, sha512(raw, JSON.stringify(JSON.parse(utf8))).digest("hex"), ["json-compact"]],
+    [
+      "JSON by Python",
+      body,
+      sha512(raw, '{"event": "CONTRACT_CREATED", "contract_id": "A-1"}').digest("hex"),
+      ["json-spaced"],
+    ],
+    [
+      "JSON by Python with escapes",
+      utf8,
+      sha512(raw, '{"name": "Zo\\u00eb", "n": 1}').digest("hex"),
+      ["json-spaced-ascii"],
+    ],
+    ["an empty body", body, sha512(raw, "").digest("hex"), ["empty"]],
+    [
+      "two mistakes at once",
+      utf8,
+      sha512(key, JSON.stringify(JSON.parse(utf8))).digest("base64"),
+      ["key-not-decoded", "json-compact", "base64-signature"],
+    ],
+  ];
+  for (const [what, given, sign, codes] of cases) {
+    it(`finds ${what}`, async () => {
+      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
+        env,
+        stdin: given,
+      });
+      const { valid, explained, deviations } = JSON.parse(out) as {
+        valid: boolean;
+        explained: boolean;
+        deviations: { code: string }[];
+      };
+      assert.deepEqual([exit, valid, explained, deviations.map(({ code }) => code)], [1, false, true, codes]);
+    });
+  }
+
+  it("says so in a sentence to people, and never shows the key", async () => {
+    const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
+    assert.deepEqual(await runCli(argv, { env, stdin: body }), {
+      exit: 1,
+      out: "The signature does not match, because of this:\n  - The text of the key was used as it is; decode it as base64 first.\n",
+      err: "",
+    });
+  });
+
+  it("exits 0 when it matches, and admits when it does not know", async () => {
+    const good = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
+    assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
+    const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
+    assert.equal(unknown.exit, 1);
+    assert.match(unknown.out, /none of \d{3,} usual mistakes leads to it\.\nMost likely another workspace's key/);
+  });
+});
