@@ -19,7 +19,8 @@ export interface InvalidRow extends Row {
 export interface Batch {
   /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
   readonly index: number;
-  readonly rows: readonly Row[];
+  /** Those that are sent; made when asked for, which is seldom. */
+  readonly rows: () => Row[];
   /** What is sent, one for each of `rows`. */
   readonly values: readonly string[];
   readonly invalid: readonly InvalidRow[];
@@ -82,19 +83,20 @@ class RawBatch {
   }
 
   judged(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
-    const rows: Row[] = [];
+    const { texts } = this;
     const values: string[] = [];
     const invalid: InvalidRow[] = [];
-    for (const [i, text] of this.texts.entries()) {
-      const number = this.#numbers[i]!;
+    for (let i = 0; i < texts.length; i += 1) {
+      const text = texts[i]!;
       const why = this.#problems.get(i) ?? problem(text);
-      if (why !== undefined) {
-        invalid.push({ number, text, problem: why });
-        continue;
-      }
-      rows.push({ number, text });
-      values.push(value(text));
+      if (why === undefined) values.push(value(text));
+      else invalid.push({ number: this.#numbers[i]!, text, problem: why });
     }
-    return { index, rows, values, invalid, digest };
+    return { index, rows: () => this.#rowsBut(invalid), values, invalid, digest };
+  }
+
+  #rowsBut(invalid: readonly InvalidRow[]): Row[] {
+    const left = new Set(invalid.map(({ number }) => number));
+    return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
   }
 }

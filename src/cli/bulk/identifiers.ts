@@ -1,4 +1,4 @@
-import { emailHash, isEmailHash } from "../../schemes/email-hash.ts";
+import { emailHash } from "../../schemes/email-hash.ts";
 
 /** What the rows of a table hold: whether a text is such an identifier, and what is sent for it. */
 export interface IdentifierKind {
@@ -14,16 +14,13 @@ export const word = (noun: string): IdentifierKind => ({
   value: (text) => text,
 });
 
-const digest = /^[0-9a-fA-F]{64}$/;
+const isDigest = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);
 const address = /^[^\s@]+@[^\s@]+$/;
 
 /** Addresses are hashed; a digest passes (decisions.md, R11), in lower case, since that is how the service stores it. */
 export const email: IdentifierKind = {
   noun: "e-mail",
   problem: (text) =>
-    address.test(text) || digest.test(text) ? undefined : "neither an e-mail address nor a SHA-256 digest",
-  value: (text) => {
-    if (isEmailHash(text)) return text;
-    return digest.test(text) ? text.toLowerCase() : emailHash(text);
-  },
+    address.test(text) || isDigest(text) ? undefined : "neither an e-mail address nor a SHA-256 digest",
+  value: (text) => (isDigest(text) ? text.toLowerCase() : emailHash(text)),
 };

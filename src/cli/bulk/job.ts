@@ -59,15 +59,15 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     await job.finish(
       {
         batch: batch.index,
-        rows: refusal ? 0 : batch.rows.length,
+        rows: refusal ? 0 : batch.values.length,
         invalid: batch.invalid.length,
-        failed: refusal ? batch.rows.length : 0,
+        failed: refusal ? batch.values.length : 0,
         moved: "moved" in outcome ? outcome.moved : 0,
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
       },
       resultLines(batch, refusal, record.results),
     );
-    progress.add(batch.rows.length + batch.invalid.length);
+    progress.add(batch.values.length + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
     if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);

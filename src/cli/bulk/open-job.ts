@@ -9,6 +9,8 @@ type Finished = Omit<BatchLine, "low" | "results">;
 
 /** So many finished batches may wait for the disk before the job waits too. */
 const waitingMax = 64;
+/** How long lines may gather before they are made durable together: each flush costs as much as a call. */
+const gatherMs = 10;
 
 /**
  * The log and the results of a job that runs. Finished batches are appended by one writer: first their results, then
@@ -24,6 +26,7 @@ export class OpenJob {
   #resultBytes: number;
   #waiting: { readonly lines: string[]; readonly results: string[] } = { lines: [], results: [] };
   #writing: Promise<void> | undefined;
+  #hurry = new AbortController();
   #trouble: { readonly error: unknown } | undefined;
 
   private constructor(
@@ -81,12 +84,12 @@ export class OpenJob {
   /** Notes what became of the job, and waits until all is on disk. */
   async note(event: EventLine["event"], reason?: string): Promise<void> {
     await this.#append({ event, at: isoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) });
-    await this.#writing;
+    await this.#flushed();
     if (this.#trouble) throw this.#trouble.error;
   }
 
   async close(): Promise<void> {
-    await this.#writing;
+    await this.#flushed();
     await this.#log.close();
     await this.#results.close();
   }
@@ -97,23 +100,31 @@ export class OpenJob {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
     });
-    if (this.#waiting.lines.length > waitingMax) await this.#writing;
+    if (this.#waiting.lines.length > waitingMax) await this.#flushed();
+  }
+
+  #flushed(): Promise<void> | undefined {
+    this.#hurry.abort();
+    return this.#writing;
   }
 
   async #write(): Promise<void> {
     try {
       while (this.#waiting.lines.length > 0) {
+        await this.#wall.sleep(gatherMs, this.#hurry.signal);
+        this.#hurry = new AbortController();
         const { lines, results } = this.#waiting;
         this.#waiting = { lines: [], results: [] };
-        if (results.length > 0) {
-          await this.#results.appendFile(results.join(""));
-          await this.#results.datasync();
-        }
-        await this.#log.appendFile(lines.join(""));
-        await this.#log.datasync();
+        if (results.length > 0) await append(this.#results, results);
+        await append(this.#log, lines);
       }
     } catch (error) {
       this.#trouble = { error };
     }
   }
+}
+
+async function append(file: FileHandle, lines: readonly string[]): Promise<void> {
+  await file.appendFile(lines.join(""));
+  await file.datasync();
 }

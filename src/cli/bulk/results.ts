@@ -35,7 +35,7 @@ export function resultLines(
     const rest = refusal
       ? ({ status: "failed", ...refusal } as const)
       : ({ status: "ok", code: "", message: "" } as const);
-    for (const { number, text } of rows) lines.push(resultLine({ row: number, input: text, ...rest }));
+    for (const { number, text } of rows()) lines.push(resultLine({ row: number, input: text, ...rest }));
   }
   return lines.join("");
 }

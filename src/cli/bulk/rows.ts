@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import { UsageError } from "../failure.ts";
 import { unzipped } from "./bytes.ts";
 
@@ -107,15 +108,17 @@ const placesOf = (columns: readonly string[], header: readonly string[]): number
     throw new UsageError(`There is no column "${column}"`, { hint: `Columns: ${header.slice(0, 40).join(", ")}` });
   });
 
-/** Whole lines, one group per piece of input. */
+/** Whole lines, one group per piece of input. A mark of the byte order at the beginning is no part of the first. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
-  const decoder = new TextDecoder();
-  let rest = "";
+  // TextDecoder would make two-byte strings of plain ASCII: slower to split and to hash.
+  const decoder = new StringDecoder("utf8");
+  let rest: string | undefined;
   for await (const piece of bytes) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+    const text = decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+    const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
     rest = lines.pop() ?? "";
     if (lines.length > 0) yield lines;
   }
-  rest += decoder.decode();
+  rest = (rest ?? "") + decoder.end();
   if (rest !== "") yield [rest];
 }

@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { Pool } from "undici";
+
+/** The bare parties that bulk.ts compares with: `server`, and `sender BODIES URL CONNECTIONS PATH`. */
+const [role, bodies = "", url = "", connections = "", path = ""] = process.argv.slice(2);
+await (role === "server" ? serve() : send());
+
+async function serve(): Promise<void> {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.on("end", () => {
+      const { email_hash_list: list } = JSON.parse(Buffer.concat(pieces).toString());
+      response.setHeader("content-type", "application/json").end(String(list.length > 0));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+}
+
+/** One body a line. */
+async function send(): Promise<void> {
+  const pool = new Pool(url, { connections: Number(connections) });
+  const lines = createInterface({ input: createReadStream(bodies) })[Symbol.asyncIterator]();
+  const worker = async () => {
+    for (let line = await lines.next(); !line.done; line = await lines.next()) {
+      const headers = { "content-type": "application/json" };
+      const answer = await pool.request({ path, method: "POST", headers, body: line.value });
+      await answer.body.json();
+    }
+  };
+  await Promise.all(Array.from({ length: Number(connections) }, worker));
+  await pool.close();
+}
