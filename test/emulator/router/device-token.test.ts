@@ -144,7 +144,7 @@ describe("the tokens of a device", () => {
     says(cluster, 200, tokens);
     const { poll, decide, device_code } = await device(world);
     await poll();
-    assert.deepEqual(cluster.received, []);
+    assert.equal(cluster.received.length, 0);
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(5) });
     assert.deepEqual(plain(await poll({ subject_token: "s" })), { status: 200, body: tokens });

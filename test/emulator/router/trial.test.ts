@@ -55,7 +55,7 @@ describe("a trial signup", () => {
     it(`with the captcha "${captcha}" from ${forwardedFor ?? "this machine"} ${passes ? "passes" : "fails"}`, async (t) => {
       const apps = { captcha: { captcha_token: "from-the-seed", test_addresses: ["127.0.0.1", "10.0.0.7"] } };
       const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
-      const headers = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
+      const headers: Record<string, string> = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
       const send = () => world.router("POST", signup, { body: { ...person, captcha }, headers });
       if (passes) assert.equal((await send()).status, 200);
       else await assertRefused(world, send, failed);

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRemoteJWKSet, errors, jwtVerify } from "jose";
+import { emulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { signIn } from "../support/sign-in.ts";
+
+const people = ["ada@northwind.example", "eli@fabrikam.example"];
+
+describe("the aggregated keys, through jose's createRemoteJWKSet", () => {
+  it("verify the tokens of both clusters", async (t) => {
+    const world = await emulator(t, { clock: { mode: "real" } });
+    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
+    const seen: unknown[] = [];
+    for (const email of people) {
+      const { id_token, access_token } = await signIn(world, email);
+      const id = await jwtVerify(id_token, keys, { issuer: world.routerUrl, audience: "demo-cli" });
+      const access = await jwtVerify(access_token, keys, {
+        issuer: world.routerUrl,
+        audience: world.routerUrl,
+        typ: "at+jwt",
+      });
+      seen.push([id.payload.sub, access.payload.cluster]);
+    }
+    assert.deepEqual(seen, [
+      ["11", "eu-1"],
+      ["31", "us-1"],
+    ]);
+  });
+
+  it("verify tokens that virtual time dated an hour or years ahead", async (t) => {
+    const world = await emulator(t);
+    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
+    const { id_token } = await signIn(world, people[0]!);
+    assert.equal((await jwtVerify(id_token, keys)).payload.sub, "11");
+    const currentDate = new Date(world.clock.now() + 3_600_000);
+    await assert.rejects(jwtVerify(id_token, keys, { currentDate }), errors.JWTExpired);
+  });
+
+  it("are those of the others when one cluster is down", async (t) => {
+    const down = await receiver(t);
+    down.answer((_, response) => response.destroy());
+    const world = await emulator(t, {
+      clock: { mode: "real" },
+      seed: {
+        clusters: [
+          { id: "ap-1", label: "ap", external_url: down.url },
+          { id: "eu-1", label: "eu" },
+        ],
+        workspaces: [
+          { id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] },
+        ],
+        users: [{ id: 1, workspace_id: 1, name: "Ada", email: people[0] }],
+        oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
+      },
+    });
+    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
+    const { id_token } = await signIn(world, people[0]!);
+    assert.equal((await jwtVerify(id_token, keys)).payload.sub, "1");
+    assert.equal(keys.jwks()?.keys.length, 1);
+  });
+
+  it("do not verify what another emulator signed", async (t) => {
+    const [one, other] = [await emulator(t), await emulator(t)];
+    const keys = createRemoteJWKSet(new URL(`${one.routerUrl}/.well-known/jwks.json`));
+    const { id_token } = await signIn(other, people[0]!);
+    await assert.rejects(jwtVerify(id_token, keys), errors.JWKSNoMatchingKey);
+  });
+});

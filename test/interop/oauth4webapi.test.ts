@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as oauth from "oauth4webapi";
+import { emulator } from "../support/emulator.ts";
+import { callback } from "../support/sign-in.ts";
+
+const client: oauth.Client = { client_id: "demo-cli" };
+const insecure = { [oauth.allowInsecureRequests]: true };
+
+describe("oauth4webapi, unmodified", () => {
+  it("discovers, exchanges a code, verifies the signature, and reads userinfo of the other cluster", async (t) => {
+    const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
+    const issuer = new URL(routerUrl);
+    const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+    assert.equal(server.issuer, routerUrl);
+
+    const verifier = oauth.generateRandomCodeVerifier();
+    const nonce = oauth.generateRandomNonce();
+    const url = new URL(server.authorization_endpoint!);
+    url.search = String(
+      new URLSearchParams({
+        client_id: client.client_id,
+        redirect_uri: callback,
+        response_type: "code",
+        scope: "openid email",
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: "S256",
+        nonce,
+        svc_user: "eli@fabrikam.example",
+      }),
+    );
+    const { headers } = await fetch(url, { redirect: "manual" });
+    const parameters = oauth.validateAuthResponse(
+      server,
+      client,
+      new URL(headers.get("location")!),
+      oauth.expectNoState,
+    );
+    const answer = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      parameters,
+      callback,
+      verifier,
+      insecure,
+    );
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    });
+    await oauth.validateApplicationLevelSignature(server, answer, insecure);
+    const { sub } = oauth.getValidatedIdTokenClaims(tokens)!;
+    const person = await oauth.userInfoRequest(server, client, tokens.access_token, insecure);
+    assert.equal((await oauth.processUserInfoResponse(server, client, sub, person)).email, "eli@fabrikam.example");
+  });
+
+  it("is refused with a challenge that it understands when its access token is worn out", async (t) => {
+    const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
+    const issuer = new URL(routerUrl);
+    const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+    const answer = await oauth.userInfoRequest(server, client, "worn-out", insecure);
+    await assert.rejects(oauth.processUserInfoResponse(server, client, "11", answer), (error) => {
+      assert.ok(error instanceof oauth.WWWAuthenticateChallengeError);
+      assert.equal(error.cause[0]!.parameters.error, "invalid_token");
+      return true;
+    });
+  });
+
+  it("accepts the protected-resource checks of our access tokens (RFC 9068)", async (t) => {
+    const { routerUrl, ask } = await emulator(t, { clock: { mode: "real" } });
+    const issuer = new URL(routerUrl);
+    const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+    const device = { ...server, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
+    const begun = await oauth.processDeviceAuthorizationResponse(
+      device,
+      client,
+      await oauth.deviceAuthorizationRequest(device, client, oauth.None(), new URLSearchParams(), insecure),
+    );
+    const poll = async () =>
+      oauth.processDeviceCodeResponse(
+        device,
+        client,
+        await oauth.deviceCodeGrantRequest(device, client, oauth.None(), begun.device_code, insecure),
+      );
+    await assert.rejects(poll(), { error: "authorization_pending" });
+    await assert.rejects(poll(), { error: "slow_down" });
+
+    const second = await oauth.processDeviceAuthorizationResponse(
+      device,
+      client,
+      await oauth.deviceAuthorizationRequest(device, client, oauth.None(), new URLSearchParams(), insecure),
+    );
+    await ask("POST", `device-grants/${second.user_code}`, { body: { status: "AUTHORIZED" } });
+    const tokens = await oauth.processDeviceCodeResponse(
+      device,
+      client,
+      await oauth.deviceCodeGrantRequest(device, client, oauth.None(), second.device_code, insecure),
+    );
+    const request = new Request("https://api.example/", {
+      headers: { authorization: `Bearer ${tokens.access_token}` },
+    });
+    const claims = await oauth.validateJwtAccessToken(server, request, routerUrl, insecure);
+    assert.deepEqual([claims.sub, claims.client_id, claims.cluster], ["11", "demo-cli", "eu-1"]);
+  });
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import * as openid from "openid-client";
+import { emulator } from "../support/emulator.ts";
+import { callback } from "../support/sign-in.ts";
+
+/** Like somebody's own time: these clients judge tokens by the machine's clock. */
+const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });
+
+const discover = (routerUrl: string) =>
+  openid.discovery(new URL(routerUrl), "demo-cli", undefined, openid.None(), {
+    execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],
+  });
+
+/** What a browser does that follows the link and picks a user. */
+async function browse(url: URL, svc_user: string): Promise<URL> {
+  url.searchParams.set("svc_user", svc_user);
+  const answer = await fetch(url, { redirect: "manual" });
+  return new URL(answer.headers.get("location")!);
+}
+
+describe("openid-client, unmodified", () => {
+  for (const [email, sub] of [
+    ["ada@northwind.example", "11"],
+    ["eli@fabrikam.example", "31"],
+  ] as const) {
+    it(`signs ${email} in by discovery and PKCE, checks the ID token by the aggregated keys, refreshes, asks who it is`, async (t) => {
+      const { routerUrl } = await world(t);
+      const config = await discover(routerUrl);
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+      const [expectedState, expectedNonce] = [openid.randomState(), openid.randomNonce()];
+      const url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: callback,
+        scope: "openid profile email",
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: "S256",
+        state: expectedState,
+        nonce: expectedNonce,
+        max_age: "60",
+      });
+      const checks = { pkceCodeVerifier, expectedState, expectedNonce, maxAge: 60, idTokenExpected: true };
+      const tokens = await openid.authorizationCodeGrant(config, await browse(url, email), checks);
+      assert.equal(tokens.claims()?.sub, sub);
+
+      const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!);
+      assert.equal(refreshed.claims()?.sub, sub);
+      const person = await openid.fetchUserInfo(config, refreshed.access_token, sub);
+      assert.deepEqual([person.sub, person.email], [sub, email]);
+
+      await assert.rejects(openid.refreshTokenGrant(config, tokens.refresh_token!), { error: "invalid_grant" });
+      await assert.rejects(openid.refreshTokenGrant(config, refreshed.refresh_token!), { error: "invalid_grant" });
+    });
+  }
+
+  it("learns from prompt=none that nobody is signed in", async (t) => {
+    const { routerUrl } = await world(t);
+    const config = await discover(routerUrl);
+    const url = openid.buildAuthorizationUrl(config, {
+      redirect_uri: callback,
+      scope: "openid",
+      code_challenge: await openid.calculatePKCECodeChallenge(openid.randomPKCECodeVerifier()),
+      code_challenge_method: "S256",
+      prompt: "none",
+    });
+    const answer = await fetch(url, { redirect: "manual" });
+    const back = new URL(answer.headers.get("location")!);
+    await assert.rejects(openid.authorizationCodeGrant(config, back), { error: "login_required" });
+  });
+
+  it("goes through the device flow, once told where its tokens come from", async (t) => {
+    const { routerUrl, ask } = await world(t);
+    const { supportsPKCE: _, ...discovered } = (await discover(routerUrl)).serverMetadata();
+    // Discovery names the other token endpoint (conformance.md, 2.1).
+    const config = new openid.Configuration(
+      { ...discovered, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` },
+      "demo-cli",
+      undefined,
+      openid.None(),
+    );
+    openid.allowInsecureRequests(config);
+    const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
+    assert.deepEqual([begun.interval, begun.expires_in], [5, 900]);
+    await ask("POST", `device-grants/${begun.user_code}`, {
+      body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
+    });
+    // The library waits one interval of wall time before it polls; a shorter one makes no poll early, being the first.
+    const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
+    assert.equal(tokens.claims()?.sub, "31");
+    assert.equal((await openid.fetchUserInfo(config, tokens.access_token, "31")).email, "eli@fabrikam.example");
+
+    const other = await openid.initiateDeviceAuthorization(config, {});
+    await ask("POST", `device-grants/${other.user_code}`, { body: { status: "DENIED" } });
+    await assert.rejects(openid.pollDeviceAuthorizationGrant(config, { ...other, interval: 1 }), {
+      error: "access_denied",
+    });
+  });
+
+  it("goes on polling while nobody has decided", async (t) => {
+    // Twenty virtual seconds pass in each second that the library waits, so none of its polls is early.
+    const { routerUrl, ask } = await emulator(t, { clock: { mode: "real", speed: 20 } });
+    const config = new openid.Configuration(
+      {
+        issuer: routerUrl,
+        token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/`,
+        device_authorization_endpoint: `${routerUrl}/router/v1/oauth2.0/device/code/`,
+      },
+      "demo-cli",
+      undefined,
+      openid.None(),
+    );
+    openid.allowInsecureRequests(config);
+    const begun = await openid.initiateDeviceAuthorization(config, {});
+    const seen: unknown[] = [];
+    config[openid.customFetch] = async (url, init) => {
+      const answer = await fetch(url, init as RequestInit);
+      const { error } = (await answer.clone().json()) as { error?: string };
+      seen.push([answer.status, error]);
+      if (seen.length === 1) await ask("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
+      return answer;
+    };
+    await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
+    assert.deepEqual(seen, [
+      [400, "authorization_pending"],
+      [200, undefined],
+    ]);
+  });
+
+  it("redeems a device code by token exchange", async (t) => {
+    const { routerUrl, ask } = await world(t);
+    const server = { issuer: routerUrl, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
+    const config = new openid.Configuration(
+      { ...server, device_authorization_endpoint: `${routerUrl}/router/v1/oauth2.0/device/code/` },
+      "demo-cli",
+      undefined,
+      openid.None(),
+    );
+    openid.allowInsecureRequests(config);
+    const { device_code, user_code } = await openid.initiateDeviceAuthorization(config, {});
+    await ask("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
+    const tokens = await openid.genericGrantRequest(config, "urn:ietf:params:oauth:grant-type:token-exchange", {
+      device_code,
+      subject_token: "of somebody",
+      subject_token_type: "urn:ietf:params:oauth:token-type:access_token",
+    });
+    assert.equal(tokens.issued_token_type, "urn:ietf:params:oauth:token-type:access_token");
+  });
+});
