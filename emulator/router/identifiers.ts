@@ -1,6 +1,6 @@
 import { emailHash } from "../../src/schemes/email-hash.ts";
+import { clusterClaim } from "../../src/schemes/jwt-claims.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import { clusterClaim } from "./jwt-claims.ts";
 import { fieldsOf } from "./request-fields.ts";
 import type { MappingTable } from "./tables.ts";
 import { userCodeKey } from "./user-codes.ts";

@@ -1,9 +1,9 @@
+import { clusterClaim } from "../../src/schemes/jwt-claims.ts";
 import { reply } from "../http/reply.ts";
 import { askCluster } from "./ask-cluster.ts";
 import { discoveryOf } from "./discovery.ts";
 import { type ForwardCall, forwardTo } from "./forward.ts";
 import type { RouterHandler, RouterHandlers } from "./home.ts";
-import { clusterClaim } from "./jwt-claims.ts";
 import { clusterOfPrefix } from "./named-cluster.ts";
 import { publicKeys } from "./public-keys.ts";
 

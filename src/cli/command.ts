@@ -51,6 +51,15 @@ export interface Target {
   readonly origin: string;
 }
 
+/** How a client differs from the usual one of its target. */
+export interface ClientChoice {
+  /** State of the running emulator that is meant. */
+  readonly file?: string | undefined;
+  readonly connections?: number;
+  /** Beside those of the target. */
+  readonly credentials?: Credentials | undefined;
+}
+
 /** What a command may use. Costly parts are functions, called late. */
 export interface Context {
   readonly host: Host;
@@ -61,7 +70,7 @@ export interface Context {
   /** Where the services are; for the emulator's control plane, `file` names the state of a running one. */
   target(service: keyof BaseUrls, file?: string): Promise<Target>;
   /** A client for that target. All clients are closed at the end of the run. */
-  client(service: keyof BaseUrls, options?: { file?: string | undefined; connections?: number }): Promise<Client>;
+  client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
   /** Runs another command line in this process and captures what it prints. */
   svc(argv: readonly string[], options?: InnerRun): Promise<Captured>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */

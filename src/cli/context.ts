@@ -29,8 +29,9 @@ export function createContext(
     return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
   };
 
-  const client: Context["client"] = async (service, { file, connections } = {}) => {
-    const { baseUrls, credentials } = await target(service, file);
+  const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {
+    const { baseUrls, credentials: ofTarget } = await target(service, file);
+    const credentials = { ...ofTarget, ...given };
     if (baseUrls[service] === undefined) {
       throw new UsageError(`The address of the service "${service}" is not known.`, {
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",

@@ -1,19 +1,25 @@
 import type { Operation } from "../api/operation.ts";
-import { credentialHeaders } from "../client/credentials.ts";
+import { type Credentials, credentialHeaders } from "../client/credentials.ts";
 import { buildRequest } from "../client/request.ts";
 import type { Call } from "./arguments.ts";
 import type { Context } from "./command.ts";
 import { shownHeader } from "./redact.ts";
 
 /** Prints the request that would be sent; secrets are masked, the body is the caller's own. */
-export async function printPlan(operation: Operation, call: Call, context: Context): Promise<void> {
+export async function printPlan(
+  operation: Operation,
+  call: Call,
+  context: Context,
+  given: Credentials = {},
+): Promise<void> {
   const { output, globals } = context;
   // An emulator of this process is not started to print where it would have listened.
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const target = globals.emulator
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
-  const withCredentials = target.credentials && credentialHeaders(operation, clusterOf(call), target.credentials);
+  const withCredentials =
+    target.credentials && credentialHeaders(operation, clusterOf(call), { ...target.credentials, ...given });
   const open: Operation = { ...operation, auth: "none" };
   const { method, url, headers, body } = buildRequest(open, call.args, target.baseUrls, {}, call);
   const shown = Object.fromEntries(

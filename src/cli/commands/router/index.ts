@@ -2,5 +2,14 @@ import type { Command } from "../../command.ts";
 import { jobsList, jobsResults, jobsResume, jobsShow } from "./jobs.ts";
 import { mappingCommands } from "./mapping.ts";
 import { offboard } from "./offboard.ts";
+import { routerResolve } from "./resolve.ts";
 
-export const commands: readonly Command[] = [...mappingCommands, offboard, jobsList, jobsShow, jobsResume, jobsResults];
+export const commands: readonly Command[] = [
+  ...mappingCommands,
+  offboard,
+  routerResolve,
+  jobsList,
+  jobsShow,
+  jobsResume,
+  jobsResults,
+];

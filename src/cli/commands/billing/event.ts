@@ -1,0 +1,45 @@
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+
+const password: SecretSource = { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" };
+
+export const billingEvent: Command = {
+  words: ["billing", "event"],
+  summary: "Forward a billing event to the cluster of its customer",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "username",
+      type: "text",
+      placeholder: "NAME",
+      description: "Name of the billing provider; name and password may stand in SVC_BASIC_AUTH as well",
+    },
+    secretFlag(password),
+  ],
+  examples: [
+    {
+      title: "An event from a file",
+      argv: ["billing", "event", "--data", "event.json", "--username", "billing", "--password-file", "billing.secret"],
+    },
+  ],
+  async run(input, context, spec) {
+    const { call } = await import("../../derived.ts");
+    const basic = await basicOf(input, context);
+    const prepared = await call(spec!, input, context, basic ? { credentials: { basic } } : {});
+    if (prepared !== "dry-run") await prepared.send();
+    return undefined;
+  },
+};
+
+async function basicOf(input: Input, context: Context) {
+  const username = input.flags.username as string | undefined;
+  if (username === undefined) {
+    if (input.flags[password.flag] === undefined) return undefined;
+    throw new UsageError(`--${password.flag} needs --username`);
+  }
+  const secret = await secretFrom(password, input, context);
+  if (secret === undefined) throw new UsageError(`--${password.flag} required, or the password in ${password.env}`);
+  return { username, password: secret };
+}

@@ -1,0 +1,67 @@
+import type { Command, Context } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+
+const token: SecretSource = { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" };
+
+export const chatBMessaging: Command = {
+  words: ["chat-b", "messaging"],
+  summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
+  description: "The token comes from a file or the environment; --mint asks a running emulator's issuer for one.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    secretFlag(token),
+    { flag: "mint", type: "switch", description: "Let the emulator mint a token for the activity" },
+  ],
+  examples: [
+    {
+      title: "To an emulator, with a token of its issuer",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
+    },
+    {
+      title: "With a token of one's own",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
+    },
+  ],
+  async run(input, context, spec) {
+    const { call } = await import("../../derived.ts");
+    const mints = input.flags.mint === true;
+    if (mints && input.flags["token-file"] !== undefined) {
+      throw new UsageError("--mint and --token-file cannot both be given");
+    }
+    const given = mints ? undefined : await secretFrom(token, input, context);
+    const prepared = await call(spec!, input, context, {
+      async sign(args) {
+        const bearer = mints ? await minted(context, args.body) : given;
+        return bearer === undefined ? args : { ...args, headers: { authorization: `Bearer ${bearer}` } };
+      },
+    });
+    if (prepared !== "dry-run") await prepared.send();
+    return undefined;
+  },
+};
+
+/** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
+async function minted(context: Context, body: unknown): Promise<string> {
+  const { mintChatBToken } = await import("../../../api/emulator/chat-b.ts");
+  const client = await context.client("emulator");
+  const service_url = serviceUrlOf(body);
+  const answer = await client.call(
+    mintChatBToken,
+    { body: service_url === undefined ? {} : { service_url } },
+    { signal: context.signal },
+  );
+  return answer.token;
+}
+
+function serviceUrlOf(body: unknown): string | undefined {
+  try {
+    const { serviceUrl } = JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")) as {
+      readonly serviceUrl?: unknown;
+    };
+    return typeof serviceUrl === "string" ? serviceUrl : undefined;
+  } catch {
+    return undefined;
+  }
+}

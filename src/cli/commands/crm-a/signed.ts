@@ -1,0 +1,89 @@
+import type { Command } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { checkedUrl } from "../../globals.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+
+const clientSecret: SecretSource = {
+  flag: "client-secret-file",
+  env: "SVC_CRM_A_CLIENT_SECRET",
+  what: "the app's client secret",
+};
+const versions = ["v1", "v2", "v3"] as const;
+
+/** A request of crm_a, signed as the CRM would where the app's secret is given. */
+export function signedCommand(verb: string, summary: string, example: readonly string[]): Command {
+  const words = ["crm-a", verb];
+  return {
+    words,
+    summary,
+    description: "With the app's client secret the request is signed with the time of this machine.",
+    extendsDerived: true,
+    positionals: [],
+    flags: [
+      secretFlag(clientSecret),
+      {
+        flag: "signature-version",
+        type: "text",
+        placeholder: "VERSION",
+        choices: versions,
+        default: "v3",
+        description: "How to sign",
+      },
+      {
+        flag: "public-url",
+        type: "text",
+        placeholder: "URL",
+        description: "Address that is signed, where the router is known by another than the one that is called",
+      },
+      {
+        flag: "query",
+        type: "text",
+        placeholder: "NAME=VALUE",
+        repeatable: true,
+        description: "Payload of the CRM: portalId=62515",
+      },
+    ],
+    examples: [{ title: "Signed", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
+    async run(input, context, spec) {
+      const [{ call }, { signCrmA }, { buildRequest }] = await Promise.all([
+        import("../../derived.ts"),
+        import("../../../schemes/crm-a.ts"),
+        import("../../../client/request.ts"),
+      ]);
+      const secret = await secretFrom(clientSecret, input, context);
+      const version = (input.flags["signature-version"] as (typeof versions)[number] | undefined) ?? "v3";
+      const publicUrl = input.flags["public-url"] as string | undefined;
+      const payload = Object.fromEntries(((input.flags.query as string[] | undefined) ?? []).map(pairOf));
+      const prepared = await call(spec!, input, context, {
+        async sign(given, operation) {
+          const args = { ...given, query: { ...payload, ...given.query } };
+          if (secret === undefined) return args;
+          const base =
+            publicUrl === undefined
+              ? (await context.target("router")).baseUrls
+              : { router: checkedUrl(publicUrl, "--public-url") };
+          const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
+          const { method, url } = buildRequest(operation, args, base, {});
+          const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });
+          return {
+            ...args,
+            headers: {
+              ...args.headers,
+              "x-crm-a-signature": signature,
+              "x-crm-a-signature-version": version,
+              ...(timestamp && { "x-crm-a-signature-timestamp": timestamp }),
+            },
+          };
+        },
+      });
+      if (prepared !== "dry-run") await prepared.send();
+      return undefined;
+    },
+  };
+}
+
+function pairOf(text: string): [string, string] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new UsageError(`--query takes NAME=VALUE such as portalId=62515, not "${text}"`);
+  return [text.slice(0, equals), text.slice(equals + 1)];
+}

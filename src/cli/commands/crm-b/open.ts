@@ -1,0 +1,60 @@
+import { readInput } from "../../body.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+
+const consumerSecret: SecretSource = {
+  flag: "consumer-secret-file",
+  env: "SVC_CRM_B_CONSUMER_SECRET",
+  what: "the app's consumer secret",
+};
+
+export const crmBOpen: Command = {
+  words: ["crm-b", "open"],
+  summary: "Open the canvas app with a signed request",
+  description: "With the app's consumer secret an envelope is signed as the CRM would.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    secretFlag(consumerSecret),
+    {
+      flag: "envelope",
+      type: "text",
+      placeholder: "FILE|-",
+      description: "JSON envelope to sign, sent byte for byte; default: one with an empty context",
+    },
+  ],
+  examples: [
+    {
+      title: "Sign an envelope",
+      argv: ["crm-b", "open", "--envelope", "envelope.json", "--consumer-secret-file", "crm-b.secret"],
+    },
+  ],
+  async run(input, context, spec) {
+    const { call } = await import("../../derived.ts");
+    const signed = await signedRequest(input, context);
+    const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
+    const prepared = await call(spec!, { ...input, flags }, context);
+    if (prepared !== "dry-run") await prepared.send();
+    return undefined;
+  },
+};
+
+async function signedRequest(input: Input, context: Context): Promise<string | undefined> {
+  const envelope = input.flags.envelope as string | undefined;
+  if (input.flags["signed-request"] !== undefined) {
+    if (envelope === undefined) return undefined;
+    throw new UsageError("--envelope and --signed-request cannot both be given");
+  }
+  const secret = await secretFrom(consumerSecret, input, context);
+  if (secret === undefined) {
+    if (envelope === undefined) return undefined;
+    throw new UsageError(`--${consumerSecret.flag} required, or the secret in ${consumerSecret.env}`);
+  }
+  const { signCrmB } = await import("../../../schemes/crm-b.ts");
+  const text =
+    envelope === undefined
+      ? '{"algorithm":"HMACSHA256","context":{}}'
+      : (await readInput(context.host, envelope, "--envelope")).toString("utf8");
+  return signCrmB(secret, text);
+}

@@ -1,0 +1,115 @@
+import { isEmailHash } from "../../../schemes/email-hash.ts";
+import { clusterClaim } from "../../../schemes/jwt-claims.ts";
+import type { Command, Context } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+
+/** One way in which a cluster owns the identifier. */
+interface Owner {
+  readonly table: string;
+  readonly key: string;
+  readonly cluster_id: string;
+}
+
+const fields = ["table", "key", "cluster_id"];
+
+export const routerResolve: Command = {
+  words: ["router", "resolve"],
+  summary: "Say which cluster owns an identifier, and by which table",
+  description:
+    "Tries the public look-ups: e-mail address or hash, client id, cluster id, and tokens that name their cluster. An emulator is asked for all its tables: invite tokens, teams, tenants, user codes, signatories.",
+  positionals: [{ name: "identifier", description: "Whatever a request may be routed by" }],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [
+    { title: "A person", argv: ["router", "resolve", "ada@northwind.example"] },
+    { title: "A team of chat_a, on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
+  ],
+  async run(input, context) {
+    const identifier = String(input.positionals.identifier);
+    const ofEmulator = await emulatorOwners(context, identifier, input.flags.file as string | undefined);
+    const found = unique([
+      ...(await namedClusters(context, identifier)),
+      ...(ofEmulator ?? (await lookedUp(context, identifier))),
+    ]);
+    if (found.length === 0) {
+      throw new CommandFailed("not-found", "no_owner", `No cluster owns ${identifier}.`, {
+        hint: ofEmulator
+          ? undefined
+          : "Only e-mail addresses, client ids and tokens that name their cluster can be looked up.",
+      });
+    }
+    await context.output.show(found, { fields, columns: fields });
+    return undefined;
+  },
+};
+
+/** What the two public look-ups know. */
+async function lookedUp(context: Context, identifier: string): Promise<Owner[]> {
+  const [{ showClusterEmail }, { showClusterClient }, { emailHash }] = await Promise.all([
+    import("../../../api/router/cluster-emails.ts"),
+    import("../../../api/router/cluster-clients.ts"),
+    import("../../../schemes/email-hash.ts"),
+  ]);
+  const client = await context.client("router");
+  const options = { signal: context.signal };
+  const hash = isEmailHash(identifier) ? identifier : identifier.includes("@") ? emailHash(identifier) : undefined;
+  if (hash !== undefined) {
+    const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: hash } }, options));
+    return email ? [{ table: "cluster_emails", key: hash, cluster_id: email.cluster_id }] : [];
+  }
+  const owner = await unless404(() => client.call(showClusterClient, { params: { client_id: identifier } }, options));
+  return owner ? [{ table: "cluster_clients", key: identifier, cluster_id: owner.cluster_id }] : [];
+}
+
+async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  const { ServiceError } = await import("../../../client/errors.ts");
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** A cluster's own id, a token that begins with one, or a JWT that claims one. */
+async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
+  const { listClusters } = await import("../../../api/router/clusters.ts");
+  const client = await context.client("router");
+  const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
+  const claimed = clusterClaim(identifier);
+  const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
+  return [
+    ...(ids.includes(identifier) ? [{ table: "clusters", key: identifier, cluster_id: identifier }] : []),
+    ...(prefix === undefined ? [] : [{ table: "prefix", key: `${prefix}_…`, cluster_id: prefix }]),
+    ...(claimed !== undefined && ids.includes(claimed) ? [{ table: "claim", key: claimed, cluster_id: claimed }] : []),
+  ];
+}
+
+/** What the control plane knows, where the router that is asked is an emulator; undefined where it is not. */
+async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
+  if (!(await isEmulator(context, file))) return undefined;
+  const { listOwners } = await import("../../../api/emulator/owners.ts");
+  const client = await context.client("emulator", { file });
+  return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
+}
+
+async function isEmulator(context: Context, file: string | undefined): Promise<boolean> {
+  const { globals, host } = context;
+  if (globals.emulator) return true;
+  // The token of an emulator must not be sent to an address that is not known to be its own.
+  if (globals.baseUrl !== undefined) return originOf(host.env.SVC_EMULATOR_URL) === originOf(globals.baseUrl);
+  const { router } = (await context.target("router")).baseUrls;
+  try {
+    const { baseUrls, credentials } = await context.target("emulator", file);
+    return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
+  } catch (error) {
+    if (error instanceof CommandFailed && file === undefined) return false;
+    throw error;
+  }
+}
+
+const originOf = (url: string | undefined): string | undefined =>
+  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+
+const unique = (owners: readonly Owner[]): Owner[] => [
+  ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
+];

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type CliEmulator, cliEmulator } from "../support/cli-emulator.ts";
+
+const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
+const seed = {
+  clusters: [
+    { id: "eu-1", label: "eu" },
+    { id: "us-1", label: "us" },
+  ],
+  mappings: {
+    chat_a_teams: { "us-1": ["T1"] },
+    external_integrations: { "us-1": ["CHAT_B:tenant"] },
+    cluster_clients: { "us-1": ["cli"] },
+  },
+  apps: {
+    chat_a: { signing_secret: secrets.chatA },
+    crm_a: { client_secret: secrets.crmA },
+    crm_b: { consumer_secret: secrets.crmB },
+    billing: { username: "billing", password: secrets.billing },
+  },
+};
+
+/** An emulator with secrets of the connected apps, and their files in the folder of the commands. */
+async function stage(t: TestContext, options: object = {}): Promise<CliEmulator> {
+  const world = await cliEmulator(t, { seed, ...options });
+  const files = {
+    "event.json": '{"type":"event_callback","team_id":"T1","text":"é"}',
+    "payload.txt": `payload=${encodeURIComponent('{"type":"block_actions","team":{"id":"T1"}}')}`,
+    "activity.json":
+      '{"type":"message","channelId":"msteams","serviceUrl":"https://x.example","channelData":{"tenant":{"id":"tenant"}}}',
+    "envelope.json": '{"algorithm":"HMACSHA256","context":{"user":{"fullName":"Ada"}}}',
+    "billing.json": '{"content":{"customer":{"id":"us-1_7"}}}',
+    // The line break that editors leave at the end is no part of the secret.
+    "chat-a.secret": `${secrets.chatA}\n`,
+    "crm-a.secret": secrets.crmA,
+    "crm-b.secret": secrets.crmB,
+    "billing.secret": `${secrets.billing}\r\n`,
+    "wrong.secret": "wrong",
+    "empty.secret": "\n",
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(world.cwd, name), text);
+  return world;
+}
+
+const echo = (path: string, cluster_id = "us-1", method = "POST") => ({ cluster_id, method, path });
+const base = "/router/v1/integrations";
+
+describe("svc chat-a", () => {
+  const commands = {
+    "chat-a event --file event.json": `${base}/chat_a/webhook/event/`,
+    "chat-a interaction --file payload.txt": `${base}/chat_a/webhook/interaction`,
+    "chat-a options --file payload.txt": `${base}/chat_a/webhook/options`,
+    "chat-a destination-event us --file event.json": `${base}/destinations/us/chat_a/webhook/event/`,
+    "chat-a destination-interaction us --file payload.txt": `${base}/destinations/us/chat_a/webhook/interaction`,
+    "chat-a destination-options us --file payload.txt": `${base}/destinations/us/chat_a/webhook/options`,
+  };
+
+  it("signs with the secret of a file, whatever the message", async (t) => {
+    const { json } = await stage(t);
+    for (const [command, path] of Object.entries(commands)) {
+      assert.deepEqual(await json(`${command} --signing-secret-file chat-a.secret`), echo(path), command);
+    }
+  });
+
+  it("signs with the secret of the environment, and under the names of another app", async (t) => {
+    const { json } = await stage(t);
+    const env = { SVC_CHAT_A_SIGNING_SECRET: secrets.chatA };
+    const command = "chat-a event --file event.json --header-prefix x-other";
+    assert.deepEqual(await json(command, { env }), echo(`${base}/chat_a/webhook/event/`));
+  });
+
+  it("is refused without the secret, or with another", async (t) => {
+    const { svc } = await stage(t);
+    for (const flags of ["", " --signing-secret-file wrong.secret"]) {
+      const { exit, out, err } = await svc(`chat-a event --file event.json${flags}`);
+      assert.deepEqual([exit, out], [4, ""]);
+      assert.match(err, /Invalid request signature/);
+    }
+  });
+
+  it("prints no secret and no signature in a dry run", async (t) => {
+    const { svc } = await stage(t);
+    const { exit, out, err } = await svc(
+      "chat-a event --file event.json --signing-secret-file chat-a.secret --dry-run --json",
+    );
+    assert.equal(exit, 0);
+    assert.deepEqual(Object.entries((JSON.parse(out) as { headers: object }).headers).slice(-2), [
+      ["x-chat-a-request-timestamp", "[hidden]"],
+      ["x-chat-a-signature", "[hidden]"],
+    ]);
+    assert.ok(!`${out}${err}`.includes(secrets.chatA));
+  });
+
+  it("does not take an empty secret, nor two things from standard input", async (t) => {
+    const { svc } = await stage(t);
+    assert.equal((await svc("chat-a event --file event.json --signing-secret-file empty.secret")).exit, 2);
+    assert.equal((await svc("chat-a event --file - --signing-secret-file -", { stdin: "x" })).exit, 2);
+    assert.equal((await svc("chat-a event --file event.json --signing-secret-file none")).exit, 2);
+  });
+});
+
+describe("svc chat-b messaging", () => {
+  const messaging = "chat-b messaging --file activity.json";
+
+  it("lets the emulator mint a token for the activity", async (t) => {
+    const { json } = await stage(t);
+    assert.deepEqual(await json(`${messaging} --mint`), echo(`${base}/chat_b/webhook/messaging`));
+  });
+
+  it("takes a token from a file or the environment", async (t) => {
+    const { json, svc, cwd } = await stage(t);
+    const { token } = await json<{ token: string }>("emulator chat-b token --service-url https://x.example");
+    await writeFile(join(cwd, "token.txt"), token);
+    assert.deepEqual(await json(`${messaging} --token-file token.txt`), echo(`${base}/chat_b/webhook/messaging`));
+    assert.equal((await svc(messaging, { env: { SVC_CHAT_B_TOKEN: token } })).exit, 0);
+  });
+
+  it("is refused without a token", async (t) => {
+    const { svc } = await stage(t);
+    const { exit, err } = await svc(messaging);
+    assert.equal(exit, 4);
+    assert.match(err, /Invalid bot-framework token/);
+    assert.equal((await svc(`${messaging} --mint --token-file token.txt`)).exit, 2);
+  });
+});
+
+describe("svc crm-a", () => {
+  it("signs in every version, over its query too", async (t) => {
+    const { json, svc } = await stage(t);
+    for (const version of ["v1", "v2", "v3"]) {
+      const { results } = await json<{ results: object[] }>([
+        ...["crm-a", "cards", "--query", "associatedObjectId=245", "--query", "name=A & B: 50%"],
+        ...["--client-secret-file", "crm-a.secret", "--signature-version", version],
+      ]);
+      assert.equal((results[0] as { objectId: number }).objectId, 245, version);
+    }
+    assert.equal((await svc("crm-a cards --query x --client-secret-file crm-a.secret")).exit, 2);
+  });
+
+  it("prints the page of the app, or the place of the contract's page", async (t) => {
+    const { svc, emulator } = await stage(t);
+    const signed = "--query client_id=cli --client-secret-file crm-a.secret";
+    const page = await svc(`crm-a iframe ${signed}`);
+    assert.equal(page.exit, 0);
+    assert.match(page.out, /^<!doctype html>[\s\S]*<dd>us-1<\/dd>/);
+    assert.deepEqual(await svc(`crm-a iframe --contract-id T-17 ${signed}`), {
+      exit: 0,
+      out: `${emulator.clusters[1]!.url}/contracts/T-17\n`,
+      err: "",
+    });
+  });
+
+  it("signs the public URL where it is told", async (t) => {
+    const { svc } = await stage(t, { publicUrl: "https://router.example" });
+    const command = "crm-a iframe --client-secret-file crm-a.secret";
+    assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
+    assert.equal((await svc(command)).exit, 4);
+  });
+
+  it("is refused without the secret", async (t) => {
+    const { svc } = await stage(t);
+    assert.equal((await svc("crm-a cards")).exit, 4);
+    assert.equal((await svc("crm-a cards", { env: { SVC_CRM_A_CLIENT_SECRET: secrets.crmA } })).exit, 0);
+  });
+});
+
+describe("svc crm-b", () => {
+  it("signs an envelope, or an empty one", async (t) => {
+    const { svc } = await stage(t);
+    const page = await svc("crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret");
+    assert.equal(page.exit, 0, page.err);
+    assert.match(page.out, /<dd>Ada<\/dd>/);
+    assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
+  });
+
+  it("sends a signed request as it is, and refuses two", async (t) => {
+    const { svc } = await stage(t);
+    const { exit, err } = await svc("crm-b open --signed-request x.y");
+    assert.equal(exit, 4);
+    assert.match(err, /Invalid signed request/);
+    assert.equal((await svc("crm-b open --signed-request x.y --envelope envelope.json")).exit, 2);
+    assert.equal((await svc("crm-b open --envelope envelope.json")).exit, 2);
+  });
+
+  it("shows the canvas", async (t) => {
+    const { svc } = await stage(t);
+    assert.match((await svc("crm-b canvas")).out, /<h1>Contracts in crm_b<\/h1>/);
+  });
+});
+
+describe("svc billing event", () => {
+  it("takes the credentials from a name and a file", async (t) => {
+    const { json } = await stage(t);
+    assert.deepEqual(
+      await json("billing event --data billing.json --username billing --password-file billing.secret"),
+      echo("/router/v1/billing/webhook"),
+    );
+  });
+
+  it("takes them from the environment, and the flags win", async (t) => {
+    const { svc } = await stage(t);
+    const command = "billing event --data billing.json";
+    assert.equal((await svc(command, { env: { SVC_BASIC_AUTH: `billing:${secrets.billing}` } })).exit, 0);
+    const env = { SVC_BASIC_AUTH: "billing:wrong", SVC_BILLING_PASSWORD: secrets.billing };
+    assert.equal((await svc(`${command} --username billing`, { env })).exit, 0);
+    assert.equal((await svc(command, { env })).exit, 4);
+  });
+
+  it("needs both halves", async (t) => {
+    const { svc } = await stage(t);
+    assert.equal((await svc("billing event --data billing.json --username billing")).exit, 2);
+    assert.equal((await svc("billing event --data billing.json --password-file billing.secret")).exit, 2);
+    assert.equal((await svc("billing event --data billing.json")).exit, 4);
+  });
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../src/schemes/email-hash.ts";
+import { cliEmulator } from "../support/cli-emulator.ts";
+
+/** The environment of somebody who knows the router, and not that it is an emulator. */
+const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
+
+describe("svc router resolve", () => {
+  it("says of an emulator by which table a cluster owns something", async (t) => {
+    const { json, emulator } = await cliEmulator(t);
+    const hash = emailHash("ada@northwind.example");
+    const { clientId = "" } = emulator.clusters[1]!;
+    for (const [identifier, table, key, cluster_id] of [
+      ["Ada@Northwind.example", "cluster_emails", hash, "eu-1"],
+      [clientId, "cluster_clients", clientId, "us-1"],
+      ["creator-northwind", "creator_tokens", "creator-northwind", "eu-1"],
+      ["T-FABRIKAM", "chat_a_teams", "T-FABRIKAM", "us-1"],
+      ["tenant-fabrikam", "external_integrations", "CHAT_B:tenant-fabrikam", "us-1"],
+      ["us-1", "clusters", "us-1", "us-1"],
+    ] as const) {
+      assert.deepEqual(await json(["router", "resolve", identifier]), [{ table, key, cluster_id }], identifier);
+    }
+  });
+
+  it("tries the public look-ups at a real router", async (t) => {
+    const { json, svc, emulator } = await cliEmulator(t);
+    const hash = emailHash("ada@northwind.example");
+    const { clientId = "" } = emulator.clusters[1]!;
+    const resolve = (identifier: string) => json(["router", "resolve", identifier], { env: asReal });
+    const owner = { table: "cluster_emails", key: hash, cluster_id: "eu-1" };
+    assert.deepEqual(await resolve("ada@northwind.example"), [owner]);
+    assert.deepEqual(await resolve(hash), [owner]);
+    assert.deepEqual(await resolve(clientId), [{ table: "cluster_clients", key: clientId, cluster_id: "us-1" }]);
+
+    const { exit, out, err } = await svc("router resolve T-FABRIKAM", { env: asReal });
+    assert.deepEqual([exit, out], [5, ""]);
+    assert.match(err, /No cluster owns T-FABRIKAM/);
+    assert.match(err, /Only e-mail addresses, client ids and tokens/);
+  });
+
+  it("reads the cluster in a token without printing the token", async (t) => {
+    const { json } = await cliEmulator(t);
+    const claims = Buffer.from('{"cluster":"us-1"}').toString("base64url");
+    assert.deepEqual(await json(["router", "resolve", "eu-1_rt_secret"]), [
+      { table: "prefix", key: "eu-1_…", cluster_id: "eu-1" },
+    ]);
+    assert.deepEqual(await json(["router", "resolve", `x.${claims}.y`]), [
+      { table: "claim", key: "us-1", cluster_id: "us-1" },
+    ]);
+  });
+
+  it("keeps the emulator's token from an address that is not the emulator's", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    // The same listener under another name is another address.
+    const elsewhere = emulator.routerUrl.replace("127.0.0.1", "localhost");
+    const { exit } = await svc(`router resolve T-FABRIKAM --base-url ${elsewhere}`);
+    assert.equal(exit, 5);
+    assert.equal((await svc(`router resolve T-FABRIKAM --base-url ${emulator.routerUrl}`)).exit, 0);
+  });
+
+  it("exits 5 when nobody owns it", async (t) => {
+    const { svc } = await cliEmulator(t);
+    assert.equal((await svc("router resolve nobody")).exit, 5);
+  });
+});
