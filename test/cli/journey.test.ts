@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { runCli } from "../support/run-cli.ts";
 
 const counterparty = {
   is_individual: false,
@@ -34,6 +36,25 @@ describe("the contract journey from the command line", () => {
     assert.equal((await svc(["files", "download", files[0]!.file_id, "-o", "back.pdf"])).exit, 0);
     assert.deepEqual(await readFile(join(cwd, "back.pdf")), bytes);
     assert.equal((await svc(["files", "download", files[1]!.file_id])).out, "hello");
+  });
+
+  it("tells the storage type and length of the bytes, and nothing of who sends them", async (t) => {
+    const service = await receiver(t);
+    service.answer(({ method }, response) => {
+      const upload_url = `${service.url}/bucket/key?X-Sig-Signature=abc`;
+      const file = { file_id: "f-1", filename: "a.txt", upload_url, expires_at: "2031-01-02T03:19:05Z" };
+      response.end(method === "PUT" ? "" : JSON.stringify({ files: [file] }));
+    });
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "a.txt"), "hello");
+    const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
+    assert.equal((await runCli("files upload a.txt", { cwd, env })).exit, 0);
+    const [, put] = service.received;
+    const { host: _, connection: __, "user-agent": ___, ...headers } = put!.headers;
+    assert.deepEqual(
+      [put!.method, put!.url, headers, put!.body.toString()],
+      ["PUT", "/bucket/key?X-Sig-Signature=abc", { "content-type": "text/plain", "content-length": "5" }, "hello"],
+    );
   });
 
   it("creates an intake with files that it uploads first", async (t) => {
