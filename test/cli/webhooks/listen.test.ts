@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { contentHash } from "../../../src/schemes/webhook.ts";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { following } from "../../support/following.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const nda = JSON.stringify({
+  contract_template_id: 101,
+  contract_name: "NDA",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      organization_type: "Corporation",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+});
+
+/** An emulator with one contract, and what the commands need. */
+async function withContract(t: TestContext) {
+  const started = await cliEmulator(t);
+  await started.json("contracts create --data -", { stdin: nda });
+  const key = started.emulator.clusters[0]!.hmacKey!;
+  return { ...started, key };
+}
+
+describe("svc webhooks listen", () => {
+  it("subscribes itself, verifies what comes, and removes the subscription when it has seen enough", async (t) => {
+    const { svc, json } = await withContract(t);
+    const listening = following(svc, [
+      "webhooks",
+      "listen",
+      "--activities",
+      "contract_signed,CONTRACT_VOIDED",
+      "--count",
+      "2",
+      "--json",
+    ]);
+    await listening.saw('"ready"');
+    const [subscription] = await json<{ id: number; only_for_activities: string[] }[]>("emulator webhooks");
+    assert.deepEqual(subscription!.only_for_activities, ["CONTRACT_SIGNED", "CONTRACT_VOIDED"]);
+    assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
+    assert.equal((await svc("webhooks trigger CONTRACT_VOIDED")).exit, 0);
+    assert.equal((await listening.ended).exit, 0);
+    const [version, ready, ...deliveries] = listening.events();
+    assert.deepEqual(version, { type: "version", ui: "1.0" });
+    assert.deepEqual([ready!.type, ready!.webhook_id], ["ready", subscription!.id]);
+    assert.deepEqual(
+      deliveries.map(({ at, bytes, ...rest }) => [typeof at, typeof bytes, rest]),
+      ["CONTRACT_SIGNED", "CONTRACT_VOIDED"].map((activity, i) => [
+        "string",
+        "number",
+        {
+          type: "delivery",
+          number: i + 1,
+          path: "/",
+          activity,
+          contract_id: 1,
+          verified: true,
+          reason: null,
+          file: null,
+          forwarded: null,
+        },
+      ]),
+    );
+    assert.deepEqual(await json("emulator webhooks"), []);
+  });
+
+  it("forwards the raw bytes with their signature, and hands the answer back", async (t) => {
+    const { svc, json, key } = await withContract(t);
+    const app = await receiver(t);
+    app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
+    const to = `${app.url.replace("http://", "")}/hooks`;
+    const listening = following(svc, [
+      "webhooks",
+      "listen",
+      "--forward-to",
+      to,
+      "--header",
+      "X-Tunnel: yes",
+      "--count",
+      "1",
+      "--json",
+    ]);
+    await listening.saw('"ready"');
+    const triggered = await svc("webhooks trigger CONTRACT_SIGNED --json");
+    assert.equal(triggered.exit, 1);
+    const [row] = JSON.parse(triggered.out) as { status: number; response_body: string; outcome: string }[];
+    assert.deepEqual([row!.status, row!.response_body, row!.outcome], [503, "not now", "retrying"]);
+    await listening.ended;
+    const [got] = app.received;
+    assert.deepEqual(
+      [got!.method, got!.url, got!.headers["x-tunnel"], got!.headers["x-svc-webhook-content-hash"]],
+      ["POST", "/hooks", "yes", contentHash(key, got!.body)],
+    );
+    const [log] = await json<{ id: number }[]>("webhooks deliveries");
+    const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);
+    assert.equal(got!.body.toString(), sent.request_body);
+    const { forwarded } = listening.events().at(-1) as { forwarded: { status: number } };
+    assert.equal(forwarded.status, 503);
+  });
+
+  it("answers 502 while the other end is down, says why, and goes on listening", async (t) => {
+    const { svc } = await withContract(t);
+    const listening = following(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
+    await untilSubscribed(svc);
+    const first = await svc("webhooks trigger CONTRACT_SIGNED --json=status");
+    const second = await svc("webhooks trigger CONTRACT_EXECUTED --json=status");
+    assert.deepEqual([first.exit, first.out, second.out], [1, '[\n  {\n    "status": 502\n  }\n]\n', first.out]);
+    const { exit, out, err } = await listening.ended;
+    assert.equal(exit, 0);
+    assert.match(
+      out,
+      /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[contract 1\] verified\n<-- Failed to reach http:\/\/localhost:1: nothing listens there/,
+    );
+    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
+  });
+
+  it("keeps deliveries so that they verify and replay as they came", async (t) => {
+    const { svc, cwd } = await withContract(t);
+    const listening = following(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
+    await listening.saw('"ready"');
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await svc("webhooks trigger CONTRACT_EXECUTED");
+    await listening.ended;
+    const names = ["0001-CONTRACT_SIGNED", "0002-CONTRACT_EXECUTED"];
+    assert.deepEqual(
+      (await readdir(join(cwd, "hooks"))).sort(),
+      names.flatMap((name) => [`${name}.headers`, `${name}.json`]),
+    );
+    assert.equal((await stat(join(cwd, "hooks", "0001-CONTRACT_SIGNED.json"))).mode & 0o777, 0o600);
+    assert.equal((await svc("webhooks verify hooks/0001-CONTRACT_SIGNED.json")).out, "valid\n");
+
+    const app = await receiver(t);
+    const replayed = await svc(["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", app.url, "--json"]);
+    assert.equal(replayed.exit, 0);
+    const latest = await svc(["webhooks", "replay", "--last", "1", "--from", "hooks", "--to", app.url]);
+    assert.match(latest.out, /^--> .*0002-CONTRACT_EXECUTED\.json http.*\n<-- 200 in \d+ ms\n$/);
+    const bodies = await Promise.all(names.map((name) => readFile(join(cwd, "hooks", `${name}.json`))));
+    assert.deepEqual(
+      app.received.map(({ body }) => body),
+      bodies,
+    );
+    await writeFile(join(cwd, "body"), Buffer.from(bodies[0]!));
+    const headers = app.received[0]!.headers;
+    const verified = ["webhooks", "verify", "body", "--signature", String(headers["x-svc-webhook-content-hash"])];
+    assert.equal((await svc(verified)).exit, 0);
+  });
+
+  it("refuses a body that nobody signed, and names what is wrong with others", async (t) => {
+    const { svc, key } = await withContract(t);
+    const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
+    await listening.saw('"ready"');
+    const url = String(listening.events()[1]!.url);
+    const body = '{"activity":"X"}';
+    const name = "x-svc-webhook-content-hash";
+    const good = contentHash(key, body);
+    const cases: [Record<string, string>, string, number, string | null][] = [
+      [{}, body, 401, "missing"],
+      [{ [name]: good.toUpperCase() }, body, 401, "malformed"],
+      [{ [name]: good }, `${body} `, 401, "mismatch"],
+      [{ [name]: good }, body, 200, null],
+    ];
+    const statuses: number[] = [];
+    for (const [headers, text] of cases)
+      statuses.push((await fetch(url, { method: "POST", headers, body: text })).status);
+    assert.deepEqual(
+      statuses,
+      cases.map(([, , status]) => status),
+    );
+    await listening.ended;
+    const reasons = listening
+      .events()
+      .slice(2)
+      .map(({ reason }) => reason);
+    assert.deepEqual(
+      reasons,
+      cases.map(([, , , reason]) => reason),
+    );
+  });
+
+  it("ends at Ctrl-C with 130 and leaves no subscription behind", async (t) => {
+    const { svc, json } = await withContract(t);
+    const listening = following(svc, ["webhooks", "listen", "--json"]);
+    await listening.saw('"ready"');
+    assert.equal((await json<unknown[]>("emulator webhooks")).length, 1);
+    listening.signal("SIGINT");
+    assert.equal((await listening.ended).exit, 130);
+    assert.deepEqual(await json("emulator webhooks"), []);
+  });
+
+  it("without a service only listens, and says what to register", async () => {
+    const key = Buffer.alloc(64, 7).toString("base64");
+    const listening = following(
+      runCli,
+      ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--count", "1", "--format", "ndjson"],
+      { env: { SVC_WEBHOOK_HMAC_KEY: key } },
+    );
+    await listening.saw('"ready"');
+    assert.match(
+      listening.err(),
+      /svc webhooks create --title listen --url https:\/\/YOUR-TUNNEL\/ --only-for-activities CONTRACT_SIGNED/,
+    );
+    assert.equal(listening.events()[1]!.webhook_id, null);
+    await fetch(String(listening.events()[1]!.url), { method: "POST", body: "{}" });
+    assert.equal((await listening.ended).exit, 0);
+    assert(!listening.err().includes(key));
+  });
+
+  it("prints the key alone for --print-secret", async (t) => {
+    const { svc, key } = await withContract(t);
+    assert.deepEqual(await svc("webhooks listen --print-secret", { env: { SVC_WEBHOOK_HMAC_KEY: "" } }), {
+      exit: 0,
+      out: `${key}\n`,
+      err: "",
+    });
+  });
+
+  for (const [argv, message] of [
+    ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED". Did you mean CONTRACT_SIGNED?'],
+    ["--forward-to ftp://x", "--forward-to takes a URL"],
+    ["--header nonsense", '--header takes "Name: value"'],
+    ["--count 0", "--count takes a number from 1"],
+  ] as const) {
+    it(`exits 2 on ${argv}`, async () => {
+      const { exit, out, err } = await runCli(`webhooks listen ${argv}`);
+      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+    });
+  }
+
+  it("says so when the port is taken, or the key is none", async (t) => {
+    const { svc, emulator } = await withContract(t);
+    const port = new URL(emulator.routerUrl).port;
+    const taken = await svc(`webhooks listen --port ${port}`);
+    assert.deepEqual([taken.exit, taken.err.includes(`Port ${port} is taken.`)], [1, true]);
+    const bad = await svc("webhooks listen", { env: { SVC_WEBHOOK_HMAC_KEY: "no key!" } });
+    assert.deepEqual([bad.exit, bad.err.includes("The key is not base64")], [2, true]);
+  });
+});
+
+async function untilSubscribed(svc: (argv: string) => Promise<{ out: string }>): Promise<void> {
+  while (JSON.parse((await svc("emulator webhooks --json")).out).length === 0);
+}

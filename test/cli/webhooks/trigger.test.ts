@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { activities } from "../../../src/api/activities.ts";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { following } from "../../support/following.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const nda = JSON.stringify({
+  contract_template_id: 101,
+  contract_name: "NDA",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      organization_type: "Corporation",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+});
+
+/** An emulator with a contract and a receiver that is told of signatures. */
+async function withReceiver(t: TestContext) {
+  const started = await cliEmulator(t);
+  const app = await receiver(t);
+  await started.json("contracts create --data -", { stdin: nda });
+  const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
+  const { id } = await started.json<{ id: number }>(argv);
+  return { ...started, app, webhook: id };
+}
+
+const payloadOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+
+describe("svc webhooks trigger", () => {
+  it("lists the 39 activities with their groups", async () => {
+    const { exit, out } = await runCli("webhooks trigger --json");
+    const rows = JSON.parse(out) as { activity: string; group: string }[];
+    assert.deepEqual([exit, rows.map(({ activity }) => activity)], [0, activities]);
+    assert.equal(rows[0]!.group, "Contract lifecycle");
+  });
+
+  it("tells the receiver with other values, and reports its answer", async (t) => {
+    const { json, app, webhook } = await withReceiver(t);
+    const argv = [
+      ..."webhooks trigger contract-signed --contract T-1 --set contract_status=EXECUTED".split(" "),
+      ..."--set counterparties.0.poc_email=x@y.example --set contract_type_id=7 --data -".split(" "),
+    ];
+    const [row] = await json<Record<string, unknown>[]>(argv, { stdin: '{"colour":"blue"}' });
+    const { delivery, duration_ms, ...rest } = row!;
+    assert.deepEqual([typeof delivery, typeof duration_ms], ["number", "number"]);
+    assert.deepEqual(rest, {
+      webhook_id: webhook,
+      activity: "CONTRACT_SIGNED",
+      contract: "T-1",
+      url: app.url,
+      status: 200,
+      answer: "status 200",
+      outcome: "delivered",
+      next_attempt_at: null,
+      response_body: "",
+    });
+    const { contract_status, counterparties, contract_type_id, activity_data } = payloadOf(app.received[0]!);
+    assert.deepEqual(
+      [contract_status, (counterparties as { poc_email: string }[])[0]!.poc_email, contract_type_id],
+      ["EXECUTED", "x@y.example", 7],
+    );
+    assert.equal((activity_data as { colour: string }).colour, "blue");
+    assert.equal((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
+  });
+
+  it("exits 1 when the receiver does not answer 2xx, or is gone", async (t) => {
+    const { svc, app } = await withReceiver(t);
+    app.answer(302);
+    const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
+    assert.deepEqual(
+      [redirected.exit, JSON.parse(redirected.out)],
+      [1, [{ status: 302, answer: "status 302", outcome: "retrying" }]],
+    );
+    app.answer((_, response) => response.destroy());
+    const gone = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
+    assert.deepEqual([gone.exit, JSON.parse(gone.out)], [1, [{ status: null, outcome: "retrying" }]]);
+  });
+
+  it("exits 1 when nobody is subscribed, and refuses an override that matches nothing before anybody is told", async (t) => {
+    const { svc, app, json } = await withReceiver(t);
+    const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
+    assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
+    for (const [path, known] of [
+      ["contract_state=X", /has no contract_state\. There it has: activity, activity_data, contract_id,/],
+      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. There it has: 0\./],
+      ["entity.name.first=X", /has no entity\.name\.first\. There it has: nothing\./],
+    ] as const) {
+      const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
+      assert.equal(exit, 1);
+      assert.match(err, known);
+    }
+    assert.equal(app.received.length, 0);
+    assert.deepEqual(await json("webhooks deliveries"), []);
+  });
+
+  it("exits 2 on an activity that does not exist, 1 on a contract that does not, and sends nothing in a dry run", async (t) => {
+    const { svc, app } = await withReceiver(t);
+    const typo = await svc("webhooks trigger CONTRACT_SIGNT");
+    assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
+    const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
+    assert.deepEqual([unknown.exit, unknown.err.includes("No contract is called T-9.")], [1, true]);
+    const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
+    assert.deepEqual([planned.exit, JSON.parse(planned.out).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
+    assert.equal(app.received.length, 0);
+  });
+
+  it("needs some contract", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc("webhooks trigger CONTRACT_SIGNED");
+    assert.deepEqual([exit, err.includes("There is no contract that the activity could be about.")], [1, true]);
+  });
+});
+
+describe("svc webhooks replay", () => {
+  it("sends the last deliveries of the emulator again, signed as before, and counts nothing", async (t) => {
+    const { svc, app, json } = await withReceiver(t);
+    for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
+    const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
+    app.answer(500);
+    const { exit, out } = await svc("webhooks replay --last 2");
+    assert.equal(exit, 1);
+    assert.match(
+      out,
+      /^--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms\n--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms\n$/,
+    );
+    const after = app.received
+      .slice(3)
+      .map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
+    assert.deepEqual(after, before.slice(1));
+    assert.equal((await json<{ failure_count: number }[]>("emulator webhooks"))[0]!.failure_count, 0);
+  });
+
+  it("signs a body that has no headers, and needs the key for it", async (t) => {
+    const app = await receiver(t);
+    const key = Buffer.alloc(64, 7).toString("base64");
+    const argv = ["webhooks", "replay", "-", "--to", app.url];
+    const { exit } = await runCli(argv, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } });
+    assert.equal(exit, 0);
+    const signature = String(app.received[0]!.headers["x-svc-webhook-content-hash"]);
+    const verify = ["webhooks", "verify", "-", "--signature", signature];
+    assert.equal((await runCli(verify, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } })).out, "valid\n");
+    const without = await runCli(argv, { stdin: "{}" });
+    assert.deepEqual([without.exit, without.err.includes("--key-file required")], [2, true]);
+  });
+
+  for (const [argv, message] of [
+    ["webhooks replay", "<files> or --last N required"],
+    ["webhooks replay a --last 1", "<files> or --last N required, one of them"],
+    ["webhooks replay nowhere.json --to 3000", "there is no such file"],
+    ["webhooks replay nowhere.json", "--to required"],
+    ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
+    ["webhooks replay --last 0", "--last takes a number from 1"],
+  ] as const) {
+    it(`exits 2 on svc ${argv}`, async () => {
+      const { exit, out, err } = await runCli(argv);
+      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+    });
+  }
+});
+
+describe("svc webhooks deliveries", () => {
+  it("lists what was told with the last answer, and filters", async (t) => {
+    const { svc, app, json, webhook } = await withReceiver(t);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    app.answer(503);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    const rows = await json<Record<string, unknown>[]>("webhooks deliveries");
+    const wanted = ["webhook_id", "outcome", "attempts", "answer", "next_attempt_at"] as const;
+    assert.deepEqual(
+      rows.map((row) => wanted.map((name) => row[name])),
+      [
+        [webhook, "retrying", 1, "status 503", "2031-01-02T03:09:05.000Z"],
+        [webhook, "delivered", 1, "status 200", null],
+      ],
+    );
+    assert.equal((await json<unknown[]>("webhooks deliveries --outcome delivered")).length, 1);
+    assert.deepEqual(await json("webhooks deliveries --activity CONTRACT_VOIDED"), []);
+  });
+
+  it("follows each attempt and what was skipped, until Ctrl-C", async (t) => {
+    const { svc, app, webhook } = await withReceiver(t);
+    const watching = following(svc, ["webhooks", "deliveries", "--follow", "--json"]);
+    await watching.saw('"version"');
+    app.answer(500);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await watching.saw('"retrying"');
+    app.answer(200);
+    await svc("emulator clock advance --by PT5M");
+    await watching.saw('"delivered"');
+    await svc(`emulator webhooks disable ${webhook}`);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await watching.saw('"skipped_disabled"');
+    watching.signal("SIGINT");
+    assert.equal((await watching.ended).exit, 130);
+    const told = watching.events().slice(1) as {
+      at: string;
+      outcome: string;
+      attempt: { number: number; status: number } | null;
+    }[];
+    assert.deepEqual(
+      told.map(({ at, outcome, attempt }) => [at, outcome, attempt && [attempt.number, attempt.status]]),
+      [
+        ["2031-01-02T03:04:05.000Z", "retrying", [1, 500]],
+        ["2031-01-02T03:09:05.000Z", "delivered", [2, 200]],
+        ["2031-01-02T03:09:05.000Z", "skipped_disabled", null],
+      ],
+    );
+  });
+
+  it("ends by itself when the emulator does", async (t) => {
+    const { svc } = await withReceiver(t);
+    const watching = following(svc, ["webhooks", "deliveries", "--follow"]);
+    while (!watching.err().includes("Following")) await svc("emulator ready");
+    assert.equal((await svc("emulator stop")).exit, 0);
+    assert.deepEqual(await watching.ended, {
+      exit: 0,
+      out: "",
+      err: "Following; Ctrl-C ends it\nThe emulator has ended\n",
+    });
+  });
+});
+
+describe("svc webhooks schedule", () => {
+  it("names every planned attempt and why it is planned then", async (t) => {
+    const { svc, app, json, webhook } = await withReceiver(t);
+    app.answer(500);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await svc("emulator clock advance --by PT5M");
+    assert.deepEqual(await json("webhooks schedule"), [
+      {
+        at: "2031-01-02T03:19:05.000Z",
+        delivery: 1,
+        webhook_id: webhook,
+        activity: "CONTRACT_SIGNED",
+        contract_id: 1,
+        attempt: 3,
+        reason: "10 minutes after failed attempt 2 (status 500)",
+      },
+    ]);
+    await svc("emulator clock advance --by PT1H10M");
+    const [last] = await json<{ reason: string }[]>("webhooks schedule");
+    assert.equal(
+      last!.reason,
+      "80 minutes after failed attempt 5 (status 500); one more failure disables the subscription",
+    );
+    await svc("emulator clock advance --by PT1H20M");
+    const [skipped] = await json<{ attempt: number; reason: string }[]>("webhooks schedule");
+    assert.deepEqual(
+      [skipped!.attempt, skipped!.reason],
+      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the subscription is DISABLED_BY_ERROR"],
+    );
+  });
+
+  it("prints the rule itself, without any emulator", async () => {
+    const { out } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
+    const rows = JSON.parse(out) as { attempt: number; at: string; after: string; reason: string }[];
+    assert.deepEqual(
+      rows.map(({ attempt, at, after }) => [attempt, at.slice(11, 19), after]),
+      [
+        [1, "03:04:05", "0 minutes"],
+        [2, "03:09:05", "5 minutes"],
+        [3, "03:19:05", "15 minutes"],
+        [4, "03:39:05", "35 minutes"],
+        [5, "04:19:05", "75 minutes"],
+        [6, "05:39:05", "155 minutes"],
+        [7, "08:19:05", "315 minutes"],
+      ],
+    );
+    assert.match(rows[6]!.reason, /^160 minutes after failed attempt 6: the 6th failure in a row disables/);
+    const ticking = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --worker-tick --json=at,reason");
+    assert.deepEqual((JSON.parse(ticking.out) as object[])[1], {
+      at: "2031-01-02T03:10:00.000Z",
+      reason: "5 minutes after failed attempt 1, rounded up to the next whole minute",
+    });
+  });
+
+  it("exits 2 on a time that is none, and on --from without --rule", async () => {
+    assert.equal((await runCli("webhooks schedule --rule --from yesterday")).exit, 2);
+    assert.equal((await runCli("webhooks schedule --from 2031-01-02T03:04:05Z")).exit, 2);
+  });
+});
