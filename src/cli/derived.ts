@@ -60,8 +60,9 @@ export async function call(
   await confirmed(spec, input, context);
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
+  const bearer = operation.auth === "bearer" ? await (await import("./auth/tokens.ts")).bearerFor(context) : undefined;
   const client = await context.client(service, {
-    credentials,
+    credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
   return {

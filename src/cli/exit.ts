@@ -125,7 +125,7 @@ function verdictOf({ status, method }: ServiceError): Verdict {
 const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
   "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile that holds them.",
   basic: "Set SVC_BASIC_AUTH to user:password.",
-  bearer: "Set SVC_TOKEN to an access token.",
+  bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
 };
 

@@ -32,7 +32,10 @@ export const groups: Readonly<Record<string, Group>> = {
     summary: "Map identifiers to clusters, look them up, offboard workspaces",
     commands: () => import("./commands/router/index.ts"),
   },
-  auth: { summary: "Device login, OAuth clients and tokens" },
+  auth: {
+    summary: "Sign in on this device, OAuth clients and tokens",
+    commands: () => import("./commands/auth/index.ts"),
+  },
   oidc: { summary: "OpenID Connect discovery, keys, tokens and user information" },
   trial: { summary: "Trial signups" },
   invites: { summary: "Invitations by token" },

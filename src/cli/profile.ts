@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { CommandFailed, UsageError } from "./failure.ts";
+import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
+import { readPrivate } from "./private-file.ts";
 import { meant } from "./suggest.ts";
 
 /** Addresses and credentials under a name. */
@@ -11,6 +11,8 @@ export interface Profile {
   readonly contracts_url?: string;
   readonly client_id?: string;
   readonly client_secret?: string;
+  /** The OAuth client of `svc auth device-login`. */
+  readonly oauth_client_id?: string;
   /** By cluster id. */
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }
@@ -35,18 +37,8 @@ export const profilesPath = (env: Host["env"]): string => join(configFolder(env)
 
 /** The file's content; empty when there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
-  const path = profilesPath(env);
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new CommandFailed("usage", "profiles_unreadable", `Couldn't read ${path}: ${error.code}`, { cause: error });
-  });
-  if (text === undefined) return { profiles: {} };
-  try {
-    const content = JSON.parse(text) as ProfileFile;
-    return { ...content, profiles: content.profiles ?? {} };
-  } catch (cause) {
-    throw new CommandFailed("usage", "profiles_damaged", `${path} is not JSON; mend or remove it.`, { cause });
-  }
+  const content = await readPrivate<Partial<ProfileFile>>(profilesPath(env));
+  return { ...content, profiles: content?.profiles ?? {} };
 }
 
 /** The profile that the flag, the environment or the file names; undefined when none is named. */
@@ -58,7 +50,7 @@ export async function chosenProfile(
   const file = await readProfiles(env);
   const name = named ?? file.current;
   if (name === undefined) return undefined;
-  const profile = file.profiles[name];
+  const profile = Object.hasOwn(file.profiles, name) ? file.profiles[name] : undefined;
   if (profile) return { name, profile };
   const known = Object.keys(file.profiles);
   throw new UsageError(`There is no profile "${name}".`, {

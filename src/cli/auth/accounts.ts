@@ -1,0 +1,73 @@
+import { constants } from "node:fs";
+import { access, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+import { changePrivate, readPrivate } from "../private-file.ts";
+import { configFolder } from "../profile.ts";
+
+/** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */
+export interface Account {
+  readonly client_id: string;
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly scope?: string | undefined;
+  /** ISO 8601; absent when the server did not say. */
+  readonly expires_at?: string | undefined;
+  readonly signed_in_at: string;
+  readonly refreshed_at?: string | undefined;
+  readonly refresh_token?: string | undefined;
+  readonly id_token?: string | undefined;
+  /** Where refresh tokens are redeemed. */
+  readonly refresh_url: string;
+  /** Where tokens are revoked (RFC 7009), if anywhere. */
+  readonly revocation_url?: string | undefined;
+}
+
+export type Accounts = Readonly<Record<string, Account>>;
+
+interface TokenFile {
+  readonly accounts?: Accounts;
+}
+
+export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "tokens.json");
+
+/** All accounts, by the address of their server. */
+export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
+  return (await readPrivate<TokenFile>(tokensPath(context)))?.accounts ?? {};
+}
+
+/** Changes one account while no other process does; undefined removes it. */
+export async function changeAccount(
+  context: Pick<Context, "host" | "signal">,
+  address: string,
+  change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
+): Promise<Account | undefined> {
+  const { accounts } = await changePrivate<TokenFile>(
+    tokensPath(context),
+    context.host,
+    context.signal,
+    async (content) => {
+      const known = content?.accounts ?? {};
+      const changed = await change(Object.hasOwn(known, address) ? known[address] : undefined);
+      const others = Object.entries(known).filter(([name]) => name !== address);
+      return { ...content, accounts: Object.fromEntries(changed ? [...others, [address, changed]] : others) };
+    },
+  );
+  return accounts?.[address];
+}
+
+/** Fails before anybody is asked for an approval whose tokens could not be kept. */
+export async function refuseUnwritable({ host: { env } }: Pick<Context, "host">): Promise<void> {
+  const folder = configFolder(env);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CommandFailed("failed", "config_unwritable", `Couldn't write to ${folder}: ${code}`, {
+      hint: "SVC_CONFIG_DIR names another folder.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import type { Context, Input } from "../command.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
+import { readAccounts } from "./accounts.ts";
+import { accountAddress } from "./server.ts";
+
+/** The account that a command means: --issuer, the routing service of the target, or the only one there is. */
+export async function chosenAddress(input: Input, context: Context): Promise<string> {
+  if (input.flags.issuer !== undefined) return accountAddress(input, context);
+  const names = Object.keys(await readAccounts(context));
+  try {
+    return await accountAddress(input, context);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error;
+    if (names.length === 1) return names[0]!;
+    if (names.length === 0) {
+      throw new CommandFailed("forbidden", "signed_out", "Not signed in.", { next: ["auth", "device-login"] });
+    }
+    throw new UsageError("Several sign-ins are kept, and it is not known which one is meant.", {
+      hint: `Name one with --issuer or --base-url: ${names.join(", ")}`,
+    });
+  }
+}

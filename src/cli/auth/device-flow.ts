@@ -1,0 +1,132 @@
+import { NetworkError } from "../../client/errors.ts";
+import { retryAfterMs } from "../../client/retry.ts";
+import { CommandFailed } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { type OAuthAnswer, refusal, secondsOf, textOf } from "./oauth-call.ts";
+
+/** What a person needs to approve a device, and the secret half that only the device knows. */
+export interface Challenge {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly verificationUri: string;
+  readonly verificationUriComplete: string | undefined;
+  readonly expiresInSeconds: number;
+  readonly intervalSeconds: number;
+}
+
+/** RFC 8628, 3.2: what is used when the server names no interval. */
+const usualIntervalSeconds = 5;
+/** RFC 8628, 3.5: added at each slow_down, for good. */
+const slowDownSeconds = 5;
+const longestBackoffSeconds = 60;
+
+/** The challenge of an answer. Addresses that are not http(s) are refused: they may be opened in a browser. */
+export function challengeOf(answer: OAuthAnswer): Challenge {
+  if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
+    throw refusal("The request for a device code", answer);
+  }
+  const { fields } = answer;
+  const deviceCode = textOf(fields.device_code);
+  const userCode = textOf(fields.user_code);
+  const verificationUri = webAddress(fields.verification_uri);
+  const expiresInSeconds = secondsOf(fields.expires_in);
+  if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
+    throw new CommandFailed("failed", "unreadable_answer", "The server sent no complete device authorization.", {
+      hint: "Is the address that of the routing service, or of an OAuth server with a device login?",
+    });
+  }
+  return {
+    deviceCode,
+    userCode: printed(userCode),
+    verificationUri,
+    verificationUriComplete: webAddress(fields.verification_uri_complete),
+    expiresInSeconds,
+    intervalSeconds: secondsOf(fields.interval) || usualIntervalSeconds,
+  };
+}
+
+const printed = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+
+function webAddress(value: unknown): string | undefined {
+  const text = textOf(value);
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
+  return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
+}
+
+/** How polling goes, for those who watch. */
+export interface Watcher {
+  readonly onSlowDown?: (intervalSeconds: number) => void;
+  readonly onTrouble?: (reason: string, waitSeconds: number) => void;
+}
+
+/**
+ * Polls until somebody has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
+ * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 when it was
+ * denied or has expired.
+ */
+export async function pollForTokens(
+  challenge: Challenge,
+  poll: () => Promise<OAuthAnswer>,
+  { wall }: Pick<Host, "wall">,
+  signal: AbortSignal,
+  watcher: Watcher = {},
+): Promise<OAuthAnswer> {
+  const deadline = wall.now() + challenge.expiresInSeconds * 1_000;
+  let intervalSeconds = challenge.intervalSeconds;
+  let faults = 0;
+  let waitMs = intervalSeconds * 1_000;
+  for (;;) {
+    // An answer after the expiry can only be that it has expired.
+    if (wall.now() + waitMs >= deadline) throw expired();
+    await wall.sleep(waitMs, signal);
+    signal.throwIfAborted();
+    const answer = await poll().catch((error: unknown) => {
+      if (error instanceof NetworkError) return error;
+      throw error;
+    });
+    const trouble = troubleOf(answer);
+    if (trouble !== undefined) {
+      faults += 1;
+      const backoffSeconds = Math.max(intervalSeconds, Math.min(longestBackoffSeconds, intervalSeconds * 2 ** faults));
+      const askedMs =
+        answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers["retry-after"], wall.now()) ?? 0);
+      waitMs = Math.max(backoffSeconds * 1_000, askedMs);
+      watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
+      continue;
+    }
+    faults = 0;
+    const settled = answer as OAuthAnswer;
+    if (settled.error === "slow_down") {
+      intervalSeconds += slowDownSeconds;
+      watcher.onSlowDown?.(intervalSeconds);
+    } else if (settled.error !== "authorization_pending") {
+      return finished(settled);
+    }
+    waitMs = intervalSeconds * 1_000;
+  }
+}
+
+/** What passes by itself: no answer, or one of a server that is not well. Undefined for anything else. */
+function troubleOf(answer: OAuthAnswer | NetworkError): string | undefined {
+  if (answer instanceof NetworkError) return answer.code;
+  if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
+  const isPassing = answer.status >= 500 || answer.status === 429 || answer.status === 408;
+  const known = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
+  return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
+}
+
+function finished(answer: OAuthAnswer): OAuthAnswer {
+  if (answer.error === "access_denied") {
+    throw new CommandFailed("forbidden", "access_denied", "The sign-in was denied.", {
+      next: ["auth", "device-login"],
+    });
+  }
+  if (answer.error === "expired_token") throw expired();
+  if (answer.error !== undefined || answer.status < 200 || answer.status > 299) throw refusal("The sign-in", answer);
+  return answer;
+}
+
+const expired = (): CommandFailed =>
+  new CommandFailed("forbidden", "expired_token", "The code has expired before anybody approved it.", {
+    next: ["auth", "device-login"],
+  });

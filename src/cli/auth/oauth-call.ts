@@ -1,0 +1,89 @@
+import type { Client } from "../../client/client.ts";
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+
+/** What an OAuth endpoint said: the members of its JSON object, none when it sent something else. */
+export interface OAuthAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** `error` of RFC 6749, 5.2. Read from the body whatever the status: servers differ (conformance.md, 1.2). */
+  readonly error: string | undefined;
+}
+
+export type Fields = Readonly<Record<string, string | undefined>>;
+
+const answerMaxBytes = 1 << 20;
+
+/** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
+export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
+  const { openClient } = await import("../http.ts");
+  const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
+  atEnd(() => client.close());
+  return client;
+}
+
+/** Posts fields once, never again by itself. Throws NetworkError; refusals are answers. */
+export async function oauthPost(
+  client: Client,
+  url: string,
+  encoding: "json" | "form",
+  fields: Fields,
+  signal: AbortSignal,
+): Promise<OAuthAnswer> {
+  const given = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const body = encoding === "json" ? JSON.stringify(Object.fromEntries(given)) : String(new URLSearchParams(given));
+  const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
+  const headers = { "content-type": type, accept: "application/json" };
+  return read(await client.exchange({ method: "POST", url, headers, body }, { signal }));
+}
+
+/** Gets a document of metadata, with the usual retries. */
+export async function oauthGet(client: Client, url: string, signal: AbortSignal): Promise<OAuthAnswer> {
+  const headers = { accept: "application/json" };
+  return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
+}
+
+async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthAnswer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > answerMaxBytes) throw new CommandFailed("failed", "unreadable_answer", "The answer is far too long.");
+    chunks.push(chunk);
+  }
+  const fields = objectOf(Buffer.concat(chunks).toString("utf8"));
+  return { status, headers, fields, error: textOf(fields.error) };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A member that is text and not empty. */
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** A number, also where a server writes it as text. */
+export function secondsOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+/** What an endpoint refused, in its own words as far as they can be printed. */
+export function refusal(what: string, { status, fields, error }: OAuthAnswer): CommandFailed {
+  const own = textOf(fields.error_description) ?? error ?? `status ${status}`;
+  const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
+  const isTrouble = status >= 500 || status === 429;
+  return new CommandFailed(
+    isTrouble ? "temporary" : error === undefined ? "failed" : "forbidden",
+    error ?? `http_${status}`,
+    `${what} was refused (${status}): ${clean}`,
+    error === "invalid_client" ? { hint: "Check --client-id; svc auth create-client makes a client." } : {},
+  );
+}

@@ -1,0 +1,99 @@
+import { isoSeconds } from "../../base/clock.ts";
+import type { Client } from "../../client/client.ts";
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+import { type Account, changeAccount, readAccounts } from "./accounts.ts";
+import { type OAuthAnswer, oauthClient, oauthPost, refusal, secondsOf, textOf } from "./oauth-call.ts";
+
+/** A token this near its end is refreshed before it is used: a call takes time, and clocks differ. */
+const marginMs = 30_000;
+
+/** The part of an account that a token response gives (RFC 6749, 5.1). */
+export function tokensOf(
+  { fields }: OAuthAnswer,
+  now: number,
+): Pick<Account, "access_token" | "token_type" | "scope" | "expires_at" | "refresh_token" | "id_token"> {
+  const access = textOf(fields.access_token);
+  if (access === undefined) throw new CommandFailed("failed", "unreadable_answer", "The server sent no access token.");
+  const type = textOf(fields.token_type) ?? "Bearer";
+  if (type.toLowerCase() !== "bearer") {
+    throw new CommandFailed("failed", "unsupported_token", "The server sent a token that is not a bearer token.");
+  }
+  const seconds = secondsOf(fields.expires_in);
+  return {
+    access_token: access,
+    token_type: type,
+    scope: textOf(fields.scope),
+    expires_at: seconds === undefined ? undefined : isoSeconds(now + seconds * 1_000),
+    refresh_token: textOf(fields.refresh_token),
+    id_token: textOf(fields.id_token),
+  };
+}
+
+export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
+  expires_at !== undefined && Date.parse(expires_at) - marginMs <= now;
+
+const signInAgain = (address: string, why: string): CommandFailed =>
+  new CommandFailed("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
+
+/**
+ * Redeems the refresh token while no other process does: one that rotates logs out whoever uses it twice
+ * (cli-conventions.md, 39). Another process may have been quicker; its token is then used, unless `force`d after it.
+ */
+export async function refreshed(context: Context, address: string, force = false): Promise<Account> {
+  const before = (await readAccounts(context))[address];
+  let dead: CommandFailed | undefined;
+  const account = await changeAccount(context, address, async (now) => {
+    if (now === undefined) throw signInAgain(address, "Not signed in");
+    const isNew = now.access_token !== before?.access_token;
+    if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
+    if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has ended and cannot be refreshed");
+    const answer = await redeem(await oauthClient(context), now);
+    if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
+      // What the server has refused once it will refuse again.
+      dead = signInAgain(address, "The server does not accept the refresh token any more");
+      return { ...now, refresh_token: undefined };
+    }
+    if (answer.status !== 200) throw refusal("The refresh", answer);
+    const wall = context.host.wall.now();
+    const { scope, refresh_token, id_token, ...tokens } = tokensOf(answer, wall);
+    return {
+      ...now,
+      ...tokens,
+      // What a refresh does not name stays as it was (RFC 6749, 6).
+      scope: scope ?? now.scope,
+      refresh_token: refresh_token ?? now.refresh_token,
+      id_token: id_token ?? now.id_token,
+      refreshed_at: isoSeconds(wall),
+    };
+  });
+  if (dead) throw dead;
+  return account!;
+}
+
+/** Not stopped by Ctrl-C: a rotated token whose answer nobody reads would be lost. */
+const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account) =>
+  oauthPost(
+    client,
+    refresh_url,
+    "form",
+    { grant_type: "refresh_token", refresh_token, client_id },
+    new AbortController().signal,
+  );
+
+/** The account of an address with a token that is still good; exit 4 when there is none. */
+export async function goodAccount(context: Context, address: string): Promise<Account> {
+  const account = (await readAccounts(context))[address];
+  if (account === undefined) throw signInAgain(address, "Not signed in");
+  return hasExpired(account, context.host.wall.now()) ? refreshed(context, address) : account;
+}
+
+/** The bearer token for calls to the routing service of this target: SVC_TOKEN, else that of a sign-in there. */
+export async function bearerFor(context: Context): Promise<string | undefined> {
+  const given = context.host.env.SVC_TOKEN;
+  if (given) return given;
+  const { baseUrls } = await context.target("router");
+  const address = baseUrls.router;
+  if (address === undefined || !Object.hasOwn(await readAccounts(context), address)) return undefined;
+  return (await goodAccount(context, address)).access_token;
+}

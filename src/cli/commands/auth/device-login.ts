@@ -1,0 +1,65 @@
+import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { issuerFlag } from "./issuer.ts";
+
+export const authDeviceLogin: Command = {
+  words: ["auth", "device-login"],
+  summary: "Sign in by approving a code in a browser, on this or another device",
+  description: [
+    "Shows an address and a code, waits until somebody has approved the code there (RFC 8628), and keeps the tokens in",
+    "tokens.json beside the profiles, readable by you alone. They are sent to the server that issued them and to no",
+    "other. With --json two lines are printed: what has to be approved, then the outcome.",
+  ].join(" "),
+  positionals: [],
+  flags: [
+    {
+      flag: "client-id",
+      type: "text",
+      placeholder: "ID",
+      description: "OAuth client (SVC_OAUTH_CLIENT_ID, or oauth_client_id of the profile)",
+    },
+    { flag: "scope", type: "text", placeholder: "TEXT", description: "Scopes to ask for, separated by blanks" },
+    issuerFlag,
+    { flag: "no-browser", type: "switch", description: "Do not offer to open a browser" },
+  ],
+  examples: [
+    {
+      title: "At the emulator that runs here",
+      argv: ["--emulator", "auth", "device-login", "--client-id", "demo-cli"],
+    },
+    {
+      title: "At another server with a device login",
+      argv: ["auth", "device-login", "--issuer", "https://id.example.com", "--client-id", "tool", "--scope", "openid"],
+    },
+  ],
+  async run(input, context) {
+    const { host, output } = context;
+    if (host.env.SVC_TOKEN) {
+      throw new UsageError("SVC_TOKEN is set, and outranks every sign-in.", { hint: "Unset it first." });
+    }
+    const clientId = await clientIdOf(input, context);
+    const { signIn } = await import("../../auth/sign-in.ts");
+    const { address, account } = await signIn(input, clientId, context);
+    const { scope, expires_at } = account;
+    if (output.format !== "table") {
+      await output.raw(`${JSON.stringify({ event: "signed_in", address, client_id: clientId, scope, expires_at })}\n`);
+    } else {
+      await output.note(
+        `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
+      );
+      await output.note("Next: svc auth status");
+    }
+    return undefined;
+  },
+};
+
+async function clientIdOf(input: Input, { host: { env }, globals }: Context): Promise<string> {
+  const given = (input.flags["client-id"] as string | undefined) ?? env.SVC_OAUTH_CLIENT_ID;
+  if (given) return given;
+  const { chosenProfile } = await import("../../profile.ts");
+  const known = (await chosenProfile(globals.profile, env))?.profile.oauth_client_id;
+  if (known) return known;
+  throw new UsageError("--client-id required: it says which OAuth client signs in", {
+    hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
+  });
+}

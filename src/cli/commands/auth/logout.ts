@@ -1,0 +1,52 @@
+import type { Command, Context } from "../../command.ts";
+import { issuerFlag } from "./issuer.ts";
+
+export const authLogout: Command = {
+  words: ["auth", "logout"],
+  summary: "Forget a sign-in, and revoke its tokens where the server can",
+  positionals: [],
+  flags: [issuerFlag, { flag: "all", type: "switch", description: "Every sign-in that is kept" }],
+  examples: [
+    { title: "Of the routing service that is configured", argv: ["auth", "logout"] },
+    { title: "Everywhere", argv: ["auth", "logout", "--all"] },
+  ],
+  async run(input, context) {
+    const { readAccounts } = await import("../../auth/accounts.ts");
+    const { chosenAddress } = await import("../../auth/chosen.ts");
+    const { output, host } = context;
+    const known = Object.keys(await readAccounts(context));
+    const named = input.flags.all === true ? known : [await chosenAddress(input, context)];
+    const done = [];
+    for (const address of named) {
+      // Forgotten first: whatever the server says, this machine no longer holds it.
+      const revoked = await forget(address, context);
+      if (revoked !== "unknown") done.push({ address, revoked });
+    }
+    if (done.length === 0) await output.note("Not signed in; nothing to forget");
+    for (const { address } of done) await output.note(`Signed out of ${address}`);
+    if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
+    if (host.env.SVC_TOKEN) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
+    return undefined;
+  },
+};
+
+/** Whether the server revoked the tokens too; many have no way to. */
+async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
+  const { changeAccount, readAccounts } = await import("../../auth/accounts.ts");
+  if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
+  let account: Awaited<ReturnType<typeof changeAccount>>;
+  await changeAccount(context, address, (now) => {
+    account = now;
+    return undefined;
+  });
+  if (account?.revocation_url === undefined) return false;
+  const { oauthClient, oauthPost } = await import("../../auth/oauth-call.ts");
+  const { client_id, refresh_token, access_token } = account;
+  const token = refresh_token ?? access_token;
+  const url = account.revocation_url;
+  const client = await oauthClient(context);
+  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch(() => undefined);
+  if (answer?.status === 200) return true;
+  await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
+  return false;
+}

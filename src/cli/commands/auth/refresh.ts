@@ -1,0 +1,21 @@
+import type { Command } from "../../command.ts";
+import { issuerFlag } from "./issuer.ts";
+
+export const authRefresh: Command = {
+  words: ["auth", "refresh"],
+  summary: "Exchange the refresh token for new tokens now",
+  description:
+    "Commands do this by themselves when a token is about to end. Several at once take turns, so that a refresh token is never used twice.",
+  positionals: [],
+  flags: [issuerFlag],
+  examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
+  async run(input, context) {
+    const { chosenAddress } = await import("../../auth/chosen.ts");
+    const { refreshed } = await import("../../auth/tokens.ts");
+    const address = await chosenAddress(input, context);
+    const { expires_at, scope, refreshed_at } = await refreshed(context, address, true);
+    const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
+    await context.output.show(shown, { fields: Object.keys(shown) });
+    return undefined;
+  },
+};

@@ -1,0 +1,29 @@
+import type { Command } from "../../command.ts";
+import { issuerFlag } from "./issuer.ts";
+
+export const authToken: Command = {
+  words: ["auth", "token"],
+  summary: "Print an access token that is good, for other programs",
+  description:
+    "Refreshes it first when it is about to end. This is the one command that prints a secret; SVC_TOKEN, when set, is printed as it is.",
+  positionals: [],
+  flags: [issuerFlag],
+  examples: [{ title: "Hand it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
+  async run(input, context) {
+    const { output, host } = context;
+    const { chosenAddress } = await import("../../auth/chosen.ts");
+    const { goodAccount } = await import("../../auth/tokens.ts");
+    const given = input.flags.issuer === undefined ? host.env.SVC_TOKEN : undefined;
+    const { access_token, token_type, expires_at } = given
+      ? { access_token: given, token_type: "Bearer", expires_at: undefined }
+      : await goodAccount(context, await chosenAddress(input, context));
+    if (output.format === "table" && !context.globals.fields) await output.raw(`${access_token}\n`);
+    else {
+      await output.show(
+        { access_token, token_type, expires_at: expires_at ?? null },
+        { fields: ["access_token", "token_type", "expires_at"] },
+      );
+    }
+    return undefined;
+  },
+};

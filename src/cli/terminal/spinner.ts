@@ -1,0 +1,35 @@
+import type { Context } from "../command.ts";
+
+/** Shorter waits are not worth a line that moves. */
+const patienceMs = 300;
+
+/** Whether anything may move on standard error: a terminal, no CI, nothing that asked for quiet (cli-conventions.md, 13). */
+export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
+  stderr.isTTY === true && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
+
+/** Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again. */
+export async function withSpinner<T>(
+  context: Pick<Context, "host" | "globals" | "signal">,
+  text: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!mayAnimate(context)) return work();
+  const { host, signal } = context;
+  const done = new AbortController();
+  const ended = AbortSignal.any([done.signal, signal]);
+  const spinning = (async () => {
+    await host.wall.sleep(patienceMs, ended);
+    if (ended.aborted) return undefined;
+    const { spinner } = await import("./ora.ts");
+    return ended.aborted ? undefined : spinner(text, host);
+  })();
+  const stop = () => void spinning.then((started) => started?.stop());
+  // Ctrl-C: the cursor is back before anything else is printed.
+  ended.addEventListener("abort", stop, { once: true });
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    (await spinning)?.stop();
+  }
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type CliEmulator, cliEmulator } from "../../support/cli-emulator.ts";
+import { movedWall } from "../../support/moved-wall.ts";
+import { decoded } from "../../support/sign-in.ts";
+
+/** The emulator, and a wall that moves its clock too; somebody decides after so many polls. */
+async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
+  const world = await cliEmulator(t);
+  const wall = movedWall(async (ms) => {
+    await world.emulator.clock.advance({ by: ms });
+    if (wall.slept.length !== decides.after) return;
+    const { body } = await world.emulator.ask("GET", "state");
+    const [code] = Object.keys(grantsIn(body));
+    await world.emulator.ask("POST", `device-grants/${code}`, {
+      body: { status: decides.status, cluster_id: "eu-1" },
+    });
+  });
+  return { ...world, wall };
+}
+
+const grantsIn = (state: unknown): Record<string, unknown> => {
+  const text = JSON.stringify(state);
+  return Object.fromEntries([...text.matchAll(/"user_code":"(\w+)"/g)].map(([, code]) => [code!, true]));
+};
+
+const stored = async ({ cwd }: Pick<CliEmulator, "cwd">) =>
+  JSON.parse(await readFile(join(cwd, "tokens.json"), "utf8"));
+
+const login = ["auth", "device-login", "--client-id", "demo-cli"];
+
+describe("svc auth device-login at the emulator", () => {
+  it("shows address and code, waits, keeps the tokens to itself, and other commands use them", async (t) => {
+    const { svc, cwd, emulator, wall } = await beforeDevice(t, { status: "AUTHORIZED", after: 2 });
+    const { exit, out, err } = await svc(login, { wall });
+    assert.deepEqual([exit, out], [0, ""]);
+    assert.match(
+      err,
+      /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in at http:\S+; the token is good until 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
+    );
+    assert.deepEqual(wall.slept, [5, 5]);
+
+    const { accounts } = await stored({ cwd });
+    const account = accounts[emulator.routerUrl];
+    const modes = await Promise.all(
+      [cwd, join(cwd, "tokens.json")].map(async (path) => (await stat(path)).mode & 0o777),
+    );
+    assert.deepEqual(modes, [0o700, 0o600]);
+    assert.equal(err.includes(account.access_token) || err.includes(account.refresh_token), false);
+
+    const status = await svc(["auth", "status", "--json"], { wall });
+    assert.equal(status.exit, 0);
+    assert.deepEqual(JSON.parse(status.out), [
+      {
+        address: emulator.routerUrl,
+        source: "sign-in",
+        location: join(cwd, "tokens.json"),
+        client_id: "demo-cli",
+        scope: "openid profile email",
+        expires_at: "2031-01-02T04:04:15Z",
+        state: "good",
+        refreshable: true,
+        current: true,
+      },
+    ]);
+    assert.equal((await svc("auth token", { wall })).out, `${account.access_token}\n`);
+    const who = await svc("oidc userinfo --json", { wall });
+    assert.equal(JSON.parse(who.out).sub, decoded(account.access_token, 1).sub);
+  });
+
+  it("prints what has to be approved before it waits, then the outcome, under --json", async (t) => {
+    const { svc, wall, emulator } = await beforeDevice(t, { status: "AUTHORIZED", after: 1 });
+    const sleptAtOutput: number[] = [];
+    const { exit, out, err } = await svc([...login, "--json"], {
+      wall,
+      onOutput: () => void sleptAtOutput.push(wall.slept.length),
+    });
+    const [challenge, outcome, ...more] = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([exit, err, sleptAtOutput, more], [0, "", [0, 1], []]);
+    assert.deepEqual(Object.keys(challenge), [
+      "event",
+      "verification_uri",
+      "verification_uri_complete",
+      "user_code",
+      "expires_in",
+      "interval",
+    ]);
+    assert.deepEqual(outcome, {
+      event: "signed_in",
+      address: emulator.routerUrl,
+      client_id: "demo-cli",
+      scope: "openid profile email",
+      expires_at: "2031-01-02T04:04:10Z",
+    });
+  });
+
+  it("exits 4 when it was denied, and keeps nothing", async (t) => {
+    const { svc, wall, cwd } = await beforeDevice(t, { status: "DENIED", after: 1 });
+    const { exit, err } = await svc(login, { wall });
+    assert.equal(exit, 4);
+    assert.match(err, /error: The sign-in was denied\.\n {2}try: svc auth device-login\n$/);
+    await assert.rejects(stored({ cwd }), { code: "ENOENT" });
+  });
+
+  it("exits 4 when nobody came until the code expired", async (t) => {
+    const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
+    const { exit, err } = await svc(login, { wall });
+    assert.deepEqual([exit, wall.slept.length], [4, 179]);
+    assert.match(err, /The code has expired before anybody approved it/);
+  });
+
+  it("exits 4 for a client that the service does not know", async (t) => {
+    const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
+    const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
+    assert.equal(exit, 4);
+    assert.match(err, /refused \(400\): .*\n {2}Check --client-id/);
+  });
+
+  it("needs to know the client, and exits 2 without", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc("auth device-login");
+    assert.equal(exit, 2);
+    assert.match(err, /--client-id required/);
+  });
+
+  it("says that SVC_TOKEN outranks a sign-in, and stops", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
+    assert.equal(exit, 2);
+    assert.match(err, /SVC_TOKEN is set, and outranks every sign-in\.\n {2}Unset it first\.\n$/);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { movedWall } from "../../support/moved-wall.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const challenge = {
+  device_code: "device-secret",
+  user_code: "WDJB-MJHT",
+  verification_uri: "https://id.example.com/device",
+  expires_in: 600,
+  interval: 5,
+};
+const tokens = { access_token: "at", token_type: "Bearer", expires_in: 3600, scope: "" };
+
+type Answer = "cut" | { status: number; body: unknown; headers?: Record<string, string> };
+const error = (name: string, status = 400): Answer => ({ status, body: { error: name } });
+const signedIn: Answer = { status: 200, body: tokens };
+
+/** Signs in at a server that gives this challenge, then these answers to each poll. */
+async function signIn(t: TestContext, answers: readonly Answer[], changes: object = {}) {
+  const server = await receiver(t);
+  const left = [...answers];
+  server.answer((request, response) => {
+    const isFirst = request.url.endsWith("/device/code/");
+    give(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
+  });
+  const wall = movedWall();
+  const argv = ["auth", "device-login", "--client-id", "cli", "--base-url", server.url, "--debug"];
+  const result = await runCli(argv, { wall, env: { SVC_CONFIG_DIR: await testFolder(t) } });
+  const polls = server.received.length - 1;
+  return { ...result, slept: wall.slept, polls, server };
+}
+
+function give(response: ServerResponse, answer: Answer): void {
+  if (answer === "cut") return void response.destroy();
+  response
+    .writeHead(answer.status, { "content-type": "application/json", ...answer.headers })
+    .end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+}
+
+describe("polling for the tokens of a device", () => {
+  it("begins after one interval, and gets 5 s slower for good at each slow_down (RFC 8628, 3.5)", async (t) => {
+    const pending = error("authorization_pending");
+    const slow = error("slow_down");
+    const { exit, slept } = await signIn(t, [pending, slow, pending, slow, pending, pending, signedIn]);
+    assert.deepEqual([exit, slept], [0, [5, 5, 10, 10, 15, 15, 15]]);
+  });
+
+  it("takes 5 s where the server names no interval", async (t) => {
+    const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
+    assert.deepEqual(slept, [5, 5]);
+  });
+
+  it("backs off while the server cannot be reached or is not well, then goes on as before", async (t) => {
+    const answers: Answer[] = [
+      "cut",
+      { status: 502, body: "<html>" },
+      { status: 503, body: {}, headers: { "retry-after": "50" } },
+      error("authorization_pending"),
+      signedIn,
+    ];
+    const { exit, slept, err } = await signIn(t, answers);
+    assert.deepEqual([exit, slept], [0, [5, 10, 20, 50, 5]]);
+    assert.match(err, /No usable answer \(UND_ERR_SOCKET\); trying again in 10 s/);
+  });
+
+  it("reads the error whatever status it came with", async (t) => {
+    const answers = [error("authorization_pending", 428), error("slow_down", 429), signedIn];
+    const { exit, slept } = await signIn(t, answers);
+    assert.deepEqual([exit, slept], [0, [5, 5, 10]]);
+  });
+
+  it("never polls once the code has expired", async (t) => {
+    const forever = Array.from({ length: 50 }, () => error("authorization_pending"));
+    const { exit, polls, slept } = await signIn(t, forever, { expires_in: 60 });
+    assert.deepEqual([exit, polls, slept.length], [4, 11, 11]);
+  });
+
+  const ends: [string, Answer, number, RegExp][] = [
+    ["it was denied", error("access_denied"), 4, /The sign-in was denied/],
+    ["the server says that the code has expired", error("expired_token"), 4, /The code has expired/],
+    ["the code is unknown", error("invalid_grant"), 4, /was refused \(400\): invalid_grant/],
+    ["the error is one that nobody knows", error("teapot"), 4, /was refused \(400\): teapot/],
+    ["the answer is no OAuth answer", { status: 404, body: "<html>" }, 1, /was refused \(404\): status 404/],
+    ["the answer has no token", { status: 200, body: "<html>" }, 1, /no access token/],
+    ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],
+  ];
+  for (const [when, answer, code, message] of ends) {
+    it(`ends with ${code} when ${when}`, async (t) => {
+      const { exit, out, err, polls } = await signIn(t, [answer]);
+      assert.deepEqual([exit, out, polls], [code, "", 1]);
+      assert.match(err, message);
+    });
+  }
+
+  const challenges: [string, object][] = [
+    ["an address that is no web page", { verification_uri: "javascript:alert(1)" }],
+    ["a file as its address", { verification_uri: "file:///etc/passwd" }],
+    ["no code", { user_code: undefined }],
+    ["no expiry", { expires_in: undefined }],
+    ["no device code", { device_code: "" }],
+  ];
+  for (const [what, changes] of challenges) {
+    it(`does not begin when the server sends ${what}`, async (t) => {
+      const { exit, err, polls } = await signIn(t, [], changes);
+      assert.deepEqual([exit, polls], [1, 0]);
+      assert.match(err, /no complete device authorization/);
+    });
+  }
+
+  it("cannot move the cursor of whoever reads the code, and shows no secret even with --debug", async (t) => {
+    const { err } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
+    assert.match(err, /enter the code AB\?\[2JCD\n/);
+    assert.equal(err.includes("device-secret") || err.includes('"at"'), false);
+  });
+
+  it("sends JSON, as the routing service documents", async (t) => {
+    const { server } = await signIn(t, [signedIn]);
+    assert.deepEqual(
+      server.received.map(({ url, headers, body }) => [url, headers["content-type"], JSON.parse(body.toString())]),
+      [
+        ["/router/v1/oauth2.0/device/code/", "application/json", { client_id: "cli" }],
+        [
+          "/router/v1/oauth2.0/token/",
+          "application/json",
+          {
+            grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+            device_code: "device-secret",
+            client_id: "cli",
+          },
+        ],
+      ],
+    );
+  });
+});
