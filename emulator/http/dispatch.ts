@@ -4,7 +4,6 @@ import type { EmulatorBug } from "../bug.ts";
 import type { Settings } from "../settings.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
-import type { Fields } from "./bodies/form.ts";
 import { BodyTooLarge, collect, hasBody } from "./collect.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
@@ -16,18 +15,9 @@ import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
+import { type Found, Routes } from "./routes.ts";
 import { answerTo } from "./serve.ts";
-import {
-  forbidden,
-  methodsOf,
-  notBuilt,
-  notFound,
-  notReady,
-  otherSlash,
-  Paths,
-  preflight,
-  redirectTo,
-} from "./unmatched.ts";
+import { forbidden, methodsOf, notBuilt, notFound, notReady, otherSlash, preflight, redirectTo } from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
@@ -63,8 +53,8 @@ export class Dispatch {
   readonly #control: readonly Bound[];
   readonly #services: readonly Bound[];
   readonly #catchAll: Bound | undefined;
-  readonly #controlPaths: Paths;
-  readonly #paths: Paths;
+  readonly #controlRoutes: Routes;
+  readonly #routes: Routes;
   /** For a GET that asks for events: the operation at `<path>/events`. */
   readonly #streams: ReadonlyMap<Bound, Bound>;
 
@@ -84,42 +74,35 @@ export class Dispatch {
     this.#control = bounds.filter(isControl);
     this.#services = bounds.filter((bound) => !isControl(bound));
     this.#catchAll = bounds.find(({ isCatchAll }) => isCatchAll);
-    this.#controlPaths = new Paths(this.#control);
-    this.#paths = new Paths(this.#services);
+    this.#controlRoutes = new Routes(this.#control);
+    this.#routes = new Routes(this.#services);
     this.#streams = streamsOf(bounds);
   }
 
-  /** A request that the route table matched. `params` are decoded. */
-  matched(bound: Bound, raw: Raw, response: ServerResponse, params: Fields): Promise<void> {
-    if (bound.isCatchAll) {
-      const path = decodedPath(raw.url);
-      if (path.startsWith(controlPrefix)) return this.unmatched(raw, response);
-      return this.#serve(bound, raw, response, { full_path: path.slice(1) });
-    }
-    for (const name in params) if (params[name] === "") return this.unmatched(raw, response);
-    const stream = this.#streams.get(bound);
-    const wantsStream = stream && raw.headers.accept?.includes("text/event-stream");
-    return this.#serve(wantsStream ? stream : bound, raw, response, params);
-  }
-
-  /** A request that no route took: wrong path, wrong method, or a parameter that is empty. */
-  unmatched(raw: Raw, response: ServerResponse): Promise<void> {
+  /** Serves one request. */
+  take(raw: Raw, response: ServerResponse): Promise<void> {
     const path = decodedPath(raw.url);
-    const method = raw.method!;
-    if (this.#control.length > 0 && path.startsWith(controlPrefix)) {
-      return this.#answerUnknown(raw, response, this.#control, this.#controlPaths, path);
-    }
-    if (this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
-      return this.#serve(this.#catchAll, raw, response, { full_path: path.slice(1) });
-    }
-    const spelled = otherSlash(this.#paths, method, path);
-    if (spelled && this.#setup.settings.lenientSlashes) {
-      return this.#serve(spelled.bound, raw, response, this.#paths.params(spelled.bound, spelled.path));
-    }
-    return this.#answerUnknown(raw, response, this.#services, this.#paths, path);
+    const isControl = this.#control.length > 0 && path.startsWith(controlPrefix);
+    const found = (isControl ? this.#controlRoutes : this.#routes).find(raw.method!, path);
+    if (!found) return this.#unmatched(raw, response, path, isControl);
+    const stream = this.#streams.get(found.bound);
+    const wantsStream = stream && raw.headers.accept?.includes("text/event-stream");
+    return this.#serve(wantsStream ? { ...found, bound: stream } : found, raw, response);
   }
 
-  async #serve(bound: Bound, raw: Raw, response: ServerResponse, params: Fields): Promise<void> {
+  /** Wrong path, wrong method, or a parameter that is empty. */
+  #unmatched(raw: Raw, response: ServerResponse, path: string, isControl: boolean): Promise<void> {
+    if (isControl) return this.#answerUnknown(raw, response, this.#control, this.#controlRoutes, path);
+    const method = raw.method!;
+    if (this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
+      return this.#serve({ bound: this.#catchAll, params: { full_path: path.slice(1) } }, raw, response);
+    }
+    const spelled = otherSlash(this.#routes, method, path);
+    if (spelled && this.#setup.settings.lenientSlashes) return this.#serve(spelled, raw, response);
+    return this.#answerUnknown(raw, response, this.#services, this.#routes, path);
+  }
+
+  async #serve({ bound, params }: Found, raw: Raw, response: ServerResponse): Promise<void> {
     const { operation } = bound;
     const exchange = this.#begin(raw, response, operation.service.name, operation.id);
     try {
@@ -163,10 +146,10 @@ export class Dispatch {
     raw: Raw,
     response: ServerResponse,
     bounds: readonly Bound[],
-    paths: Paths,
+    routes: Routes,
     path: string,
   ): Promise<void> {
-    const known = paths.at(path);
+    const known = routes.at(path);
     const service = (known[0] ?? bounds[0])?.operation.service;
     const exchange = this.#begin(raw, response, service?.name ?? "none", undefined);
     try {
@@ -192,7 +175,7 @@ export class Dispatch {
   /** A redirect to the documented slash, or the permission that a browser asks for before it uploads. */
   #spelledOtherwise(raw: Raw, bounds: readonly Bound[], known: readonly Bound[], path: string): Answer | undefined {
     if (raw.method === "OPTIONS" && known[0]?.operation.service.name === "storage") return preflight(methodsOf(known));
-    const other = bounds === this.#services ? otherSlash(this.#paths, raw.method!, path) : undefined;
+    const other = bounds === this.#services ? otherSlash(this.#routes, raw.method!, path) : undefined;
     return other && redirectTo(other.path, searchOf(raw.url));
   }
 

@@ -3,43 +3,17 @@ import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { type Dialect, spelled } from "./dialects/dialect.ts";
 import { nearestOperation } from "./nearest.ts";
-
-/** The operations of a listener by path, for requests that the route table did not take. */
-export class Paths {
-  readonly #all: readonly (readonly [RegExp, Bound])[];
-
-  constructor(bounds: readonly Bound[]) {
-    this.#all = bounds
-      .filter(({ isCatchAll }) => !isCatchAll)
-      .map((bound) => [patternOf(bound.operation.path), bound] as const);
-  }
-
-  /** Every operation of a decoded path, in the order of declaration. */
-  at(path: string): readonly Bound[] {
-    return this.#all.filter(([pattern]) => pattern.test(path)).map(([, bound]) => bound);
-  }
-
-  /** The values that a decoded path has for the names of an operation's path. */
-  params(bound: Bound, path: string): Record<string, string> {
-    const pattern = this.#all.find(([, known]) => known === bound)?.[0];
-    return { ...pattern?.exec(path)?.groups };
-  }
-}
-
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{([a-z_]+)\}/g, "(?<$1>[^/]+)")}$`);
+import type { Found, Routes } from "./routes.ts";
 
 export const methodsOf = (bounds: readonly Bound[]): string[] => [
   ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
 ];
 
 /** The operation that the same path with the other slash would have meant, of those services that care. */
-export function otherSlash(paths: Paths, method: string, path: string): { bound: Bound; path: string } | undefined {
+export function otherSlash(routes: Routes, method: string, path: string): (Found & { path: string }) | undefined {
   const toggled = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-  const bound = paths
-    .at(toggled)
-    .find(({ operation }) => operation.service.slashes === "redirect" && operation.method === method);
-  return bound && { bound, path: toggled };
+  const found = routes.find(method, toggled);
+  return found?.bound.operation.service.slashes === "redirect" ? { ...found, path: toggled } : undefined;
 }
 
 /** decisions.md, C3. The location is relative, so that it holds behind any name of this host. */
