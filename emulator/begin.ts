@@ -1,5 +1,5 @@
 import { systemWall } from "../src/base/clock.ts";
-import { randomIds, seededIds } from "../src/base/ids.ts";
+import { randomIds } from "../src/base/ids.ts";
 import { Runner } from "./clock/runner.ts";
 import { VirtualClock } from "./clock/virtual-clock.ts";
 import type { Closing } from "./closing.ts";
@@ -10,6 +10,9 @@ import { workspaces } from "./cluster/workspaces.ts";
 import { clusterListener } from "./cluster-listener.ts";
 import type { Cluster, ClusterRow } from "./clusters.ts";
 import type { ControlWorld } from "./control/home.ts";
+import { Faults } from "./faults/faults.ts";
+import { incomingFaults } from "./faults/incoming.ts";
+import { outgoingFaults } from "./faults/outgoing.ts";
 import { createForwarder } from "./http/forward.ts";
 import { createOutgoing } from "./http/outgoing.ts";
 import { RequestLog } from "./http/request-log.ts";
@@ -17,6 +20,7 @@ import type { Emulator, RunningCluster } from "./index.ts";
 import type { ListenerDuties } from "./listener-duties.ts";
 import { openState } from "./open-state.ts";
 import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
+import { renewableIds } from "./renewable-ids.ts";
 import type { RouterWorld } from "./router/home.ts";
 import { IssuerKeys } from "./router/issuer-keys.ts";
 import { routerListener } from "./router-listener.ts";
@@ -33,11 +37,12 @@ import { deliveryKinds } from "./webhooks/deliver.ts";
 export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
   const { port = 0, host, log = () => {} } = options;
   const wall = systemWall;
-  const ids = options.deterministic ? seededIds(JSON.stringify(seed)) : randomIds();
+  const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   const instance = {
     id: randomIds().uuid(),
     formKey: randomIds().bytes(32),
     seed,
+    start: startOf(options, seed),
     isReady: () => ready,
     stop: () => void closing.run(),
   };
@@ -49,12 +54,16 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const router = {} as RouterWorld;
   const control = {} as ControlWorld;
   const requestLog = new RequestLog();
+  const faults = new Faults();
+  const inboxes = new Map<string, Inbox>();
+  const forwarder = createForwarder({ mark: `svc-${instance.id}` });
   const duties: ListenerDuties = {
     clock: { now: () => (control.clock ?? wall).now() },
     wall,
     log: requestLog,
     settings: settingsFrom(options, ""),
     allowedHosts: options.allowedHosts,
+    faultFor: incomingFaults(faults, forwarder.isOwn),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
   Object.assign(control, { instance });
@@ -73,8 +82,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const { store, blobs } = state;
   closing.push(() => store.close());
 
-  const clock = await VirtualClock.open(store, wall, { ...options.clock, ...nowOf(options, seed) });
-  const forwarder = createForwarder({ mark: `svc-${instance.id}` });
+  const clock = await VirtualClock.open(store, wall, { ...options.clock, ...nowOf(instance.start) });
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,
@@ -91,7 +99,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     deterministic: settings.deterministic,
     kinds: {
       ...contractKinds({ store, clock, settings }),
-      ...deliveryKinds({ store, clock, wall, settings, outgoing }),
+      ...deliveryKinds({ store, clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
     },
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });
@@ -107,7 +115,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     inSeedOrder,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   });
-  Object.assign(control, { ...world, clusters, runner, requestLog });
+  Object.assign(control, { ...world, ids, clusters, runner, requestLog, faults, inboxes });
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
   ready = true;
@@ -131,7 +139,9 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
     const cluster = { ...rest, url: "", external: false };
     const home: ClusterWorld = { ...world, blobs, cluster };
-    const listener = await clusterListener(home, new Inbox(), duties);
+    const inbox = new Inbox();
+    inboxes.set(cluster.id, inbox);
+    const listener = await clusterListener(home, inbox, duties);
     closing.push(() => listener.close());
     cluster.url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
     return cluster;
@@ -154,7 +164,6 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
 }
 
 /** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
-/** Who answers under a URL of the control plane; undefined when nobody does. */
 export async function instanceAt(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
@@ -166,10 +175,7 @@ export async function instanceAt(url: string): Promise<string | undefined> {
   }
 }
 
-function nowOf(options: EmulatorOptions, seed: Seed): { readonly now?: number } {
-  const start = startOf(options, seed);
-  return start === undefined ? {} : { now: start };
-}
+const nowOf = (start: number | undefined): { readonly now?: number } => (start === undefined ? {} : { now: start });
 
 async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
   const [first] = await store.read((view) => view.list(workspaces, { by: "cluster", equals: id, limit: 1 }));

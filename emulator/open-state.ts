@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
 import type { Wall } from "../src/base/clock.ts";
-import type { Ids } from "../src/base/ids.ts";
 import { type ClusterRow, clusterRows } from "./clusters.ts";
 import { collections } from "./collections.ts";
+import type { RenewableIds } from "./renewable-ids.ts";
 import { releaseClaims } from "./router/claims.ts";
 import { applySeed, type Seed } from "./seed.ts";
 import type { Blobs } from "./store/blobs.ts";
@@ -23,7 +23,7 @@ interface Opening {
   /** Undefined: in memory. */
   readonly file: string | undefined;
   readonly seed: Seed;
-  readonly ids: Ids;
+  readonly ids: RenewableIds;
   readonly wall: Wall;
   readonly report: (line: string) => void;
 }
@@ -37,6 +37,7 @@ export async function openState({ file, seed, ids, wall, report }: Opening): Pro
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
+    await ids.goOn(store);
     return { store, blobs, clusters: known };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));

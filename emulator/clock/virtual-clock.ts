@@ -110,6 +110,13 @@ export class VirtualClock implements Clock {
     return () => this.#watchers.delete(changed);
   }
 
+  /** The row of a clock that passes as this one does and begins at `ms`, for a state that begins anew. */
+  beginningAt(ms: number): ClockState {
+    const { mode, speed } = this.#state;
+    const begin = Math.floor(ms);
+    return { mode, speed, offset: begin - Math.floor(this.#wall.now()), manual_now: begin };
+  }
+
   /** Takes the clock of a state that was put in as a whole; one without a clock keeps the present one. */
   async reload(): Promise<void> {
     const stored = await this.#store.read((view) => view.get(clockState, "clock"));

@@ -35,9 +35,11 @@ export class Inbox {
     return this.#rows;
   }
 
+  /** Ids begin again from 1. */
   clear(): void {
     this.#rows = [];
     this.#bytes = 0;
+    this.#lastId = 0;
   }
 }
 

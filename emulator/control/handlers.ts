@@ -7,13 +7,16 @@ import { clockHandlers } from "./clock.ts";
 import { controlContractHandlers } from "./contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
+import { faultHandlers } from "./faults.ts";
 import type { ControlWorld } from "./home.ts";
+import { inboxHandlers } from "./inbox.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { openApiHandlers } from "./openapi.ts";
 import { ownerHandlers } from "./owners.ts";
 import { providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
 import { stateHandlers } from "./state.ts";
+import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
 
 /** The handlers of the control plane. */
@@ -28,6 +31,9 @@ export const controlHandlers = {
   ...deliveryHandlers,
   ...controlContractHandlers,
   ...activityHandlers,
+  ...waitHandlers,
+  ...faultHandlers,
+  ...inboxHandlers,
   ...stateHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,

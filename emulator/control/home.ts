@@ -1,8 +1,11 @@
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { Inbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../clusters.ts";
+import type { Faults } from "../faults/faults.ts";
 import type { World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log.ts";
+import type { RenewableIds } from "../renewable-ids.ts";
 import type { Seed } from "../seed.ts";
 import type { Settings } from "../settings.ts";
 
@@ -12,7 +15,11 @@ export interface ControlWorld extends World {
   readonly clusters: readonly Cluster[];
   readonly clock: VirtualClock;
   readonly runner: Runner;
+  readonly ids: RenewableIds;
   readonly requestLog: RequestLog;
+  readonly faults: Faults;
+  /** What was forwarded to each emulated cluster, by its id. */
+  readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly instance: Instance;
 }
 
@@ -22,6 +29,8 @@ export interface Instance {
   /** What the forms of its pages are signed with; new at each start. */
   readonly formKey: Uint8Array;
   readonly seed: Seed;
+  /** Virtual milliseconds at which a new state begins; undefined: at the wall's time. */
+  readonly start: number | undefined;
   isReady(): boolean;
   /** Ends the emulator, once the answer under way is sent. */
   stop(): void;

@@ -1,3 +1,4 @@
+import { clockState } from "../clock/virtual-clock.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import { clusterRows } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
@@ -28,7 +29,7 @@ export const stateHandlers: Handlers<
 
   "state.export": async (_, { store }) => JSON.parse([...(await store.export())].join("")),
 
-  "state.import": async ({ body }, { store, clusters, runner, fail }) => {
+  "state.import": async ({ body }, { store, clusters, ids, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join()) fail("foreign-clusters", { here, there });
@@ -38,12 +39,19 @@ export const stateHandlers: Handlers<
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
       throw error;
     }
+    await ids.goOn(store);
     await runner.reload();
     return undefined;
   },
 
-  "state.reset": async (_, { store, instance, ids, runner }) => {
-    await store.reset("state.reset", (tx) => applySeed(tx, instance.seed, ids));
+  "state.reset": async (_, { store, clock, wall, instance, ids, runner, faults, inboxes }) => {
+    faults.clear();
+    await store.reset("state.reset", (tx) => {
+      ids.restart();
+      applySeed(tx, instance.seed, ids);
+      tx.put(clockState, clock.beginningAt(instance.start ?? wall.now()));
+    });
+    for (const inbox of inboxes.values()) inbox.clear();
     await runner.reload();
     return undefined;
   },

@@ -19,24 +19,29 @@ export interface Sendable {
 export interface Message {
   readonly body: Uint8Array;
   readonly hmacKey: string;
+  /** Sent in the place of `body`, which is signed nevertheless. */
+  readonly sent?: Uint8Array;
 }
 
-/**
- * Scripted trouble on the way out: called instead of sending, with the way to send. It may send other bytes, sign
- * with another key, send twice, or not at all.
- */
+/** How an attempt goes that is interfered with: with the way to send, which may be used twice or not at all. */
+export type Send = (message: Message, send: (message: Message) => Promise<Posted>) => Promise<Posted>;
+
+/** An attempt is put off by so much virtual time, or behind the next one of its subscription, if that is sooner. */
+export interface PutOff {
+  readonly byMs: number;
+  readonly behindNext: boolean;
+}
+
+/** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
 export type Intervene = (
-  about: Sendable & { readonly number: number },
-  message: Message,
-  send: (message: Message) => Promise<Posted>,
-) => Promise<Posted>;
+  about: Sendable & { readonly number: number; readonly resend: boolean },
+) => { readonly putOff: PutOff } | { readonly send: Send } | undefined;
 
 export interface Sender {
   readonly clock: Clock;
   readonly wall: Wall;
   readonly settings: Settings;
   readonly outgoing: Outgoing;
-  readonly intervene?: Intervene | undefined;
 }
 
 /** What one attempt brought: times virtual, `durationMs` on the wall. */
@@ -47,12 +52,12 @@ export interface Attempted {
   readonly posted: Posted;
 }
 
-/** The way to send the bytes of an event once, signed. Rejects only with BrokenOff. */
-export function createAttempt(sender: Sender): (sendable: Sendable) => Promise<Attempted> {
-  const { clock, wall, settings, outgoing, intervene } = sender;
+/** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with BrokenOff. */
+export function createAttempt(sender: Sender): (sendable: Sendable, otherwise?: Send) => Promise<Attempted> {
+  const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents();
 
-  return async (sendable) => {
+  return async (sendable, otherwise) => {
     const { subscription, event, delivery, hmacKey } = sendable;
     const at = clock.now();
     const begun = wall.now();
@@ -66,10 +71,9 @@ export function createAttempt(sender: Sender): (sendable: Sendable) => Promise<A
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
           ...(settings.standardWebhooks && standardHeaders(delivery, given, at)),
         },
-        body: given.body,
+        body: given.sent ?? given.body,
       });
-    const about = { ...sendable, number: delivery.attempts + 1 };
-    const posted = intervene ? await intervene(about, message, send) : await send(message);
+    const posted = otherwise ? await otherwise(message, send) : await send(message);
     // A duration differs from run to run, and deterministic means the same bytes.
     const durationMs = settings.deterministic ? 0 : Math.round(wall.now() - begun);
     return { url: subscription.url, at, durationMs, posted };

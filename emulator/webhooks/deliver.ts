@@ -2,15 +2,17 @@ import type { Kind } from "../clock/dispatcher.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import type { Store, Transaction, View } from "../store/store.ts";
-import { type Attempted, createAttempt, type Sendable, type Sender } from "./attempt.ts";
+import { type Attempted, createAttempt, type Intervene, type Sendable, type Sender } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
+import { putOff } from "./put-off.ts";
 import { recordAttempt } from "./record.ts";
 import { keepUntil, roomFor } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 
 export interface DeliveryWorld extends Sender {
   readonly store: Store;
+  readonly intervene?: Intervene | undefined;
 }
 
 /**
@@ -38,12 +40,19 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
       return { delivery, event, subscription, hmacKey: workspace.hmac_key };
     });
 
+  const intervention = (prepared: Sendable, resend: boolean) =>
+    world.intervene?.({ ...prepared, number: prepared.delivery.attempts + 1, resend });
+
   const kind = (name: "deliver" | "resend"): Kind => ({
     async run(entry, signal) {
       breakOffWith(signal);
       const prepared = await prepare(entry, name === "resend");
       if (prepared === "gone") return store.transaction(name, (tx) => forget(tx, entry));
-      const attempted = "skip" in prepared ? prepared : await attempt(prepared);
+      const trouble = "skip" in prepared ? undefined : intervention(prepared, name === "resend");
+      if (trouble && "putOff" in trouble) {
+        return store.transaction(name, (tx) => putOff(tx, entry, trouble.putOff, world.clock.now()));
+      }
+      const attempted = "skip" in prepared ? prepared : await attempt(prepared, trouble?.send);
       return store.transaction(name, async (tx) => {
         signal.throwIfAborted();
         await dropOld(tx);

@@ -17,11 +17,15 @@ export const WebhookEvent = z.strictObject({
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-export const webhookEvents = rows<WebhookEvent, "contract" | "keep_until">({
+export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_until">({
   name: "webhook_events",
   schema: WebhookEvent,
   key: (row) => String(row.id),
-  indexes: { contract: (row) => row.contract_id ?? undefined, keep_until: (row) => row.keep_until ?? undefined },
+  indexes: {
+    contract: (row) => row.contract_id ?? undefined,
+    activity: (row) => row.activity,
+    keep_until: (row) => row.keep_until ?? undefined,
+  },
 });
 
 /** `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. The others are final. */

@@ -59,6 +59,9 @@ export const resources = {
   "emulator/requests": () => import("./emulator/requests.ts"),
   "emulator/chat-b": () => import("./emulator/chat-b.ts"),
   "emulator/owners": () => import("./emulator/owners.ts"),
+  "emulator/faults": () => import("./emulator/faults.ts"),
+  "emulator/wait": () => import("./emulator/wait.ts"),
+  "emulator/inbox": () => import("./emulator/inbox.ts"),
 } as const;
 
 export type ResourceName = keyof typeof resources;

@@ -3,6 +3,7 @@ import { control } from "../failure.ts";
 import { controlChatBFailures } from "./chat-b-failures.ts";
 import { clockFailures } from "./clock-failures.ts";
 import { controlContractFailures } from "./contract-failures.ts";
+import { controlScriptFailures } from "./script-failures.ts";
 import { controlSignInFailures } from "./sign-in-failures.ts";
 import { controlWebhookFailures } from "./webhook-failures.ts";
 
@@ -14,6 +15,7 @@ export const emulatorFailures = {
   ...controlChatBFailures,
   ...clockFailures,
   ...controlWebhookFailures,
+  ...controlScriptFailures,
   "no-control-token": control({
     status: 401,
     when: "the control token is missing or wrong",

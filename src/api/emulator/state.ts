@@ -69,6 +69,9 @@ export const resetState = operation({
   id: "state.reset",
   service: emulator,
   summary: "Go back to the seed",
+  description:
+    "Contracts, subscriptions, deliveries, inboxes and faults are gone, virtual time is that of a new start, and with " +
+    "--deterministic ids begin again. The request log and the way time passes stay.",
   method: "POST",
   path: "/_emulator/reset",
   auth: "control-token",

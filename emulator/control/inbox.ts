@@ -1,0 +1,32 @@
+import { isoMillis } from "../../src/base/clock.ts";
+import type { InboxRow } from "../cluster/inbox.ts";
+import type { Handlers } from "../http/handler.ts";
+import { fits } from "../path-pattern.ts";
+import type { ControlWorld } from "./home.ts";
+
+export const inboxHandlers: Handlers<"clusters.inbox", ControlWorld, unknown> = {
+  "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
+    const cluster = clusters.find(({ id }) => id === params.id);
+    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id });
+    const inbox = inboxes.get(cluster.id);
+    if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
+    const matching = inbox.list().filter(({ target }) => path === undefined || fits(target, path));
+    return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
+  },
+};
+
+const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
+  id,
+  at: isoMillis(at),
+  method,
+  target,
+  headers: pairs(rawHeaders),
+  body: body.toString("base64"),
+  status,
+});
+
+function pairs(rawHeaders: readonly string[]): [string, string][] {
+  const out: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) out.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
+  return out;
+}

@@ -1,0 +1,127 @@
+import type { wait } from "../../src/api/emulator/wait.ts";
+import type { InputOf } from "../../src/api/operation.ts";
+import { isoMillis, type Wall } from "../../src/base/clock.ts";
+import { compositeId, contracts } from "../cluster/contract-rows.ts";
+import type { Handlers } from "../http/handler.ts";
+import type { Store, View } from "../store/store.ts";
+import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
+import { listDeliveries } from "../webhooks/log.ts";
+import type { ControlWorld } from "./home.ts";
+import { namedContract } from "./named-contract.ts";
+
+type Awaited = InputOf<typeof wait>["query"];
+type ContractNamed = Awaited & { readonly contract_id: number | undefined };
+
+/** What there is at one moment: whether it is enough, and what to show. */
+interface Found {
+  readonly reached: boolean;
+  readonly events?: readonly WebhookEvent[];
+  readonly deliveries?: readonly Delivery[];
+  readonly contract?: { readonly contract_id: number; readonly composite_id: string; readonly contract_status: Status };
+}
+type Status = NonNullable<Awaited["contract_status"]>;
+
+/** How many that came near are shown. */
+const nearAtMost = 10;
+
+export const waitHandlers: Handlers<"emulator.wait", ControlWorld, unknown> = {
+  "emulator.wait": async ({ query }, { store, clock, wall, request, fail }) => {
+    const named =
+      query.contract === undefined ? undefined : await store.read((view) => namedContract(view, query.contract!, fail));
+    const awaited = { ...query, contract_id: named?.id };
+    const look = (view: View): Promise<Found> =>
+      awaited.contract_status
+        ? statusReached(view, awaited.contract_id!, awaited.contract_status)
+        : awaited.outcome
+          ? deliveriesReached(view, awaited)
+          : eventsReached(view, awaited);
+    const found = await until(store, wall, look, query.timeout_ms, request.signal);
+    return {
+      reached: found.reached,
+      now: isoMillis(clock.now()),
+      activities: (found.events ?? []).map(({ activity, contract_id, at }) => ({
+        activity,
+        contract_id,
+        at: isoMillis(at),
+      })),
+      deliveries: (found.deliveries ?? []).map(({ id, webhook_id, activity, contract_id, outcome }) => ({
+        id,
+        webhook_id,
+        activity,
+        contract_id,
+        outcome,
+      })),
+      contract: found.contract ?? null,
+    };
+  },
+};
+
+/** Looks again after every change, until it is enough, the time is over or the caller goes away. */
+async function until(
+  store: Store,
+  wall: Wall,
+  look: (view: View) => Promise<Found>,
+  timeoutMs: number,
+  gone: AbortSignal,
+): Promise<Found> {
+  let isOver = false;
+  let hasChanged = false;
+  let wake = () => {};
+  const change = () => {
+    hasChanged = true;
+    wake();
+  };
+  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, change));
+  const end = new AbortController();
+  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
+    isOver = true;
+    wake();
+  });
+  try {
+    for (;;) {
+      const isLast = isOver;
+      hasChanged = false;
+      const found = await store.read(look);
+      if (found.reached || isLast) return found;
+      if (hasChanged || isOver) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  } finally {
+    end.abort();
+    for (const stop of unwatch) stop();
+  }
+}
+
+async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<Found> {
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const slice =
+    contract_id === undefined
+      ? { by: "activity" as const, equals: activity! }
+      : { by: "contract" as const, equals: contract_id };
+  const all = await view.list(webhookEvents, { ...slice, reverse: true });
+  const matching = all.filter((event) => event.activity === activity && event.at >= from);
+  if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
+  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: nearAtMost }) : all;
+  return { reached: false, events: near.slice(0, nearAtMost) };
+}
+
+async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Found> {
+  const { activity, outcome, webhook, contract_id, since, count } = awaited;
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const filter = { activity, webhook_id: webhook, contract_id };
+  const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
+  const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
+  if (matching.length >= count) return { reached: true, deliveries: matching };
+  const near = await listDeliveries(view, filter, { offset: 0, limit: nearAtMost });
+  return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
+}
+
+async function statusReached(view: View, contractId: number, wanted: Status): Promise<Found> {
+  const row = await view.get(contracts, String(contractId));
+  // Deleted while it was waited for: it has no status any more.
+  if (!row || row.deleted_at !== null) return { reached: false };
+  const contract = { contract_id: row.id, composite_id: compositeId(row), contract_status: row.status as Status };
+  return { reached: row.status === wanted, contract };
+}

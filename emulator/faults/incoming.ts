@@ -1,0 +1,51 @@
+import type { FaultRule } from "../../src/api/emulator/faults.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import type { Fault, FaultFor } from "../http/faults.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
+import { fits } from "../path-pattern.ts";
+import type { Faults } from "./faults.ts";
+
+type Asked = Pick<ReceivedRequest, "method" | "target" | "headers">;
+
+/** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
+export function incomingFaults(faults: Faults, isForwarded: (request: Asked) => boolean): FaultFor {
+  return (request, operation) => {
+    if (faults.list().length === 0 || isControl(request, operation)) return undefined;
+    const forwarded = isForwarded(request);
+    const met = faults.meet((rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded));
+    return met && faultOf(met.rule);
+  };
+}
+
+/** Who scripts the trouble must be able to end it. */
+const isControl = ({ target }: Asked, operation: Operation | undefined): boolean =>
+  operation ? operation.service.name === "emulator" : target.startsWith("/_emulator/");
+
+function matches(rule: FaultRule, request: Asked, operation: Operation | undefined, forwarded: boolean): boolean {
+  // One request of a caller is one, though the router sends it on to a listener of the same emulator.
+  if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
+  return (
+    (rule.service === undefined || rule.service === operation?.service.name) &&
+    (rule.operation === undefined || rule.operation === operation?.id) &&
+    (rule.method === undefined || rule.method === request.method) &&
+    (rule.path === undefined || fits(request.target, rule.path)) &&
+    (rule.header === undefined || hasHeader(request, rule.header))
+  );
+}
+
+/** `name`: whatever its value; `name: value`: with just that one. */
+function hasHeader({ headers }: Asked, wanted: string): boolean {
+  const colon = wanted.indexOf(":");
+  const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
+  const value = headers[name];
+  return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
+}
+
+const faultOf = ({ latency_ms, reset, status, answer_headers, answer_body, truncated }: FaultRule): Fault => ({
+  ...(latency_ms !== undefined && { latencyMs: latency_ms }),
+  ...(reset && { reset }),
+  ...(status !== undefined && { status }),
+  ...(answer_headers && { headers: answer_headers }),
+  ...(answer_body !== undefined && { body: answer_body }),
+  ...(truncated && { truncated }),
+});

@@ -1,0 +1,33 @@
+import { type Entry, enqueue, schedule, turnOf } from "../clock/schedule.ts";
+import type { Transaction } from "../store/store.ts";
+import type { PutOff } from "./attempt.ts";
+import { deliveries } from "./deliveries.ts";
+
+/** How far behind another attempt one goes that lets it pass: enough for it to arrive first in any mode of the clock. */
+const behindMs = 1_000;
+
+/** Moves an attempt to a later virtual time without making it: nothing is counted. Returns the outcome in a word. */
+export async function putOff(
+  tx: Transaction,
+  entry: Entry,
+  { byMs, behindNext }: PutOff,
+  now: number,
+): Promise<string> {
+  const waiting = await tx.get(schedule, String(entry.id));
+  const delivery = await tx.get(deliveries, entry.ref);
+  if (waiting?.due !== entry.due || !delivery) return "gone";
+  const next = behindNext ? await nextInLane(tx, entry, now + byMs) : undefined;
+  const due = next ? next.due + behindMs : now + byMs;
+  enqueue(tx, { ...entry, due });
+  tx.put(deliveries, { ...delivery, next_attempt_at: due });
+  return "put_off";
+}
+
+/** What comes after an entry in its lane, when it is due by `until`. */
+async function nextInLane(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
+  const turn = turnOf(entry.due, entry.id);
+  const lane = await tx.list(schedule, { by: "lane", equals: entry.lane });
+  return lane
+    .filter(({ due, id }) => turnOf(due, id) > turn && due <= until)
+    .sort((a, b) => (turnOf(a.due, a.id) < turnOf(b.due, b.id) ? -1 : 1))[0];
+}

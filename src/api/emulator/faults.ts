@@ -1,0 +1,168 @@
+import * as z from "zod";
+import { parseDuration } from "../../base/duration.ts";
+import { activities } from "../activities.ts";
+import { assumed } from "../basis.ts";
+import { empty, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+/** Which of the requests or attempts that match are hit; both directions. */
+const turns = {
+  nth: z.int().min(1).default(1).describe("Spare the matching ones before this one"),
+  count: z.int().min(1).optional().describe("Hit so many, then spare the rest; default: until it is removed"),
+  chance: z.number().min(0).max(1).default(1).describe("Share of the matching ones that is hit"),
+  seed: z.int().default(1).describe("Decides which ones `chance` hits: the same seed, the same ones"),
+};
+
+const incoming = {
+  service: z
+    .enum(["router", "contracts", "storage"])
+    .optional()
+    .describe("Incoming: only requests to this service; the control plane is never hit"),
+  operation: z.string().optional().describe("Incoming: only this operation, by id: contracts.create"),
+  method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).optional().describe("Incoming: only this method"),
+  path: z
+    .string()
+    .startsWith("/")
+    .optional()
+    .describe("Only this path, of the request or of the receiver; * stands for anything"),
+  header: z.string().min(1).optional().describe("Incoming: only with this header (name) or this value (name: value)"),
+  latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: wait so long first, on the wall clock"),
+  reset: z.literal(true).optional().describe("Incoming: end the connection without an answer"),
+  status: z.int().min(200).max(599).optional().describe("Incoming: answer with this status in the operation's place"),
+  answer_headers: z.record(z.string(), z.string()).optional().describe("Headers that go with status"),
+  answer_body: z.unknown().optional().describe("JSON body that goes with status"),
+  truncated: z.literal(true).optional().describe("Incoming: send half of the answer, then end the connection"),
+};
+
+/** What can happen to a webhook on its way out. */
+export const outgoingEffects = ["duplicate", "reorder", "delay", "drop", "tamper", "wrong_key"] as const;
+export type OutgoingEffect = (typeof outgoingEffects)[number];
+
+const outgoing = {
+  webhook: z.int().optional().describe("Outgoing: only attempts of this subscription"),
+  activity: z.enum(activities).optional().describe("Outgoing: only attempts to tell this activity"),
+  contract: z.int().optional().describe("Outgoing: only about this contract, by its number"),
+  attempt: z.int().min(1).optional().describe("Outgoing: only the attempt of this number"),
+  effect: z
+    .enum(outgoingEffects)
+    .optional()
+    .describe(
+      "Outgoing: duplicate sends twice; delay sends later; reorder lets the subscription's next delivery overtake; " +
+        "drop sends nothing, a failed attempt; tamper changes the body after signing; wrong_key signs with another key",
+    ),
+  delay: z
+    .string()
+    .refine((text) => (parseDuration(text) ?? 0) > 0, "must be a duration such as PT5M or 5m")
+    .optional()
+    .describe("Outgoing: how long `delay` holds back, and `reorder` at most; virtual time; default PT1M"),
+};
+
+const matchers = z.object({ direction: z.enum(["incoming", "outgoing"]), ...turns, ...incoming, ...outgoing });
+type Given = z.infer<typeof matchers>;
+
+const onlyIncoming = [
+  "service",
+  "operation",
+  "method",
+  "header",
+  "latency_ms",
+  "reset",
+  "status",
+  "truncated",
+] as const satisfies readonly (keyof Given)[];
+const withStatus = ["answer_headers", "answer_body"] as const;
+const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
+
+/** A fault that does nothing, or asks for what its direction cannot do, is a mistake and not a fault. */
+function contradictions(given: Given): string[] {
+  const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...withStatus];
+  const out = foreign
+    .filter((name) => given[name] !== undefined)
+    .map((name) => `${name} means nothing for direction ${given.direction}`);
+  const effects = [given.latency_ms, given.reset, given.status, given.truncated];
+  if (given.direction === "incoming" && effects.every((effect) => effect === undefined)) {
+    out.push("one of latency_ms, reset, status and truncated must be given");
+  }
+  if (given.direction === "outgoing" && given.effect === undefined) out.push("effect must be given");
+  if (given.direction === "incoming" && given.status === undefined) {
+    out.push(...withStatus.filter((name) => given[name] !== undefined).map((name) => `${name} needs status`));
+  }
+  if (given.delay !== undefined && given.effect !== "delay" && given.effect !== "reorder") {
+    out.push("delay needs the effect delay or reorder");
+  }
+  return out;
+}
+
+const FaultGiven = matchers.superRefine((given, context) => {
+  for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
+});
+
+/** A scripted fault: whom it hits and what happens then. */
+export type FaultRule = z.infer<typeof FaultGiven>;
+
+const Fault = z.strictObject({
+  id: z.int(),
+  ...matchers.shape,
+  matched: z.int().describe("How many requests or attempts matched since it was added"),
+  hit: z.int().describe("How many of those were hit"),
+});
+
+const columns = ["id", "direction", "service", "operation", "activity", "effect", "status", "matched", "hit"];
+
+export const addFault = operation({
+  id: "faults.add",
+  service: emulator,
+  summary: "Script trouble for requests that come in, or for webhooks that go out",
+  description:
+    "Of several faults that match, the oldest one that hits decides. They live in memory, until they are removed or " +
+    "the emulator is reset or stopped. A fault that names neither service nor operation hits a request where it " +
+    "arrives first, not again where the router forwards it to.",
+  method: "POST",
+  path: "/_emulator/faults",
+  auth: "control-token",
+  request: { body: json(FaultGiven) },
+  responses: { 201: json(Fault) },
+  failures: [],
+  cli: { command: "emulator fault add", columns },
+  basis: ours,
+  examples: [
+    {
+      title: "Two creations fail, the third works",
+      body: { direction: "incoming", operation: "contracts.create", status: 503, count: 2 },
+    },
+    { title: "Slow look-ups", body: { direction: "incoming", service: "router", method: "GET", latency_ms: 2000 } },
+    { title: "Every webhook comes twice", body: { direction: "outgoing", effect: "duplicate" } },
+  ],
+});
+
+export const listFaults = operation({
+  id: "faults.list",
+  service: emulator,
+  summary: "List the scripted faults, with how often each was met",
+  method: "GET",
+  path: "/_emulator/faults",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(Fault)) },
+  failures: [],
+  cli: { command: "emulator fault list", columns },
+  basis: ours,
+  examples: [{ title: "Was the fault met?" }],
+});
+
+export const removeFault = operation({
+  id: "faults.remove",
+  service: emulator,
+  summary: "Remove a scripted fault",
+  method: "DELETE",
+  path: "/_emulator/faults/{id}",
+  auth: "control-token",
+  request: { params: z.object({ id: z.int().describe("Id of the fault") }) },
+  responses: { 204: empty() },
+  failures: ["no-such-fault"],
+  cli: { command: "emulator fault remove" },
+  basis: ours,
+  examples: [{ title: "End the trouble", params: { id: 1 } }],
+});

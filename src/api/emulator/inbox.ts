@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const InboxRow = z.strictObject({
+  id: z.int().describe("Counts up from 1 for each cluster"),
+  at: z.string().describe("Virtual time at which it came"),
+  method: z.string(),
+  target: z.string().describe("Path and query as the router passed them on"),
+  headers: z
+    .array(z.tuple([z.string(), z.string()]))
+    .describe("In the order and the case in which they came, unshortened: signatures are made over them"),
+  body: z.string().describe("The bytes, in base64"),
+  status: z.int().describe("What the cluster answered"),
+});
+
+export const listInbox = operation({
+  id: "clusters.inbox",
+  service: emulator,
+  summary: "List the requests that the router forwarded to an emulated cluster",
+  description: "Kept in memory, the oldest dropped first; emptied by a reset.",
+  method: "GET",
+  path: "/_emulator/clusters/{id}/inbox",
+  auth: "control-token",
+  request: {
+    params: z.object({ id: z.string().describe("Id of the cluster") }),
+    query: z.object({
+      path: z.string().startsWith("/").optional().describe("Only requests to this path; * stands for anything"),
+      limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
+    }),
+  },
+  responses: {
+    200: json(z.strictObject({ items: z.array(InboxRow), total: z.int().describe("How many match in all") })),
+  },
+  failures: ["no-such-cluster-here", "external-cluster"],
+  cli: { command: "emulator inbox", rows: "items", columns: ["id", "at", "method", "target", "status"] },
+  basis: assumed("The control plane is the emulator's own (decisions.md, R38)."),
+  examples: [{ title: "What reached the first cluster?", params: { id: "eu-1" } }],
+});

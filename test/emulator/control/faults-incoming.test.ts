@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { request } from "../../support/contracts.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+
+const create = "/api/v2.1/public/contracts/";
+const health = "/";
+
+describe("a fault for requests that come in", () => {
+  it("faults.add answers with the fault, faults.list counts, faults.remove ends it", async (t) => {
+    const { ask, router } = await emulator(t);
+    const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.check", status: 503 };
+    const rule = { direction: "incoming", operation: "health.check", status: 503 };
+    assert.deepEqual(plain(await ask("POST", "faults", { body: rule })), {
+      status: 201,
+      body: { ...fault, matched: 0, hit: 0 },
+    });
+    assert.deepEqual(plain(await router("GET", health)), {
+      status: 503,
+      body: { detail: "A fault that was scripted on the control plane." },
+    });
+    assert.deepEqual(plain(await ask("GET", "faults")), { status: 200, body: [{ ...fault, matched: 1, hit: 1 }] });
+    assert.deepEqual(plain(await ask("DELETE", "faults/1")), { status: 204, body: "" });
+    assert.deepEqual(plain(await router("GET", health)), { status: 200, body: { database: true } });
+    assert.deepEqual(plain(await ask("DELETE", "faults/1")), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_fault",
+          message: "No fault has the id 1.",
+          hint: "List them with `svc emulator fault list`.",
+        },
+      },
+    });
+  });
+
+  it("hits from its nth match on, so many times, and changes nothing", async (t) => {
+    const { ask, api } = await emulator(t);
+    await ask("POST", "faults", {
+      body: { direction: "incoming", operation: "contracts.create", status: 502, nth: 2, count: 2 },
+    });
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i += 1) statuses.push((await api("POST", create, { body: request() })).status);
+    assert.deepEqual(statuses, [201, 502, 502, 201, 201]);
+    const { body } = await api("GET", create);
+    assert.equal((body as { total_results: number }).total_results, 3);
+  });
+
+  it("sends the headers and the body that go with its status", async (t) => {
+    const { ask, router } = await emulator(t);
+    await ask("POST", "faults", {
+      body: {
+        direction: "incoming",
+        status: 429,
+        answer_headers: { "retry-after": "7" },
+        answer_body: { detail: "Slow down" },
+      },
+    });
+    const answer = await router("GET", health);
+    assert.deepEqual(plain(answer), { status: 429, body: { detail: "Slow down" } });
+    assert.equal(answer.headers.get("retry-after"), "7");
+  });
+
+  const narrow = [
+    ["service", { service: "contracts" }],
+    ["method", { method: "PUT" }],
+    ["path", { path: "/router/*/x*/" }],
+    ["a header's presence", { header: "x-probe" }],
+    ["a header's value", { header: "Accept: text/x-other" }],
+    ["operation", { operation: "contracts.create" }],
+  ] as const;
+  for (const [what, matcher] of narrow) {
+    it(`spares requests for which ${what} differs`, async (t) => {
+      const { ask, router } = await emulator(t);
+      await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
+      assert.equal((await router("GET", health)).status, 200);
+    });
+  }
+
+  const wide = [
+    ["service", { service: "router" }],
+    ["method", { method: "GET" }],
+    ["path", { path: "/*" }],
+    ["a header's name", { header: "X-Probe" }],
+    ["a header's value", { header: "x-probe: yes" }],
+  ] as const;
+  for (const [what, matcher] of wide) {
+    it(`finds its requests by ${what}`, async (t) => {
+      const { ask, router } = await emulator(t);
+      await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
+      assert.equal((await router("GET", health, { headers: { "x-probe": "yes" } })).status, 503);
+    });
+  }
+
+  it("waits, resets and truncates", async (t) => {
+    const { ask, router } = await emulator(t);
+    const add = (body: object) => ask("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
+    await add({ reset: true });
+    await assert.rejects(router("GET", health), /fetch failed/);
+    await add({ truncated: true });
+    await assert.rejects(router("GET", health), /terminated|other side closed/);
+    await add({ latency_ms: 40 });
+    const before = performance.now();
+    assert.equal((await router("GET", health)).status, 200);
+    assert.ok(performance.now() - before >= 39);
+  });
+
+  it("hits a request once, though the router sends it on", async (t) => {
+    const running = await emulator(t);
+    const { clientId = "", clientSecret = "" } = running.clusters[0]!;
+    const viaRouter = sender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
+    await running.ask("POST", "faults", { body: { direction: "incoming", path: "/api/*", status: 503, nth: 2 } });
+    assert.equal((await viaRouter("POST", create, { body: request() })).status, 201);
+    assert.deepEqual(await counts(running), [{ matched: 1, hit: 0 }]);
+    await running.ask("DELETE", "faults/1");
+    // One that names the service is meant for the cluster behind the router.
+    await running.ask("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
+    assert.equal((await viaRouter("POST", create, { body: request() })).status, 503);
+  });
+
+  it("never hits the control plane, so that it can be ended", async (t) => {
+    const { ask } = await emulator(t);
+    await ask("POST", "faults", { body: { direction: "incoming", reset: true } });
+    assert.equal((await ask("GET", "clock")).status, 200);
+    assert.equal((await ask("GET", "nothing-here")).status, 404);
+    assert.equal((await ask("DELETE", "faults/1")).status, 204);
+  });
+
+  it("gives way to an older one that hits, and takes over after it", async (t) => {
+    const { ask, router } = await emulator(t);
+    for (const status of [500, 418]) {
+      await ask("POST", "faults", { body: { direction: "incoming", operation: "health.check", status, count: 2 } });
+    }
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i += 1) statuses.push((await router("GET", health)).status);
+    assert.deepEqual(statuses, [500, 500, 418, 418, 200]);
+  });
+
+  it("of a chance hits the same requests in every run with the same seed, and others with another", async (t) => {
+    const run = async (seed: number) => {
+      const { ask, router } = await emulator(t);
+      await ask("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
+      const statuses: number[] = [];
+      for (let i = 0; i < 24; i += 1) statuses.push((await router("GET", health)).status);
+      return statuses.map((status) => (status === 503 ? "x" : ".")).join("");
+    };
+    const [first, again, other] = [await run(1), await run(1), await run(2)];
+    assert.equal(again, first);
+    assert.notEqual(other, first);
+    assert.match(first, /x.*\.|\..*x/);
+  });
+
+  it("is refused when it names an operation that does not exist", async (t) => {
+    const { ask } = await emulator(t);
+    assert.deepEqual(
+      plain(
+        await ask("POST", "faults", { body: { direction: "incoming", status: 503, operation: "contracts.crate" } }),
+      ),
+      {
+        status: 400,
+        body: { error: { code: "invalid_input", message: "operation: nothing is called contracts.crate" } },
+      },
+    );
+  });
+
+  const mistakes = [
+    [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated must be given"],
+    [{ direction: "outgoing" }, "effect must be given"],
+    [{ direction: "incoming", status: 503, effect: "drop" }, "effect means nothing for direction incoming"],
+    [{ direction: "outgoing", effect: "drop", status: 503 }, "status means nothing for direction outgoing"],
+    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
+    [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay needs the effect delay or reorder"],
+  ] as const;
+  for (const [body, words] of mistakes) {
+    it(`is refused when it makes no sense: ${words}`, async (t) => {
+      const { ask } = await emulator(t);
+      const { status, body: refusal } = await ask("POST", "faults", { body });
+      assert.equal(status, 400);
+      const { error } = refusal as { error: { code: string; message: string } };
+      assert.equal(error.code, "invalid_input");
+      assert.ok(error.message.includes(words), error.message);
+      assert.deepEqual((await ask("GET", "faults")).body, []);
+    });
+  }
+});
+
+async function counts({ ask }: TestEmulator) {
+  const { body } = await ask("GET", "faults");
+  return (body as { matched: number; hit: number }[]).map(({ matched, hit }) => ({ matched, hit }));
+}

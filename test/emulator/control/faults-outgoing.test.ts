@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts";
+import { draft } from "../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { type Received, type Receiver, receiver } from "../../support/receiver.ts";
+
+interface Scene extends TestEmulator {
+  readonly target: Receiver;
+  /** Tells two activities of one contract, one after the other, and lets what is due now go out. */
+  happen(...activities: readonly string[]): Promise<void>;
+  /** Deliveries, oldest first: outcome, and attempts as `+minutes status-or-error`. */
+  log(): Promise<string[]>;
+}
+
+async function scene(t: TestContext, fault: object): Promise<Scene> {
+  const running = await emulator(t);
+  const { api, ask } = running;
+  const target = await receiver(t);
+  const contract = await draft(api);
+  const wanted = ["CONTRACT_SIGNED", "CONTRACT_VOIDED", "CONTRACT_EXECUTED"];
+  const hook = { title: "test", url: `${target.url}/hooks/a`, only_for_activities: wanted };
+  assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);
+  assert.equal((await ask("POST", "faults", { body: { direction: "outgoing", ...fault } })).status, 201);
+  const begin = running.clock.now();
+  return Object.assign(running, {
+    target,
+    async happen(...activities: readonly string[]) {
+      for (const activity of activities) {
+        const { status } = await ask("POST", "activities", {
+          body: { activity, contract_id: contract.number, wait: true },
+        });
+        assert.equal(status, 200);
+      }
+    },
+    async log() {
+      const { body } = await ask("GET", "deliveries");
+      const { items } = body as { items: Item[] };
+      return items.toReversed().map(({ activity, outcome, attempts }) => {
+        const each = attempts.map(
+          ({ at, status, error }) => `+${(Date.parse(at) - begin) / 60_000} ${status ?? error?.code}`,
+        );
+        return [`${activity} ${outcome}`, ...each].join(", ");
+      });
+    },
+  });
+}
+
+interface Item {
+  readonly activity: string;
+  readonly outcome: string;
+  readonly attempts: readonly {
+    readonly at: string;
+    readonly status: number | null;
+    readonly error: { readonly code: string } | null;
+  }[];
+}
+
+const hashHeader = contentHashHeader.toLowerCase();
+const activityOf = ({ body }: Received) => (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
+const told = ({ target }: Scene) => target.received.map(activityOf);
+const isGenuine = ({ clusters }: Scene, { body, headers }: Received) =>
+  contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
+
+describe("a fault for webhooks that go out", () => {
+  it("duplicate: the same bytes arrive twice, and count once", async (t) => {
+    const world = await scene(t, { effect: "duplicate", count: 1 });
+    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    assert.deepEqual(told(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(world.target.received[1]!.body, world.target.received[0]!.body);
+    assert.ok(world.target.received.every((each) => isGenuine(world, each)));
+    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
+  });
+
+  it("drop: nothing arrives, and the schedule tries again", async (t) => {
+    const world = await scene(t, { effect: "drop", attempt: 1 });
+    await world.happen("CONTRACT_SIGNED");
+    assert.deepEqual(told(world), []);
+    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
+    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
+    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
+  });
+
+  it("tamper: the body is another than the one that was signed", async (t) => {
+    const world = await scene(t, { effect: "tamper", count: 1 });
+    await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
+    const [bad, good] = world.target.received;
+    assert.equal(isGenuine(world, bad!), false);
+    assert.equal(isGenuine(world, good!), true);
+    assert.deepEqual(JSON.parse(bad!.body.toString()), { tampered: true, ...JSON.parse(good!.body.toString()) });
+    assert.equal(bad!.headers[hashHeader], good!.headers[hashHeader]);
+  });
+
+  it("wrong_key: the bytes are right and the signature is not", async (t) => {
+    const world = await scene(t, { effect: "wrong_key", count: 1 });
+    await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
+    const [bad, good] = world.target.received;
+    assert.deepEqual(bad!.body, good!.body);
+    assert.equal(isGenuine(world, bad!), false);
+    assert.equal(isGenuine(world, good!), true);
+  });
+
+  it("delay: arrives so much virtual time later, once, and no attempt is counted before", async (t) => {
+    const world = await scene(t, { effect: "delay", delay: "PT3M" });
+    await world.happen("CONTRACT_SIGNED");
+    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
+    const { body } = await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
+    assert.deepEqual(
+      (body as { ran: { kind: string; outcome: string }[] }).ran.map(({ kind, outcome }) => `${kind} ${outcome}`),
+      ["deliver delivered"],
+    );
+    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
+  });
+
+  it("delay of a resend is none: whoever asked waits for its answer", async (t) => {
+    const world = await scene(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
+    await world.happen("CONTRACT_VOIDED");
+    await world.ask("POST", "deliveries/1/resend");
+    assert.deepEqual(await world.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
+  });
+
+  it("reorder: the next delivery overtakes it", async (t) => {
+    const world = await scene(t, { effect: "reorder", count: 1 });
+    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    assert.deepEqual(told(world), ["CONTRACT_EXECUTED"]);
+    await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(told(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+  });
+
+  it("reorder: among deliveries that wait together, it goes just behind the next one", async (t) => {
+    const world = await scene(t, { effect: "reorder", attempt: 2, count: 1 });
+    world.target.answer(500);
+    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    world.target.answer(200);
+    await world.ask("POST", "clock/advance", { body: { by: "PT6M" } });
+    assert.deepEqual(told(world).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+    assert.deepEqual(await world.log(), [
+      `CONTRACT_SIGNED delivered, +0 500, +${5 + 1 / 60} 200`,
+      "CONTRACT_EXECUTED delivered, +0 500, +5 200",
+    ]);
+  });
+
+  const spared = [
+    { webhook: 99 },
+    { activity: "CONTRACT_VOIDED" },
+    { contract: 99 },
+    { attempt: 2 },
+    { path: "/other/*" },
+  ];
+  for (const matcher of spared) {
+    it(`spares what does not match ${JSON.stringify(matcher)}`, async (t) => {
+      const world = await scene(t, { effect: "drop", ...matcher });
+      await world.happen("CONTRACT_SIGNED");
+      assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
+    });
+  }
+
+  for (const matcher of [{ webhook: 1 }, { activity: "CONTRACT_SIGNED" }, { contract: 1 }, { path: "/hooks/*" }]) {
+    it(`finds its attempts by ${JSON.stringify(matcher)}`, async (t) => {
+      const world = await scene(t, { effect: "drop", ...matcher });
+      await world.happen("CONTRACT_SIGNED");
+      assert.deepEqual(told(world), []);
+    });
+  }
+
+  it("is gone after a reset", async (t) => {
+    const { ask } = await scene(t, { effect: "drop" });
+    assert.equal((await ask("POST", "reset")).status, 204);
+    assert.deepEqual((await ask("GET", "faults")).body, []);
+  });
+});
