@@ -18,7 +18,8 @@ export async function readInput(host: Host, path: string, flag: string): Promise
 /** The same, piece by piece. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return pipedInput(host, flag);
-  return createReadStream(await existingFile(host, path, flag));
+  // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
+  return createReadStream(await existingFile(host, path, flag), { highWaterMark: 256 * 1024 });
 }
 
 /** The absolute path of a file that can be read as one; a UsageError that names the flag otherwise. */

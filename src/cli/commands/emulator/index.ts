@@ -1,8 +1,22 @@
 import type { Command } from "../../command.ts";
+import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorExec } from "./exec.ts";
 import { emulatorRepair } from "./repair.ts";
+import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
 import { emulatorStart } from "./start.ts";
 import { emulatorStatus } from "./status.ts";
 import { emulatorStop } from "./stop.ts";
+import { emulatorWaitFor } from "./wait-for.ts";
 
-export const commands: readonly Command[] = [emulatorStart, emulatorExec, emulatorStop, emulatorStatus, emulatorRepair];
+export const commands: readonly Command[] = [
+  emulatorStart,
+  emulatorExec,
+  emulatorStop,
+  emulatorStatus,
+  emulatorWaitFor,
+  emulatorRequests,
+  emulatorDeliveries,
+  deviceApprove,
+  deviceDeny,
+  emulatorRepair,
+];

@@ -3,6 +3,7 @@ import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deli
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
 import { follow } from "../../follow.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
@@ -70,6 +71,9 @@ const row = ({ attempts, ...delivery }: Listed) => ({
 
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: Input, context: Context): Promise<undefined> {
+  for (const name of ["outcome", "limit", "offset"]) {
+    if (flags[name] !== undefined) throw new UsageError(`--${name} cannot go with --follow`);
+  }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const names = ["webhook", "activity", "contract"];
   const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));

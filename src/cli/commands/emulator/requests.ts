@@ -1,0 +1,58 @@
+import type { watchRequests } from "../../../api/emulator/requests.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import type { Command } from "../../command.ts";
+import { followDeliveries, followFlag } from "../webhooks/deliveries.ts";
+
+type Event = ResultOf<typeof watchRequests> extends AsyncIterable<infer One> ? One : never;
+
+export const emulatorRequests: Command = {
+  words: ["emulator", "requests"],
+  summary: "List the requests that the emulator received, or follow them",
+  extendsDerived: true,
+  positionals: [],
+  flags: [followFlag],
+  examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
+  async run(input, context, spec) {
+    if (!input.flags.follow) return (await import("../../derived.ts")).runDerived(spec!, input, context);
+    const [{ watchRequests }, { follow }] = await Promise.all([
+      import("../../../api/emulator/requests.ts"),
+      import("../../follow.ts"),
+    ]);
+    const names = ["service", "operation", "status", "since"];
+    const query = Object.fromEntries(
+      names.flatMap((name) => (input.flags[name] === undefined ? [] : [[name, input.flags[name]]])),
+    );
+    return follow(context, watchRequests, { query }, input.flags.file as string | undefined, (one) =>
+      line(one as Event),
+    );
+  },
+};
+
+export const emulatorDeliveries: Command = {
+  words: ["emulator", "deliveries"],
+  summary: "List webhook deliveries and their attempts, newest first, or follow them",
+  extendsDerived: true,
+  positionals: [],
+  flags: [followFlag],
+  examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
+  async run(input, context, spec) {
+    if (input.flags.follow) return followDeliveries(input, context);
+    return (await import("../../derived.ts")).runDerived(spec!, input, context);
+  },
+};
+
+function line({
+  at,
+  listener,
+  method,
+  target,
+  status,
+  operation,
+  failure,
+  findings,
+  duration_ms: took,
+}: Event): string {
+  const about = failure ?? operation ?? "not declared";
+  const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
+  return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
+}

@@ -1,0 +1,162 @@
+import { activities } from "../../../api/activities.ts";
+import type { wait } from "../../../api/emulator/wait.ts";
+import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import type { Client } from "../../../client/client.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import { checkedDuration } from "../../globals.ts";
+
+type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
+type Met = ResultOf<typeof wait>;
+
+const outcomes = ["delivered", "retrying", "failed", "skipped_disabled", "skipped_deleted", "skipped_not_allowed"];
+const statuses = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"];
+
+/** One long poll asks for so long at most: proxies and clients end silent calls. */
+const longestPollMs = 20_000;
+
+export const emulatorWaitFor: Command = {
+  words: ["emulator", "wait-for"],
+  summary: "Wait until an activity, an outcome of a delivery or a status of a contract is there",
+  description:
+    "What has happened already counts, unless --new is given. With --within virtual time is moved, from one due thing to the next, at most so far; without it the command only waits, on the wall clock. When it does not come, the exit code is 75, and what came near is printed.",
+  positionals: [],
+  flags: [
+    { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "This activity" },
+    {
+      flag: "outcome",
+      type: "text",
+      placeholder: "NAME",
+      choices: outcomes,
+      description: "A delivery with this outcome",
+    },
+    {
+      flag: "status",
+      type: "text",
+      placeholder: "STATUS",
+      description: `The contract in this status: ${statuses.join(", ")}`,
+    },
+    { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
+    { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
+    { flag: "count", type: "integer", description: "So many", default: 1 },
+    { flag: "new", type: "switch", description: "Only what happens from now on" },
+    {
+      flag: "within",
+      type: "text",
+      placeholder: "DURATION",
+      description: "Move virtual time, at most so far: PT2H35M",
+    },
+    {
+      flag: "wait-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      default: "30s",
+      description: "Stop waiting after this long, on the wall clock (exit 75)",
+    },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    {
+      title: "Until everybody has signed",
+      argv: ["emulator", "wait-for", "--contract", "T-12", "--status", "EXECUTED"],
+    },
+    {
+      title: "Until a receiver got its third retry, without waiting",
+      argv: ["emulator", "wait-for", "--activity", "CONTRACT_SIGNED", "--outcome", "delivered", "--within", "PT1H"],
+    },
+  ],
+  async run(input, context) {
+    const asked = queryOf(input);
+    const within = duration(input, "within");
+    const timeoutMs = duration(input, "wait-timeout") ?? 30_000;
+    const { signal, output } = context;
+    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const { showClock } = await import("../../../api/emulator/clock.ts");
+    const { now } = await client.call(showClock, {}, { signal });
+    const query = input.flags.new ? { ...asked, since: now } : asked;
+    const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
+    const met = within === undefined ? await wallWait(waiting) : await virtualWait(waiting, Date.parse(now) + within);
+    if (!met.reached) throw notReached(query, met, within === undefined ? timeoutMs : within);
+    await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
+    return undefined;
+  },
+};
+
+interface Waiting {
+  readonly client: Client;
+  readonly query: Query;
+  readonly context: Context;
+  /** Wall milliseconds. */
+  readonly deadline: number;
+}
+
+const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Promise<Met> => {
+  const { wait } = await import("../../../api/emulator/wait.ts");
+  const args = { query: { ...query, timeout_ms: timeoutMs } } as ArgumentsOf<typeof wait>;
+  return client.call(wait, args, { signal: context.signal, timeoutMs: timeoutMs + 10_000 });
+};
+
+async function wallWait(waiting: Waiting): Promise<Met> {
+  for (;;) {
+    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.now());
+    const met = await ask(waiting, Math.min(left, longestPollMs));
+    if (met.reached || left <= longestPollMs) return met;
+  }
+}
+
+/** From one due entry of the schedule to the next, at most to `end`. */
+async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
+  const { advanceClock, showClock } = await import("../../../api/emulator/clock.ts");
+  const { client, context, deadline } = waiting;
+  const { signal, host } = context;
+  for (;;) {
+    const met = await ask(waiting, 0);
+    const { now, next_due: due } = await client.call(showClock, {}, { signal });
+    if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
+    const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
+    const body = { to: isNear ? due : new Date(end).toISOString() };
+    await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 });
+  }
+}
+
+function queryOf({ flags }: Input): Query {
+  const { activity, outcome, contract, webhook, count } = flags;
+  const status = (flags.status as string | undefined)?.toUpperCase().replaceAll("-", "_");
+  if (status !== undefined && !statuses.includes(status)) {
+    throw new UsageError(`--status takes one of ${statuses.join(", ")}, not "${flags.status}"`);
+  }
+  if (activity === undefined && outcome === undefined && status === undefined) {
+    throw new UsageError("--activity, --outcome or --status required");
+  }
+  if (status !== undefined && (activity ?? outcome) !== undefined) {
+    throw new UsageError("--status cannot be waited for together with --activity or --outcome");
+  }
+  if (status !== undefined && contract === undefined) throw new UsageError("--contract required with --status");
+  if (webhook !== undefined && outcome === undefined) throw new UsageError("--outcome required with --webhook");
+  const given = { activity, outcome, contract_status: status, contract, webhook, count };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Query;
+}
+
+const duration = ({ flags }: Input, name: string): number | undefined =>
+  flags[name] === undefined ? undefined : checkedDuration(flags[name] as string, `--${name}`);
+
+/** Says what was waited for, and what came near. */
+function notReached(
+  { activity, outcome, contract_status, contract, count }: Query,
+  met: Met,
+  ms: number,
+): CommandFailed {
+  const many = count === undefined || count === 1 ? "" : `${count} times `;
+  const what = contract_status ?? [activity, outcome].filter(Boolean).join(" ");
+  const about = contract === undefined ? "" : ` of ${contract}`;
+  const near = [
+    ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
+    ...met.activities.map((one) => `${one.activity}${of(one.contract_id)} at ${one.at}`),
+    ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one.contract_id)}: ${one.outcome}`),
+  ];
+  const came = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
+  const message = `Waited ${Math.round(ms / 1_000)} s for ${many}${what}${about}, until ${met.now}: it did not come.`;
+  return new CommandFailed("temporary", "wait_timeout", message, { hint: came });
+}
+
+const of = (contract: number | null): string => (contract === null ? "" : ` [contract ${contract}]`);

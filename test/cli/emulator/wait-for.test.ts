@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { following } from "../../support/following.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const nda = JSON.stringify({
+  contract_template_id: 101,
+  contract_name: "NDA",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      organization_type: "Corporation",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+});
+
+async function withContract(t: TestContext) {
+  const started = await cliEmulator(t);
+  await started.json("contracts create --data -", { stdin: nda });
+  return started;
+}
+
+describe("svc emulator wait-for", () => {
+  it("ends when a contract has the status that is waited for", async (t) => {
+    const { svc, json } = await withContract(t);
+    const waiting = json("emulator wait-for --contract T-1 --status executed");
+    await svc("contracts send T-1");
+    await svc("emulator sign T-1");
+    assert.deepEqual(await waiting, { contract_id: 1, composite_id: "T-1", contract_status: "EXECUTED" });
+  });
+
+  it("counts what has happened already, and with --new only what comes", async (t) => {
+    const { svc, json } = await withContract(t);
+    const past = await json<{ activity: string }[]>("emulator wait-for --activity CONTRACT_CREATED");
+    assert.deepEqual(
+      past.map(({ activity }) => activity),
+      ["CONTRACT_CREATED"],
+    );
+    await svc("emulator clock advance --by PT1M");
+    const late = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
+    assert.equal(late.exit, 75);
+    assert.match(late.err, /Waited 0 s for CONTRACT_CREATED, until 2031-01-02T03:05:05\.000Z: it did not come\./);
+    assert.match(late.err, /Came near: CONTRACT_CREATED \[contract 1\] at 2031-01-02T03:04:05/);
+  });
+
+  it("moves virtual time from one due thing to the next, and no further than it must", async (t) => {
+    const { svc, json } = await withContract(t);
+    const app = await receiver(t);
+    app.answer(500);
+    await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    app.answer((_, response) => response.writeHead(app.received.length === 3 ? 200 : 500).end());
+    const [delivery] = await json<{ outcome: string }[]>("emulator wait-for --outcome delivered --within PT3H");
+    assert.equal(delivery!.outcome, "delivered");
+    assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T03:19:05.000Z");
+  });
+
+  it("exits 75 where virtual time ends, and says what came near", async (t) => {
+    const { svc, json } = await withContract(t);
+    const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
+    assert.deepEqual(
+      [exit, JSON.parse(err).error],
+      [
+        75,
+        {
+          code: "wait_timeout",
+          message: "Waited 3600 s for EXECUTED of T-1, until 2031-01-02T04:04:05.000Z: it did not come.",
+          hint: "Came near: T-1 is DRAFT.",
+          requestId: null,
+          retryable: true,
+          exitCode: 75,
+          next: [],
+        },
+      ],
+    );
+    assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
+  });
+
+  it("ends at Ctrl-C while it waits", async (t) => {
+    const { svc } = await withContract(t);
+    const waiting = following(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
+    while ((await svc("emulator requests --operation clock.show --json=id")).out === "[]\n");
+    waiting.signal("SIGINT");
+    assert.equal((await waiting.ended).exit, 130);
+  });
+
+  for (const [argv, message] of [
+    ["", "--activity, --outcome or --status required"],
+    ["--status EXECUTED", "--contract required with --status"],
+    ["--status DONE --contract T-1", "--status takes one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED"],
+    ["--status SIGN --contract T-1 --activity CONTRACT_SIGNED", "--status cannot be waited for together"],
+    ["--activity CONTRACT_SIGNED --webhook 1", "--outcome required with --webhook"],
+    ["--activity CONTRACT_SINGED", "Did you mean CONTRACT_SIGNED?"],
+    ["--activity CONTRACT_SIGNED --within soon", "--within takes a duration"],
+  ] as const) {
+    it(`exits 2 on wait-for ${argv}`, async () => {
+      const { exit, out, err } = await runCli(`emulator wait-for ${argv}`);
+      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+    });
+  }
+
+  it("does not know a contract that is not there", async (t) => {
+    const { svc } = await withContract(t);
+    const { exit, err } = await svc("emulator wait-for --contract T-9 --status SIGN");
+    assert.deepEqual([exit, err.includes("No contract is called T-9.")], [5, true]);
+  });
+});
+
+describe("svc emulator requests", () => {
+  it("lists what was received, and follows what comes", async (t) => {
+    const { svc, json } = await withContract(t);
+    const listed = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
+    assert.deepEqual(listed, [{ operation: "contracts.create" }]);
+    const watching = following(svc, [
+      "emulator",
+      "requests",
+      "--follow",
+      "--service",
+      "contracts",
+      "--format",
+      "ndjson",
+    ]);
+    await watching.saw('"version"');
+    await svc("contracts status T-1");
+    await svc("contracts status T-7");
+    await watching.saw('"status":404');
+    watching.signal("SIGTERM");
+    assert.equal((await watching.ended).exit, 143);
+    assert.deepEqual(
+      watching
+        .events()
+        .slice(1)
+        .map(({ operation, status }) => [operation, status]),
+      [
+        ["contracts.status", 200],
+        ["contracts.status", 404],
+      ],
+    );
+  });
+
+  it("prints a line each for people, with the reason of a refusal", async (t) => {
+    const { svc } = await withContract(t);
+    const watching = following(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
+    while (!watching.err().includes("Following")) await svc("emulator ready");
+    await svc("contracts status T-7");
+    await watching.saw("404");
+    watching.signal("SIGINT");
+    const { out } = await watching.ended;
+    assert.match(
+      out,
+      /^2031-01-02T03:04:05\.000Z eu-1 GET \/api\/v2\.1\/public\/contracts\/T-7\/status 404 \d+ ms not-found\n$/,
+    );
+  });
+});
+
+describe("svc emulator device", () => {
+  for (const [verb, error, status] of [
+    ["approve", undefined, "AUTHORIZED"],
+    ["deny", "access_denied", "DENIED"],
+  ] as const) {
+    it(`lets a person ${verb} a device`, async (t) => {
+      const { json, emulator } = await cliEmulator(t);
+      const { client_id } = (
+        await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "tv" } })
+      ).body as { client_id: string };
+      const { user_code, device_code } = (
+        await emulator.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id } })
+      ).body as Record<string, string>;
+      const decided = await json(["emulator", "device", verb, user_code!.toLowerCase()]);
+      assert.deepEqual([decided.status, decided.cluster_id], [status, "eu-1"]);
+      const polled = await emulator.router("POST", "/router/v1/oauth2.0/token/", {
+        body: { client_id, device_code, grant_type: "urn:ietf:params:oauth:grant-type:device_code" },
+      });
+      assert.equal((polled.body as { error?: string }).error, error);
+    });
+  }
+
+  it("does not know other codes", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc("emulator device approve XXXX-XXXX");
+    assert.equal(exit, 1);
+    assert.match(err, /\(404\)/);
+  });
+});
