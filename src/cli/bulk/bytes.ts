@@ -43,18 +43,22 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
 /** Plain bytes; gzip is recognised by its first two. */
 export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (first.done) return;
-  const rest = (async function* () {
-    yield first.value;
+  let begin: Uint8Array = Buffer.alloc(0);
+  while (begin.byteLength < 2) {
+    const next = await iterator.next();
+    if (next.done) break;
+    begin = Buffer.concat([begin, next.value]);
+  }
+  const whole = (async function* () {
+    if (begin.byteLength > 0) yield begin;
     yield* { [Symbol.asyncIterator]: () => iterator };
   })();
-  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
-    yield* rest;
+  if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
+    yield* whole;
     return;
   }
   const gunzip = createGunzip({ chunkSize: pieceBytes });
-  pipeline(Readable.from(rest), gunzip, () => {});
+  pipeline(Readable.from(whole), gunzip, () => {});
   try {
     yield* gunzip;
   } catch (cause) {

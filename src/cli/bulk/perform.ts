@@ -1,7 +1,7 @@
-import { copyFile } from "node:fs/promises";
+import { copyFile, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Context } from "../command.ts";
-import { CommandFailed, type Verdict } from "../failure.ts";
+import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
 import { commandLine } from "../help.ts";
 import type { InvalidRow } from "./batches.ts";
 import { resultsPath, runJob } from "./job.ts";
@@ -29,6 +29,8 @@ export async function performJob(
   if (!unlock) throw new CommandFailed("failed", "job_running", `Another process works on ${record.id}.`);
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
+  // Refused before anything was sent: no job worth keeping.
+  let isVoid = false;
   try {
     job = await OpenJob.open(folder, host.wall);
     await announce(record, job, context);
@@ -42,12 +44,17 @@ export async function performJob(
     return await concluded({ record, work, job, firstInvalid, retries: progress.retries, folder }, context);
   } catch (error) {
     await progress?.end();
+    if (error instanceof UsageError && job?.finished.count === 0) {
+      isVoid = true;
+      throw error;
+    }
     if (!globals.json) await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();
     if (record.errors_out !== null) await copyResults(folder, record.errors_out, context);
     await unlock();
+    if (isVoid) await rm(folder, { recursive: true });
   }
 }
 

@@ -3,8 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { emailHash } from "../../src/schemes/email-hash.ts";
-import { type CliEmulator, cliEmulator } from "../support/cli-emulator.ts";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { type CliEmulator, cliEmulator } from "../../support/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */
 async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
@@ -41,7 +41,7 @@ describe("mapping from a file", () => {
       ["router", "map-emails", "c.ndjson", "--column", "mail"],
       ["router", "map-emails", "d.txt.gz"],
     ]) {
-      const { exit, err } = await cli.svc([...argv, "--cluster", "us-1"]);
+      const { exit, err } = await cli.svc([...argv, "--cluster", "us-1", "--quiet"]);
       assert.deepEqual([exit, err], [0, ""], argv.join(" "));
     }
     const mapped = [
@@ -62,13 +62,17 @@ describe("mapping from a file", () => {
     const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");
     const first = await cli.json("router map-emails - --cluster eu-1 --batch-size 1000", { stdin });
     assert.deepEqual(first, {
+      job_id: first.job_id,
       action: "map-emails",
       cluster_id: "eu-1",
       rows: 2_500,
       batches: 3,
       moved: 0,
       invalid: 0,
+      failed: 0,
+      retries: 0,
       first_invalid_row: null,
+      results: null,
     });
     const again = await cli.json("router map-emails - --cluster us-1", { stdin });
     assert.deepEqual([again.rows, again.moved], [2_500, 2_500]);
@@ -90,21 +94,28 @@ describe("mapping from a file", () => {
       stdin,
     });
     assert.deepEqual([exit, out], [3, "Mapped 2 e-mails to eu-1\n"]);
-    assert.match(err, /1 rows skipped: .*, first at row 2/);
+    assert.match(err, /1 row skipped, the first at row 2\nSee svc router jobs results job_/);
     assert.equal(
       await readFile(join(cli.cwd, "bad.csv"), "utf8"),
-      'row,input,message\r\n2,"wrong, ""row""",neither an e-mail address nor a SHA-256 digest\r\n',
+      [
+        "row,input,status,code,message\r\n",
+        '2,"wrong, ""row""",invalid,invalid_identifier,neither an e-mail address nor a SHA-256 digest\r\n',
+      ].join(""),
     );
     assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");
   });
 
-  it("removes only what belongs to the cluster, after --yes", async (t) => {
+  it("removes only what belongs to the cluster, and from a pipe only where its name is repeated", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
     const stdin = "x@d.example\ny@d.example\nz@d.example\n";
-    assert.equal((await cli.svc("router unmap-emails - --cluster eu-1", { stdin })).exit, 2);
-    assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin })).exit, 0);
+    const refused = await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin });
+    assert.deepEqual([refused.exit, refused.out], [2, ""]);
+    assert.match(refused.err, /--confirm eu-1 required/);
+    const wrong = await cli.svc("router unmap-emails - --cluster eu-1 --confirm us-1", { stdin });
+    assert.match(wrong.err, /--confirm must repeat eu-1, not "us-1"/);
+    assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin })).exit, 0);
     assert.deepEqual(await clustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
   });
 
@@ -114,22 +125,38 @@ describe("mapping from a file", () => {
     assert.equal((await cli.svc("router map-clients --client-ids client-b --cluster us-1")).exit, 0);
     for (const id of ["client-a", "client-b"])
       assert.equal((await cli.json(`router show-client ${id}`)).cluster_id, "us-1");
-    const integration = "router map-integrations - --cluster us-1 --integration-type CHAT_B";
+    const integration = "router map-external-integrations - --cluster us-1 --integration-type CHAT_B";
     assert.equal((await cli.svc(integration, { stdin: "tenant-1\n" })).exit, 0);
-    assert.equal((await cli.svc("router map-integrations - --cluster us-1", { stdin: "tenant-1\n" })).exit, 2);
+    assert.equal((await cli.svc("router map-external-integrations - --cluster us-1", { stdin: "tenant-1\n" })).exit, 2);
+  });
+
+  it("removes what a small file names after --yes, and a few identifiers likewise", async (t) => {
+    const cli = await cliEmulator(t);
+    await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
+    await cli.svc("router map-emails rows.txt --cluster eu-1");
+    assert.match((await cli.svc("router unmap-emails rows.txt --cluster eu-1")).err, /--yes required/);
+    assert.equal(await clusterOf(cli, "x@e.example"), "eu-1");
+    assert.equal((await cli.svc("router unmap-emails rows.txt --cluster eu-1 --yes")).exit, 0);
+    assert.equal(await clusterOf(cli, "x@e.example"), undefined);
+    const few = "router unmap-clients --client-ids none --cluster eu-1";
+    assert.match((await cli.svc(few)).err, /--yes required/);
+    assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
   });
 
   it("checks everything and sends nothing under --dry-run", async (t) => {
     const cli = await cliEmulator(t);
     const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
-    assert.deepEqual([exit, out], [0, "Would send 1 e-mail to eu-1\n"]);
+    assert.deepEqual(
+      [exit, out],
+      [0, "Would map 1 e-mail to eu-1 in 1 call\nPOST /router/v1/cluster_emails/bulk\n  dry@run.example\n"],
+    );
     assert.equal(await clusterOf(cli, "dry@run.example"), undefined);
   });
 
   for (const [what, argv, stdin, message] of [
     ["nothing to read", "router map-emails", "", /<file> required/],
     ["no cluster", "router map-emails -", "a@b.c", /--cluster required/],
-    ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /holds no rows/],
+    ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /Standard input holds no rows/],
     [
       "a column that is not there",
       "router map-emails - --input-format csv --column mail --cluster eu-1",

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { bulkService } from "../../support/bulk-service.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const digest = "ab".repeat(32);
+
+/** What is sent for an input, and the exit code. */
+async function sent(t: Parameters<typeof bulkService>[0], argv: string, stdin: string | Uint8Array[]) {
+  const { url, calls } = await bulkService(t);
+  const cwd = await testFolder(t);
+  const input = typeof stdin === "string" ? stdin : pieces(stdin);
+  const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
+  const { exit, err } = await runCli(`router ${argv} --cluster eu-1`, { env, cwd, stdin: input });
+  const lists = calls.map(({ body: { cluster_id: _, integration_type: __, ...lists } }) => Object.values(lists)[0]);
+  return { exit, err, lists };
+}
+
+async function* pieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
+describe("the rows of an input", () => {
+  for (const [what, argv, stdin, lists] of [
+    ["lines of any system, with a byte order mark", "map-clients -", "\ufeffa\r\nb\n\n  c  ", [["a", "b", "c"]]],
+    [
+      "batches of the size asked for",
+      "map-clients - --batch-size 2 --concurrency 1",
+      "a\nb\n\nc\n",
+      [["a", "b"], ["c"]],
+    ],
+    ["a CSV field over two lines", "map-clients - --input-format csv --column 2", '"x\ny",a\nz,b\n', [["a", "b"]]],
+    [
+      "a CSV column behind a byte order mark",
+      "map-clients - --input-format csv --column id",
+      "\ufeffid,x\na,1\n",
+      [["a"]],
+    ],
+    ["plain strings of NDJSON", "map-clients - --input-format ndjson", '"a"\n"b"\n', [["a", "b"]]],
+    ["the first field of NDJSON", "map-clients - --input-format ndjson", '{"id":7,"x":"y"}\n', [["7"]]],
+    ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],
+  ] as const) {
+    it(`may be ${what}`, async (t) => {
+      const { exit, lists: got } = await sent(t, argv, stdin);
+      assert.deepEqual({ exit, got }, { exit: 0, got: lists });
+    });
+  }
+
+  it("are whole wherever the input is cut into pieces, also within a character and within gzip", async (t) => {
+    const text = Buffer.from("zoë\n名前\nlast");
+    const bytes = (data: Buffer) => [...data].map((byte) => Uint8Array.of(byte));
+    for (const data of [text, gzipSync(text)]) {
+      const { lists } = await sent(t, "map-clients -", bytes(data));
+      assert.deepEqual(lists, [["zoë", "名前", "last"]]);
+    }
+  });
+
+  it("that are no JSON, or lack the field, are invalid rows like any other", async (t) => {
+    const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
+    const argv = "map-clients - --input-format ndjson --column id";
+    const refused = await sent(t, argv, stdin);
+    assert.deepEqual([refused.exit, refused.lists], [2, []]);
+    assert.match(refused.err, /Row 2 \(not json\) is not JSON/);
+    const skipped = await sent(t, `${argv} --skip-invalid`, stdin);
+    assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
+  });
+
+  it("cannot be a folder, a file that is not there, or a terminal", async (t) => {
+    const { url } = await bulkService(t);
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, "folder"));
+    await writeFile(join(cwd, "empty.txt"), "");
+    const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
+    for (const [file, message] of [
+      ["folder", /folder is a folder, not a file/],
+      ["gone.txt", /cannot read gone.txt: there is no such file/],
+      ["empty.txt", /empty.txt holds no rows/],
+    ] as const) {
+      const { exit, err } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });
+      assert.match(err, message);
+      assert.equal(exit, 2);
+    }
+    const { exit, err } = await runCli("router map-clients - --cluster eu-1", { env, cwd, tty: true });
+    assert.match(err, /standard input is a terminal/);
+    assert.equal(exit, 2);
+  });
+});

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { build } from "esbuild";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const address = (i: number) => `person.${i}@kill.example`;
+const text = (count: number) => Array.from({ length: count }, (_, i) => `${address(i)}\n`).join("");
+
+/** The command line as a program: bundled once, since the start of each process is most of the time. */
+async function program(folder: string): Promise<string> {
+  const contents = `import { main } from "./src/cli/main.ts"; import { processHost } from "./src/cli/process-host.ts";
+    process.exitCode = await main(process.argv.slice(2), processHost("0.0.0-test"));`;
+  const require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  await build({
+    stdin: { contents, resolveDir: join(import.meta.dirname, "../../..") },
+    outdir: folder,
+    entryNames: "svc",
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    banner: { js: require },
+    external: ["canvas", "@napi-rs/canvas", "path2d"],
+    logLevel: "error",
+  });
+  return join(folder, "svc.mjs");
+}
+
+const built = (async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-test-"));
+  after(() => rm(folder, { recursive: true, force: true }));
+  return program(folder);
+})();
+
+/** An emulator, and processes of the command line that work on it. */
+async function stage(t: TestContext) {
+  const folder = await testFolder(t);
+  const svc = await built;
+  const twin = await emulator(t);
+  const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
+  const env = environmentOf(twin, host as unknown as Parameters<typeof environmentOf>[1]);
+  const start = (...argv: string[]): ChildProcess => {
+    const child = spawn(process.execPath, [svc, ...argv, "--quiet"], {
+      cwd: folder,
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    t.after(() => child.kill("SIGKILL"));
+    return child;
+  };
+  const table = async () => {
+    const { body } = await twin.ask("GET", "state");
+    const { cluster_emails: owners } = (body as { mappings: { cluster_emails: Record<string, string> } }).mappings;
+    return Object.entries(owners).sort();
+  };
+  const seeded = new Set((await table()).map(([hash]) => hash));
+  const mapped = async () => (await table()).filter(([hash]) => !seeded.has(hash));
+  return { folder, twin, start, mapped };
+}
+
+async function ended(child: ChildProcess): Promise<{ exit: number | null; out: string; err: string }> {
+  const [out, err] = [child.stdout!, child.stderr!].map((stream) => stream.setEncoding("utf8").toArray());
+  const [exit] = await once(child, "close");
+  return { exit, out: (await out!).join(""), err: (await err!).join("") };
+}
+
+/** Waits until the job's log holds so many finished batches, or the process is gone. */
+async function loggedBatches(folder: string, count: number, child: ChildProcess): Promise<string> {
+  const jobs = join(folder, "state", "jobs");
+  for (;;) {
+    const [id] = await readdir(jobs).catch(() => []);
+    const log = id && (await readFile(join(jobs, id, "log.ndjson"), "utf8").catch(() => ""));
+    if (id && log && log.split('"batch"').length > count) return join(jobs, id);
+    if (child.exitCode !== null) throw new Error("the job was over before it was killed");
+    await turn();
+  }
+}
+
+describe("a job that is killed", () => {
+  it("leaves, when it is resumed, the table of an undisturbed run", async (t) => {
+    const count = 30_000;
+    const undisturbed = await stage(t);
+    await writeFile(join(undisturbed.folder, "rows.txt"), text(count));
+    await ended(undisturbed.start("router", "map-emails", "rows.txt", "--cluster", "us-1"));
+    const table = await undisturbed.mapped();
+    assert.equal(table.length, count);
+    for (const batches of [1, 9, 40]) {
+      const disturbed = await stage(t);
+      await writeFile(join(disturbed.folder, "rows.txt"), text(count));
+      const args = ["rows.txt", "--cluster", "us-1", "--batch-size", "200"];
+      const child = disturbed.start("router", "map-emails", ...args);
+      const folder = await loggedBatches(disturbed.folder, batches, child);
+      child.kill("SIGKILL");
+      await once(child, "close");
+      const before = (await disturbed.mapped()).length;
+      assert.ok(before >= batches * 200 && before < count, `killed in the middle, after ${before} rows`);
+
+      const resumed = await ended(disturbed.start("router", "jobs", "resume", "--last"));
+      assert.deepEqual(resumed, { exit: 0, out: `Mapped ${count} e-mails to us-1\n`, err: "" });
+
+      assert.deepEqual(await disturbed.mapped(), table);
+
+      const lines = (await readFile(join(folder, "log.ndjson"), "utf8")).trim().split("\n");
+      const finished = lines.map((line) => JSON.parse(line)).filter((line) => "batch" in line);
+      assert.deepEqual(
+        finished.map(({ batch }) => batch as number).sort((a, b) => a - b),
+        Array.from({ length: count / 200 }, (_, i) => i),
+      );
+      assert.equal(finished.at(-1).low, count / 200);
+    }
+  });
+
+  it("while its log was being written forgets the torn line alone", async (t) => {
+    const { folder, start, mapped } = await stage(t);
+    await writeFile(join(folder, "rows.txt"), text(30_000));
+    const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "100");
+    const job = await loggedBatches(folder, 3, child);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    await appendFile(join(job, "log.ndjson"), '{"batch":299,"rows":10');
+    await appendFile(join(job, "results.csv"), "17,half a ro");
+    const resumed = await ended(start("router", "jobs", "resume", "--last"));
+    assert.deepEqual([resumed.exit, (await mapped()).length], [0, 30_000]);
+    assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message\r\n");
+  });
+
+  it("and read a pipe goes on when the same rows are piped again, and refuses others", async (t) => {
+    const { folder, start, mapped } = await stage(t);
+    const child = start("router", "map-emails", "-", "--cluster", "us-1", "--batch-size", "100");
+    child.stdin!.on("error", () => {});
+    child.stdin!.write(text(20_000));
+    await loggedBatches(folder, 20, child);
+    child.kill("SIGKILL");
+    await once(child, "close");
+
+    const nothing = await ended(start("router", "jobs", "resume", "--last"));
+    assert.equal(nothing.exit, 2);
+    assert.match(nothing.err, /This job read standard input: pipe the same rows again/);
+    const other = start("router", "jobs", "resume", "--last", "-");
+    other.stdin!.on("error", () => {});
+    other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
+    const refused = await ended(other);
+    assert.equal(refused.exit, 2);
+    assert.match(refused.err, /Standard input is not what this job began with/);
+
+    const again = start("router", "jobs", "resume", "--last", "-");
+    again.stdin!.end(text(20_000));
+    assert.deepEqual((await ended(again)).out, "Mapped 20000 e-mails to us-1\n");
+    assert.equal((await mapped()).length, 20_000);
+  });
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type BulkCall, bulkService, type Scripted } from "../../support/bulk-service.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { type RunOptions, runCli } from "../../support/run-cli.ts";
+
+type Script = (call: BulkCall) => Scripted | undefined;
+
+/** A folder with `rows.txt`, a service that answers by a script, and the command line pointed at it. */
+async function stage(t: TestContext, rows: readonly string[], script?: Script) {
+  const service = await bulkService(t, script);
+  const cwd = await testFolder(t);
+  await writeFile(join(cwd, "rows.txt"), rows.map((row) => `${row}\n`).join(""));
+  const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: service.url };
+  const svc = (argv: string, more: RunOptions = {}) => runCli(argv, { env, cwd, ...more });
+  const sent = () => service.calls.map(({ body }) => body.client_ids);
+  return { service, cwd, svc, sent };
+}
+
+const rows = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`);
+const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
+const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
+
+describe("rows that are no identifiers", () => {
+  const mixed = ["a", "b b", "c", "d d", "e"];
+
+  it("of a file stop the job before it begins, all counted and all kept", async (t) => {
+    const { svc, cwd, sent } = await stage(t, mixed);
+    const { exit, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    assert.equal(
+      err,
+      [
+        "error: Couldn't map 2 of 5 rows: row 2 (b b) is no client id: it contains spaces. Nothing was sent.\n",
+        "  Leave such rows of rows.txt out with --skip-invalid; they are in bad.csv.\n",
+      ].join(""),
+    );
+    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
+      "2,b b,invalid,invalid_identifier,no client id: it contains spaces",
+      "4,d d,invalid,invalid_identifier,no client id: it contains spaces",
+      "",
+    ]);
+    assert.equal((await svc("router jobs list --json")).out, "[]\n");
+  });
+
+  it("of a pipe stop it where they stand, and it goes on without them", async (t) => {
+    const { svc, sent } = await stage(t, []);
+    const stdin = "a\nb\nc\nd d\ne\n";
+    const stopped = await svc(`router map-clients - ${one}`, { stdin });
+    assert.equal(stopped.exit, 3);
+    assert.match(stopped.err, /Row 4 \(d d\) is no client id: it contains spaces\. 2 rows before it are done\./);
+    assert.deepEqual(sent(), [["a", "b"]]);
+    const { exit, out } = await svc("router jobs resume --last - --skip-invalid", { stdin });
+    assert.deepEqual([exit, out, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
+  });
+
+  for (const [limit, exit] of [
+    ["1", 2],
+    ["2", 3],
+    ["39%", 2],
+    ["40%", 3],
+  ] as const) {
+    it(`are borne up to --max-errors ${limit}`, async (t) => {
+      const { svc, sent } = await stage(t, mixed);
+      const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
+      assert.deepEqual([run.exit, sent()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
+    });
+  }
+
+  it("of a pipe stop it in the middle when there are more than --max-errors", async (t) => {
+    const { svc, sent } = await stage(t, []);
+    const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
+    assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
+    assert.match(
+      err,
+      /error: 2 rows went wrong; --max-errors 1 allows no more\.\n {2}try: svc router jobs resume job_/,
+    );
+  });
+
+  it("need a number or a percentage as their limit", async (t) => {
+    const { svc } = await stage(t, mixed);
+    const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
+    assert.deepEqual([exit, err], [2, 'error: --max-errors takes a number or a percentage such as 2%, not "few"\n']);
+  });
+});
+
+describe("a service that refuses", () => {
+  it("one batch: the others go on, its rows are kept, the exit code is 3", async (t) => {
+    const { svc, sent } = await stage(t, rows(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
+    const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
+    assert.match(err, /2 rows refused by the service/);
+    const results = await svc("router jobs results --last --json --fields row,input,status");
+    assert.deepEqual(JSON.parse(results.out), [
+      { row: 3, input: "c2", status: "failed" },
+      { row: 4, input: "c3", status: "failed" },
+    ]);
+  });
+
+  it("the very first batch: it is not about these rows, so the job stops", async (t) => {
+    const { svc, sent } = await stage(t, rows(6), () => fieldsRefused);
+    const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
+    assert.deepEqual([exit, sent().length], [1, 1]);
+    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: The service refused \(422\)/);
+  });
+
+  it("the credentials in the middle: it stops with 4, and goes on with others", async (t) => {
+    const { svc, sent } = await stage(t, rows(4), ({ number }) =>
+      number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
+    );
+    const { exit } = await svc(`router map-clients rows.txt ${one}`);
+    assert.equal(exit, 4);
+    assert.equal((await svc("router jobs resume --last")).out, "Mapped 4 client ids to eu-1\n");
+    assert.deepEqual(sent(), [
+      ["c0", "c1"],
+      ["c2", "c3"],
+      ["c2", "c3"],
+    ]);
+  });
+
+  it("sends the same key with every attempt of a batch, and another with every batch", async (t) => {
+    const { svc, service } = await stage(t, rows(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
+    await svc(`router map-clients rows.txt ${one} --retries 0`);
+    await svc("router jobs resume --last");
+    const keys = service.calls.map(({ headers }) => headers["idempotency-key"]);
+    const job = JSON.parse((await svc("router jobs show --last --json")).out).id;
+    assert.deepEqual(keys, [`${job}-0`, `${job}-1`, `${job}-1`]);
+  });
+});
+
+describe("a service that is busy", () => {
+  /** Wall time that passes by sleeping alone; what was slept is kept. */
+  function sleepless() {
+    const slept: number[] = [];
+    let now = Date.parse("2031-01-02T03:04:05Z");
+    const wall = {
+      now: () => now,
+      sleep: async (ms: number) => {
+        slept.push(ms);
+        now += ms;
+      },
+    };
+    return { wall, slept };
+  }
+
+  it("is not asked again before Retry-After has passed, and that is said", async (t) => {
+    const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
+    const { svc, sent } = await stage(t, rows(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { wall, slept } = sleepless();
+    const { exit, err } = await svc(`router map-clients rows.txt ${one}`, { wall });
+    assert.deepEqual([exit, sent().length], [0, 3]);
+    assert.ok(slept.some((ms) => ms >= 42_000));
+    assert.match(err, /rate limited, resuming in 4[23] s/);
+  });
+
+  it("for longer than --max-wait: the job stops with 75 at once, and can be resumed", async (t) => {
+    const busy = { status: 503, headers: { "retry-after": "3600" } };
+    const { svc } = await stage(t, rows(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
+    assert.equal(exit, 75);
+    assert.match(err, /asks to wait 3600 s/);
+    assert.equal((await svc("router jobs resume --last")).exit, 0);
+  });
+
+  it("for good: exit 75 after all retries, with POST too", async (t) => {
+    const { svc, sent } = await stage(t, rows(4), ({ number }) => (number > 1 ? { status: 503 } : undefined));
+    const { wall } = sleepless();
+    const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
+    assert.deepEqual([exit, sent().length], [75, 4]);
+  });
+});

@@ -1,0 +1,52 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+/** One bulk call that a scripted routing service received. */
+export interface BulkCall {
+  /** From 1. */
+  readonly number: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Scripted {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface BulkService {
+  readonly url: string;
+  readonly calls: readonly BulkCall[];
+}
+
+/** A routing service that answers as a test says, `true` by default; it takes one promise a call. */
+export async function bulkService(
+  t: Pick<TestContext, "after">,
+  script: (call: BulkCall) => Scripted | undefined | Promise<Scripted | undefined> = () => undefined,
+): Promise<BulkService> {
+  const calls: BulkCall[] = [];
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece);
+    const call: BulkCall = {
+      number: calls.length + 1,
+      path: request.url ?? "",
+      headers: request.headers as BulkCall["headers"],
+      body: JSON.parse(Buffer.concat(pieces).toString()),
+    };
+    calls.push(call);
+    const { status, headers, body = true } = (await script(call)) ?? { status: 200 };
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
+}
