@@ -5,33 +5,45 @@ import { providerCodes, providerFlows } from "../provider.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
 import type { ControlWorld } from "./home.ts";
 
-const about = ({ flow, state }: { readonly flow: string; readonly state: string }): string =>
-  `provider ${flow} ${state}`;
+type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 
-export const providerHandlers: Handlers<
-  "provider.page" | "provider.submit",
-  Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">,
-  unknown
-> = {
-  "provider.page": ({ query }, world) => {
-    const { flow, provider, state } = query;
-    const hidden = hiddenFields({ flow, provider, state, form_token: formToken(world, about(query)) });
-    const content = html`<p>The emulator stands in for this provider. Be whoever you like.</p>
-<form method="post">${hidden}
-<p><label>E-mail address: <input name="email" type="email" required></label></p>
-<p><label>Name: <input name="name"></label></p>
-<button>Sign in</button></form>`;
-    // The form ends at the router's public URL, which need not be the one that this page was loaded from.
-    const headers = pageHeaders([new URL(world.settings.publicUrl).origin]);
-    return reply(200, page(`Sign in with ${provider}`, content), headers);
-  },
+interface Asked {
+  readonly flow: string;
+  readonly provider: string;
+  readonly state: string;
+}
+
+/** What a form of this page is bound to. */
+const about = ({ flow, state }: Pick<Asked, "flow" | "state">): string => `provider ${flow} ${state}`;
+
+export const providerHandlers: Handlers<"provider.page" | "provider.submit", ProviderWorld, unknown> = {
+  "provider.page": ({ query }, world) => reply(200, question(world, query), headersOf(world)),
 
   "provider.submit": async ({ body }, world) => {
     const { store, ids, settings, fail } = world;
     const { flow, provider, state, email, name, form_token } = body;
     requireFormToken(world, about(body), form_token, fail);
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
+      return reply(200, question(world, body, "This is no e-mail address."), headersOf(world));
+    }
     const code = ids.token(24);
     await store.transaction("provider.submit", (tx) => tx.put(providerCodes, { code, provider, email, name }));
-    return `${settings.publicUrl}${providerFlows[flow]}?${new URLSearchParams({ code, state })}`;
+    return reply(303, `${settings.publicUrl}${providerFlows[flow]}?${new URLSearchParams({ code, state })}`);
   },
 };
+
+/** The form ends at the router's public URL, which need not be the one that the page was loaded from. */
+const headersOf = ({ settings }: ProviderWorld) => pageHeaders([new URL(settings.publicUrl).origin]);
+
+function question(world: ProviderWorld, { flow, provider, state }: Asked, problem?: string): string {
+  const hidden = hiddenFields({ flow, provider, state, form_token: formToken(world, about({ flow, state })) });
+  return page(
+    `Sign in with ${provider}`,
+    html`${problem === undefined ? undefined : html`<p role="alert">${problem}</p>`}
+<p>The emulator stands in for this provider. Be whoever you like.</p>
+<form method="post">${hidden}
+<p><label>E-mail address: <input name="email" type="email" required></label></p>
+<p><label>Name: <input name="name"></label></p>
+<button>Sign in</button></form>`,
+  );
+}

@@ -34,7 +34,7 @@ export async function deviceToken(request: ReceivedRequest, world: ClusterWorld)
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
-    return { granted, refresh_token: keepRefreshToken(tx, world, granted) };
+    return { granted, refresh_token: await keepRefreshToken(tx, world, granted) };
   });
   const tokens = { ...(await issueTokens(world, granted)), refresh_token };
   const exchanged = grant_type === tokenExchange ? issuedType : {};

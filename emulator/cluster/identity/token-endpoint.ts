@@ -58,7 +58,7 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   if (!sameSecret(codeChallenge(code_verifier), row.code_challenge)) return invalid("code_verifier does not match");
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
   tx.put(authorizationCodes, { ...row, used: true });
-  return { granted: row, refresh_token: keepRefreshToken(tx, world, row) };
+  return { granted: row, refresh_token: await keepRefreshToken(tx, world, row) };
 };
 
 /** The token is exchanged for a new one; whoever shows it again has stolen it, or was stolen from (RFC 9700, 4.14). */
@@ -78,7 +78,7 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
     return oauthError("invalid_scope", "The scope is wider than the one that was granted");
   }
   tx.put(refreshTokens, { ...row, used: true });
-  return { granted: { ...row, scope: asked }, refresh_token: keepRefreshToken(tx, world, row) };
+  return { granted: { ...row, scope: asked }, refresh_token: await keepRefreshToken(tx, world, row) };
 };
 
 const redeemers: Readonly<Record<string, Redeem | undefined>> = {

@@ -11,6 +11,8 @@ type Signing = Pick<ClusterWorld, "store" | "cluster" | "settings" | "clock" | "
 /** Seconds. */
 const accessLifetime = 3_600;
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
+/** How long an expired refresh token still says that it has expired, instead of being unknown. */
+const expiredKeptMs = 24 * 60 * 60 * 1_000;
 
 /** What tokens are issued for. */
 export type Granted = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
@@ -90,7 +92,14 @@ export async function publicJwk(world: Signing): Promise<Readonly<Record<string,
 }
 
 /** Keeps a new refresh token, and gives it with the prefix of its cluster. */
-export function keepRefreshToken(tx: Transaction, { cluster, clock, ids }: Signing, granted: Granted): string {
+export async function keepRefreshToken(
+  tx: Transaction,
+  { cluster, clock, ids }: Signing,
+  granted: Granted,
+): Promise<string> {
+  for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredKeptMs })) {
+    tx.delete(refreshTokens, old.token);
+  }
   const { client_id, user_id, scope, signed_in_at, family } = granted;
   const token = ids.token(32);
   tx.put(refreshTokens, {

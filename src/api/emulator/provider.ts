@@ -31,7 +31,8 @@ export const submitProviderPage = operation({
   id: "provider.submit",
   service: emulator,
   summary: "Send the form of the stand-in provider: say who the person is",
-  description: "Redirects to the callback of the flow with a code that stands for the person.",
+  description:
+    "Redirects to the callback of the flow with a code that stands for the person; without an address it asks again.",
   method: "POST",
   path: "/_emulator/provider",
   auth: "none",
@@ -39,13 +40,13 @@ export const submitProviderPage = operation({
     body: form(
       z.object({
         ...asked,
-        email: z.email().describe("Address that the provider vouches for"),
+        email: z.string().describe("Address that the provider vouches for"),
         name: z.string().default("").describe("Name that the provider tells"),
         form_token: z.string().describe("Stands in the page"),
       }),
     ),
   },
-  responses: { 303: redirect() },
+  responses: { 200: html(), 303: redirect() },
   failures: ["stale-form"],
   cli: { command: "emulator provider-form" },
   basis: ours,

@@ -35,16 +35,18 @@ export const showDiscovery = operation({
 });
 
 /** RFC 6749, 4.1.3 and 6; which parameters are needed depends on the grant, so a missing one is invalid_request. */
-const TokenRequest = z.object({
-  grant_type: z.string().optional().describe("authorization_code or refresh_token"),
-  code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
-  redirect_uri: z.string().optional(),
-  code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
-  refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
-  client_id: z.string().optional(),
-  client_secret: z.string().optional(),
-  scope: z.string().optional(),
-});
+const TokenRequest = z
+  .object({
+    grant_type: z.string().optional().describe("authorization_code or refresh_token"),
+    code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
+    redirect_uri: z.string().optional(),
+    code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
+    refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
+    client_id: z.string().optional(),
+    client_secret: z.string().optional(),
+    scope: z.string().optional(),
+  })
+  .default({});
 
 export const exchangeToken = operation({
   id: "oidc.token",

@@ -51,6 +51,10 @@ describe("the key set", () => {
     ["is down", broken],
     ["answers 500", (cluster: Receiver) => says(cluster, { keys: [us] }, 500)],
     ["answers no key set", (cluster: Receiver) => says(cluster, { detail: "x" })],
+    [
+      "answers more than it could mean",
+      (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
+    ],
   ] as const) {
     it(`goes without a cluster that ${what}, which the request log tells`, async (t) => {
       const world = await routed(t);
@@ -147,7 +151,8 @@ describe("a token request", () => {
     );
   });
 
-  const refusals: [object, object][] = [
+  const refusals: [object | undefined, object][] = [
+    [undefined, { error: "invalid_request", error_description: "grant_type is missing" }],
     [{ code: "eu-1_c" }, { error: "invalid_request", error_description: "grant_type is missing" }],
     [{ grant_type: "authorization_code" }, { error: "invalid_request", error_description: "code is missing" }],
     [{ grant_type: "refresh_token" }, { error: "invalid_request", error_description: "refresh_token is missing" }],
@@ -160,7 +165,7 @@ describe("a token request", () => {
   for (const [body, refusal] of refusals) {
     it(`${JSON.stringify(body)} is refused with ${JSON.stringify(refusal)}`, async (t) => {
       const world = await routed(t);
-      const answer = await world.router("POST", tokenPath, { body });
+      const answer = await world.router("POST", tokenPath, body && { body });
       assert.deepEqual(plain(answer), { status: 400, body: refusal });
       assert.equal(answer.headers.get("cache-control"), "no-store");
       assert.deepEqual(world.reached(), []);

@@ -183,6 +183,9 @@ describe("a refresh token", () => {
     await assertRefused(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
     await world.clock.advance({ by: 30 * 24 * 3_600_000 });
     await assertRefused(world, () => refresh(world, refresh_token), refusal("invalid_grant", "The token has expired"));
+    await world.clock.advance({ by: 24 * 3_600_000 });
+    await signIn(world, ada);
+    await assertRefused(world, () => refresh(world, refresh_token), unknown);
   });
 
   it("survives a restart of the state, and dies with its person", async (t) => {

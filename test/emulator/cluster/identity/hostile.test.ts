@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { emulator, sender } from "../../../support/emulator.ts";
+
+const paths = ["/api/v1/oauth/token/", "/api/v1/oauth/authorize/", "/router/v1/oauth2.0/token/"];
+
+const bodies: Record<string, string | Uint8Array> = {
+  nothing: "",
+  "a list": "[1]",
+  null: "null",
+  "100,000 levels": "[".repeat(100_000),
+  "no UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
+  "wrong types": '{"grant_type":["authorization_code"],"client_id":7,"device_code":{}}',
+  "a member called __proto__": '{"__proto__":{"grant_type":"refresh_token","client_id":"demo-cli"}}',
+  "an inherited name": '{"grant_type":"toString","client_id":"constructor","device_code":7}',
+};
+
+for (const path of paths) {
+  for (const [what, body] of Object.entries(bodies)) {
+    for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
+      it(`${path} refuses ${what} as ${type}, and nothing changes`, async (t) => {
+        const world = await emulator(t);
+        const before = (await world.ask("GET", "state")).body;
+        const { url } = world.clusters[0]!;
+        const { status } = await sender(url)("POST", path, { body, headers: { "content-type": type } });
+        assert.ok(status >= 400 && status < 500, String(status));
+        assert.deepEqual((await world.ask("GET", "state")).body, before);
+      });
+    }
+  }
+}
+
+it("credentials that are no text, or too much of it, are refused", async (t) => {
+  const world = await emulator(t);
+  const { url } = world.clusters[0]!;
+  for (const authorization of [
+    "Bearer",
+    "Bearer a.b.c",
+    `Bearer ${"x.".repeat(4_000)}`,
+    "Bearer eyJhbGciOiJSUzI1NiJ9.bnVsbA.x",
+  ]) {
+    const answer = await sender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
+    assert.equal(answer.status, 401, authorization.slice(0, 40));
+  }
+  const cookie = `svc_session=eu-1_${"x".repeat(4_000)}; svc_session=%ff`;
+  const answer = await sender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", { headers: { cookie } });
+  assert.equal(answer.status, 400);
+});
