@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { browserCommand } from "../../../src/cli/auth/browser.ts";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { movedWall } from "../../support/moved-wall.ts";
+
+describe("a browser", () => {
+  const cases: [string, Record<string, string>, string, string[] | undefined][] = [
+    ["is xdg-open on a screen", { DISPLAY: ":0" }, "linux", ["xdg-open"]],
+    ["is xdg-open on Wayland", { WAYLAND_DISPLAY: "wayland-0" }, "linux", ["xdg-open"]],
+    ["is missing without a screen", {}, "linux", undefined],
+    ["is missing over SSH", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 22" }, "linux", undefined],
+    ["is missing over SSH on a Mac", { SSH_TTY: "/dev/ttys1" }, "darwin", undefined],
+    ["is missing in CI", { CI: "true", DISPLAY: ":0" }, "linux", undefined],
+    ["is open on a Mac", {}, "darwin", ["open"]],
+    ["takes no shell on Windows", {}, "win32", ["rundll32", "url.dll,FileProtocolHandler"]],
+    ["is that of Windows under WSL", { WSL_DISTRO_NAME: "Debian" }, "linux", ["wslview"]],
+    ["may be named", { BROWSER: "firefox" }, "linux", ["firefox"]],
+    ["may be forbidden", { BROWSER: "none", DISPLAY: ":0" }, "linux", undefined],
+  ];
+  for (const [what, env, platform, command] of cases) {
+    it(what, () => assert.deepEqual(browserCommand({ env }, platform), command));
+  }
+
+  /** Signs in at a terminal whose person presses Enter after the first poll, with a browser that notes its argument. */
+  async function atTerminal(t: TestContext, env: Record<string, string> = {}, flags: readonly string[] = []) {
+    const world = await cliEmulator(t);
+    const browser = join(world.cwd, "browser");
+    await writeFile(
+      browser,
+      `#!/bin/sh\necho "$1 token=$SVC_CLIENT_SECRET" > ${world.cwd}/opened.new\nmv ${world.cwd}/opened.new ${world.cwd}/opened\n`,
+    );
+    await chmod(browser, 0o755);
+    const keys = new PassThrough();
+    const opened = () => readFile(join(world.cwd, "opened"), "utf8").catch(() => undefined);
+    const wall = movedWall(async (ms) => {
+      await world.emulator.clock.advance({ by: ms });
+      if (wall.slept.length === 1) keys.write("\n");
+      // The browser is a real process: polling goes on until it has noted what it was given.
+      if (wall.slept.length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    });
+    const argv = ["auth", "device-login", "--client-id", "demo-cli", ...flags];
+    const { exit, err } = await world.svc(argv, { tty: true, stdin: keys, wall, env: { BROWSER: browser, ...env } });
+    return { exit, err, opened: await opened() };
+  }
+
+  it("is opened when Enter is pressed, without our secrets", async (t) => {
+    const { err, opened } = await atTerminal(t);
+    assert.match(err, /Press Enter to open it in your browser\.\n/);
+    assert.match(String(opened), /^http:\S+\/_emulator\/device\?user_code=\w{4}-\w{4} token=\n$/);
+  });
+
+  it("is not offered with --no-browser, --no-input or in CI", async (t) => {
+    for (const [env, flags] of [
+      [{}, ["--no-browser"]],
+      [{}, ["--no-input"]],
+      [{ CI: "1" }, []],
+    ] as const) {
+      const { err, opened } = await atTerminal(t, env, flags);
+      assert.deepEqual([err.includes("Press Enter"), opened], [false, undefined]);
+    }
+  });
+
+  it("that cannot be started is no failure", async (t) => {
+    const { exit, err } = await atTerminal(t, { BROWSER: "/nonexistent/browser" });
+    assert.equal(exit, 4);
+    assert.match(err, /No browser could be started; open http:\S+ yourself\./);
+  });
+});

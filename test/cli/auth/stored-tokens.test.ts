@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator, testFolder } from "../../support/cli-emulator.ts";
+import { movedWall } from "../../support/moved-wall.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+import { signIn } from "../../support/sign-in.ts";
+import { inFolderOf } from "../../support/sign-ins.ts";
+
+const hours = (count: number) => count * 3_600_000;
+
+/** A machine on which somebody signed in at the emulator; its wall and the emulator's clock agree. */
+async function signedIn(t: TestContext) {
+  const world = await cliEmulator(t);
+  const wall = movedWall((ms) => world.emulator.clock.advance({ by: ms }));
+  const email = "ada@northwind.example";
+  const tokens = await signIn(world.emulator, email);
+  const folder = inFolderOf(world.cwd);
+  await folder.keep(world.emulator.routerUrl, { ...tokens, client_id: "demo-cli", expires_at: "2031-01-02T04:04:05Z" });
+  return { ...world, wall, tokens, account: async () => (await folder.accounts())[world.emulator.routerUrl]! };
+}
+
+describe("a token that is about to end", () => {
+  it("is refreshed once, also when several commands need it at the same moment", async (t) => {
+    const { svc, wall, tokens, account, emulator } = await signedIn(t);
+    await wall.sleep(hours(1));
+    const results = await Promise.all(Array.from({ length: 5 }, () => svc("auth token", { wall })));
+    const { access_token, refresh_token, refreshed_at } = await account();
+    assert.deepEqual(
+      results.map(({ exit, out }) => [exit, out]),
+      Array(5).fill([0, `${access_token}\n`]),
+    );
+    assert.notEqual(access_token, tokens.access_token);
+    assert.notEqual(refresh_token, tokens.refresh_token);
+    assert.match(String(refreshed_at), /^2031-01-02T04:04:/);
+    const { body } = await emulator.ask("GET", "requests?operation=oidc.token");
+    const redeemed = (body as { items: { path?: string }[] }).items.filter((item) =>
+      JSON.stringify(item).includes("/api/v1/oauth/token/"),
+    );
+    // One to sign in, one to refresh.
+    assert.equal(redeemed.length, 2);
+  });
+
+  it("is refreshed before a command that needs it", async (t) => {
+    const { svc, wall } = await signedIn(t);
+    await wall.sleep(hours(1));
+    const { exit, out } = await svc("oidc userinfo --json", { wall });
+    assert.deepEqual([exit, JSON.parse(out).email], [0, "ada@northwind.example"]);
+  });
+
+  it("is refreshed by auth refresh whether or not it ends soon", async (t) => {
+    const { svc, wall, tokens, account } = await signedIn(t);
+    const { exit, out, err } = await svc("auth refresh --json", { wall });
+    const after = await account();
+    assert.deepEqual([exit, err, JSON.parse(out).expires_at], [0, "", after.expires_at]);
+    assert.notEqual(after.refresh_token, tokens.refresh_token);
+    assert.equal(out.includes(after.access_token), false);
+  });
+
+  it("whose refresh is refused exits 4, and is not tried a second time", async (t) => {
+    const server = await receiver(t);
+    server.answer((_, response) =>
+      response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
+    );
+    const cwd = await testFolder(t);
+    await inFolderOf(cwd).keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
+    const run = () =>
+      runCli(["auth", "token", "--base-url", server.url], { wall: movedWall(), env: { SVC_CONFIG_DIR: cwd } });
+    const first = await run();
+    assert.match(first.err, /does not accept the refresh token any more .*\n {2}try: svc auth device-login/);
+    const second = await run();
+    assert.match(second.err, /has ended and cannot be refreshed/);
+    assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
+  });
+
+  it("stays when the server cannot be reached: exit 75, to be tried again", async (t) => {
+    const cwd = await testFolder(t);
+    const folder = inFolderOf(cwd);
+    await folder.keep("http://127.0.0.1:1", { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
+    const before = await folder.accounts();
+    const { exit } = await runCli("auth token --base-url http://127.0.0.1:1", {
+      wall: movedWall(),
+      env: { SVC_CONFIG_DIR: cwd },
+    });
+    assert.deepEqual([exit, await folder.accounts()], [75, before]);
+  });
+});
+
+describe("a sign-in", () => {
+  it("is used at the server that issued it, and at no other", async (t) => {
+    const other = await receiver(t);
+    const { svc, wall } = await signedIn(t);
+    const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
+    assert.deepEqual([exit, other.received.length], [4, 0]);
+    assert.match(err, /Sign in with svc auth device-login, or set SVC_TOKEN/);
+    assert.equal((await svc(["auth", "status", "--base-url", other.url], { wall })).exit, 4);
+  });
+
+  it("yields to SVC_TOKEN", async (t) => {
+    const { svc, wall } = await signedIn(t);
+    const env = { SVC_TOKEN: "given" };
+    assert.equal((await svc("auth token", { wall, env })).out, "given\n");
+    const { out } = await svc("auth status --json=source,current", { wall, env });
+    assert.deepEqual(JSON.parse(out), [
+      { source: "SVC_TOKEN", current: true },
+      { source: "sign-in", current: false },
+    ]);
+  });
+
+  it("is forgotten by auth logout", async (t) => {
+    const { svc, wall, account, emulator } = await signedIn(t);
+    const { exit, out, err } = await svc("auth logout", { wall });
+    assert.deepEqual([exit, out, err], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
+    assert.equal(await account(), undefined);
+    assert.equal((await svc("auth token", { wall })).exit, 4);
+    assert.deepEqual(await svc("auth logout", { wall }), {
+      exit: 0,
+      out: "",
+      err: "Not signed in; nothing to forget\n",
+    });
+  });
+
+  it("is revoked where the server can (RFC 7009)", async (t) => {
+    const server = await receiver(t);
+    const cwd = await testFolder(t);
+    await inFolderOf(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
+    const { out } = await runCli(["auth", "logout", "--json"], { env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual(JSON.parse(out), [{ address: server.url, revoked: true }]);
+    assert.deepEqual(
+      server.received.map(({ url, body }) => [url, body.toString()]),
+      [["/revoke", "token=rt&client_id=cli"]],
+    );
+  });
+
+  it("among several must be named", async (t) => {
+    const cwd = await testFolder(t);
+    const folder = inFolderOf(cwd);
+    await folder.keep("https://a.example", {});
+    await folder.keep("https://b.example", {});
+    const { exit, err } = await runCli("auth token", { env: { SVC_CONFIG_DIR: cwd } });
+    assert.equal(exit, 2);
+    assert.match(err, /--issuer or --base-url: https:\/\/a.example, https:\/\/b.example/);
+    const named = await runCli("auth token --issuer https://b.example", { env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([named.exit, named.out], [0, "at\n"]);
+  });
+
+  it("in a damaged file is refused without printing a word of it", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
+    const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
+    assert.equal(exit, 2);
+    assert.match(err, /tokens\.json is not a JSON object; mend or remove it/);
+    assert.equal(err.includes("very-secret"), false);
+    assert.match(await readFile(join(cwd, "tokens.json"), "utf8"), /very-secret/);
+  });
+});
