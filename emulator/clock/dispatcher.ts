@@ -37,6 +37,8 @@ export interface DispatcherOptions {
 }
 
 const listedAtOnce = 1_000;
+/** Of this share of the places only lanes that hold none yet may take one: hanging receivers leave room for others. */
+const keptFree = 1 / 4;
 const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
@@ -50,6 +52,8 @@ export class Dispatcher {
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
   #running = 0;
+  /** How many entries of a lane are under way. */
+  readonly #runningIn = new Map<string, number>();
   readonly #troubled = new Set<number>();
   #mayHaveMore = true;
   #listing = false;
@@ -103,15 +107,31 @@ export class Dispatcher {
   #pump(): void {
     const stopped = this.#stop.signal.aborted;
     while (!stopped && this.#running < this.#options.atOnce) {
-      const entry = this.#ready.shift();
-      if (!entry) break;
-      void this.#run(entry);
+      const next = this.#nextReady();
+      if (next < 0) break;
+      void this.#run(this.#ready.splice(next, 1)[0]!);
     }
     // The queue is looked at only when something could be started, not after each of its changes.
-    const free = this.#ready.length === 0 && this.#running < this.#options.atOnce;
+    const free = this.#running < this.#options.atOnce;
     if (!stopped && this.#mayHaveMore && free) return void this.#list();
     if (this.#running > 0 || this.#listing) return;
     if (stopped || this.#taken.size === this.#troubled.size) for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  /**
+   * Which of the ready entries may start: the first, while there is plenty of room; then the first of a lane that has
+   * nothing under way. No more than `atOnce` lanes are busy, each with few entries, so that the search is short.
+   */
+  #nextReady(): number {
+    const { atOnce } = this.#options;
+    if (this.#running < atOnce - Math.floor(atOnce * keptFree)) return this.#ready.length > 0 ? 0 : -1;
+    return this.#ready.findIndex(({ lane }) => !this.#runningIn.has(lane));
+  }
+
+  #count(lane: string, change: 1 | -1): void {
+    const count = (this.#runningIn.get(lane) ?? 0) + change;
+    if (count === 0) this.#runningIn.delete(lane);
+    else this.#runningIn.set(lane, count);
   }
 
   async #list(): Promise<void> {
@@ -174,6 +194,7 @@ export class Dispatcher {
     const { clock, kinds, onTrouble } = this.#options;
     const at = clock.now();
     this.#running += 1;
+    this.#count(entry.lane, 1);
     let outcome = "error";
     try {
       const kind = kinds[entry.kind];
@@ -185,6 +206,7 @@ export class Dispatcher {
       if (!this.#stop.signal.aborted) onTrouble(entry, error);
     }
     this.#running -= 1;
+    this.#count(entry.lane, -1);
     const lane = this.#lanes.get(entry.lane);
     lane?.finished();
     if (lane?.empty) this.#lanes.delete(entry.lane);

@@ -182,4 +182,31 @@ describe("the retry schedule", () => {
     assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
     assert.deepEqual(outcomes.filter((line) => line === `${dead} retrying`).length, 6);
   });
+
+  it("never lets a healthy receiver wait for several that hang, though they could fill every place", async (t) => {
+    const { subscribe, happen, runner, story } = await post(t);
+    const hanging = await receiver(t);
+    const held: (() => void)[] = [];
+    hanging.answer((_, response) => void held.push(() => response.writeHead(200).end()));
+    for (let i = 0; i < 8; i += 1) await subscribe(hanging.url);
+    await happen(...Array.from({ length: 6 }, () => "CONTRACT_CREATED" as const));
+
+    const healthy = await receiver(t);
+    const well = await subscribe(healthy.url);
+    const reached = new Promise<void>((resolve) =>
+      healthy.answer((_, response) => {
+        response.writeHead(200).end();
+        if (healthy.received.length === 8) resolve();
+      }),
+    );
+    await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
+    await reached;
+    assert.ok(held.length < 32, `${held.length} hang`);
+
+    hanging.answer(200);
+    for (const answer of held) answer();
+    await runner.settled();
+    const delivered = (await story()).filter(({ outcome }) => outcome === "delivered");
+    assert.deepEqual([delivered.length, delivered.filter(({ webhook }) => webhook === well).length], [8 * 14 + 8, 8]);
+  });
 });
