@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+interface Row {
+  readonly headers: readonly (readonly [string, string])[];
+  readonly [key: string]: unknown;
+}
+
+describe("the inbox of an emulated cluster", () => {
+  it("clusters.inbox shows the bytes and the headers as they came, oldest first", async (t) => {
+    const { ask, router } = await emulator(t);
+    const body = Buffer.from('{ "a": "\u00e4",\n "b":1.0 }');
+    const answer = await router("POST", "/some/path?x=1", {
+      body,
+      headers: { "X-Cluster-Id": "us-1", "X-Signature": "abc", "content-type": "application/json" },
+    });
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: { cluster_id: "us-1", method: "POST", path: "/some/path" },
+    });
+    await router("GET", "/other", { headers: { "x-cluster-id": "us-1" } });
+    const { body: inbox } = await ask("GET", "clusters/us-1/inbox");
+    const { items, total } = inbox as { items: Row[]; total: number };
+    assert.equal(total, 2);
+    const { headers, ...first } = items[0]!;
+    assert.deepEqual(first, {
+      id: 1,
+      at: "2031-01-02T03:04:05.000Z",
+      method: "POST",
+      target: "/some/path?x=1",
+      body: body.toString("base64"),
+      status: 200,
+    });
+    const value = (name: string) => headers.find(([key]) => key.toLowerCase() === name)?.[1];
+    assert.deepEqual([value("x-signature"), value("content-type")], ["abc", "application/json"]);
+    assert.deepEqual((await ask("GET", "clusters/eu-1/inbox")).body, { items: [], total: 0 });
+  });
+
+  it("is searched by path, shows the newest, and is empty after a reset", async (t) => {
+    const { ask, router } = await emulator(t);
+    for (const path of ["/a/1", "/a/2", "/b/3"]) await router("GET", path, { headers: { "x-cluster-id": "eu-1" } });
+    const targets = async (query: string) => {
+      const { body } = await ask("GET", `clusters/eu-1/inbox?${query}`);
+      const { items, total } = body as { items: Row[]; total: number };
+      return [total, ...items.map(({ target }) => target)];
+    };
+    assert.deepEqual(await targets("path=/a/*"), [2, "/a/1", "/a/2"]);
+    assert.deepEqual(await targets("path=/b/3"), [1, "/b/3"]);
+    assert.deepEqual(await targets("limit=1"), [3, "/b/3"]);
+    await ask("POST", "reset");
+    assert.deepEqual(await targets(""), [0]);
+  });
+
+  it("answers as the seed scripts it", async (t) => {
+    const running = await emulator(t, {
+      seed: {
+        clusters: [{ id: "eu-1", label: "eu" }],
+        apps: { answers: [{ path: "/scripted", method: "PUT", status: 202, headers: { "x-a": "b" }, body: [1] }] },
+      },
+    });
+    const answer = await running.router("PUT", "/scripted", { headers: { "x-cluster-id": "eu-1" } });
+    assert.deepEqual(plain(answer), { status: 202, body: [1] });
+    assert.equal(answer.headers.get("x-a"), "b");
+    const { body } = await running.ask("GET", "clusters/eu-1/inbox");
+    assert.equal((body as { items: Row[] }).items[0]!.status, 202);
+  });
+
+  it("is there for emulated clusters only", async (t) => {
+    const other = await receiver(t);
+    const { ask } = await emulator(t, {
+      seed: { clusters: [{ id: "x-1", label: "x", external_url: other.url }] },
+    });
+    assert.deepEqual(plain(await ask("GET", "clusters/x-1/inbox")), {
+      status: 409,
+      body: {
+        error: {
+          code: "external_cluster",
+          message: `The cluster x-1 is external, at ${other.url}: what reaches it is not seen here.`,
+        },
+      },
+    });
+    assert.deepEqual(plain(await ask("GET", "clusters/none/inbox")), {
+      status: 404,
+      body: { error: { code: "no_such_cluster", message: "The emulator has no cluster none." } },
+    });
+  });
+});

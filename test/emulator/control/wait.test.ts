@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { type Answer, emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const now = "2031-01-02T03:04:05.000Z";
+const long = "timeout_ms=20000";
+
+const fire = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
+
+/** Asks to wait, and sees that there is no answer yet when later requests have been answered. */
+async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly answer: Promise<Answer> }> {
+  let isAnswered = false;
+  const answer = ask("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
+    isAnswered = true;
+  });
+  for (let i = 0; i < 3; i += 1) await ask("GET", "clock");
+  assert.equal(isAnswered, false);
+  return { answer };
+}
+
+describe("waiting", () => {
+  it("answers at once with what has happened already", async (t) => {
+    const running = await emulator(t);
+    await draft(running.api);
+    assert.deepEqual(plain(await running.ask("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
+      status: 200,
+      body: {
+        reached: true,
+        now,
+        activities: [{ activity: "CONTRACT_CREATED", contract_id: 1, at: now }],
+        deliveries: [],
+        contract: null,
+      },
+    });
+  });
+
+  it("goes on until the activity happens, though nobody subscribed to it", async (t) => {
+    const running = await emulator(t);
+    await draft(running.api);
+    const { answer } = await pending(running, "activity=CONTRACT_VOIDED");
+    await fire(running, "CONTRACT_VOIDED");
+    const { body } = await answer;
+    assert.deepEqual((body as { reached: boolean }).reached, true);
+  });
+
+  it("counts, and takes only what is new since a time and of the contract", async (t) => {
+    const running = await emulator(t);
+    await draft(running.api);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const since = "2031-01-02T03:05:05Z";
+    const { answer } = await pending(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
+    await draft(running.api);
+    await draft(running.api);
+    const { activities } = (await answer).body as { activities: { contract_id: number }[] };
+    assert.deepEqual(
+      activities.map(({ contract_id }) => contract_id),
+      [3, 2],
+    );
+    const other = await running.ask("GET", "wait?activity=CONTRACT_CREATED&contract=T-2&count=2&timeout_ms=0");
+    assert.equal((other.body as { reached: boolean }).reached, false);
+  });
+
+  it("for a status shows the contract as it is, and goes on until it has moved", async (t) => {
+    const running = await emulator(t);
+    const contract = await sent(running.api);
+    const shown = { contract_id: contract.number, composite_id: contract.id };
+    const status = `contract=${contract.id}&contract_status=EXECUTED`;
+    assert.deepEqual(plain(await running.ask("GET", `wait?${status}&timeout_ms=0`)), {
+      status: 200,
+      body: {
+        reached: false,
+        now,
+        activities: [],
+        deliveries: [],
+        contract: { ...shown, contract_status: "SIGN" },
+      },
+    });
+    const { answer } = await pending(running, status);
+    await running.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
+    assert.deepEqual(((await answer).body as { contract: object }).contract, { ...shown, contract_status: "EXECUTED" });
+  });
+
+  it("for an outcome finds the delivery when it has it, and shows the others when the time is over", async (t) => {
+    const running = await emulator(t);
+    const target = await receiver(t);
+    target.answer(500);
+    await running.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "Hooks", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
+    });
+    await draft(running.api);
+    await running.ask("GET", `wait?outcome=retrying&${long}`);
+    const row = { id: 1, webhook_id: 1, activity: "CONTRACT_CREATED", contract_id: 1 };
+    const over = await running.ask("GET", "wait?outcome=delivered&webhook=1&timeout_ms=1");
+    assert.deepEqual(plain(over), {
+      status: 200,
+      body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
+    });
+    const { answer } = await pending(running, "outcome=delivered&activity=CONTRACT_CREATED");
+    target.answer(200);
+    await running.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { reached, deliveries } = (await answer).body as { reached: boolean; deliveries: object[] };
+    assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
+  });
+
+  it("for an activity shows what happened instead when the time is over", async (t) => {
+    const running = await emulator(t);
+    await draft(running.api);
+    const { body } = await running.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=1");
+    assert.deepEqual(body, {
+      reached: false,
+      now,
+      activities: [{ activity: "CONTRACT_CREATED", contract_id: 1, at: now }],
+      deliveries: [],
+      contract: null,
+    });
+  });
+
+  it("ends when the emulator does", async (t) => {
+    const running = await emulator(t);
+    const { answer } = await pending(running, "activity=CONTRACT_SIGNED");
+    await Promise.allSettled([running.close(), answer]);
+  });
+
+  it("does not wait for a contract that there is not", async (t) => {
+    const { ask } = await emulator(t);
+    assert.equal((await ask("GET", `wait?contract=T-9&contract_status=SIGN&${long}`)).status, 404);
+  });
+
+  const mistakes = [
+    ["", "one of activity, outcome and contract_status must be given"],
+    ["contract_status=SIGN", "contract_status needs contract"],
+    ["contract=1&contract_status=SIGN&outcome=failed", "cannot be awaited together"],
+    ["activity=CONTRACT_SIGNED&webhook=1", "webhook needs outcome"],
+  ] as const;
+  for (const [query, words] of mistakes) {
+    it(`is refused when it makes no sense: ${words}`, async (t) => {
+      const { ask } = await emulator(t);
+      const { status, body } = await ask("GET", `wait?${query}`);
+      assert.equal(status, 400);
+      const { error } = body as { error: { code: string; message: string } };
+      assert.equal(error.code, "invalid_input");
+      assert.ok(error.message.includes(words));
+    });
+  }
+});
