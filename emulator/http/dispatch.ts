@@ -16,7 +16,7 @@ import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
 import { type Found, Routes } from "./routes.ts";
-import { answerTo } from "./serve.ts";
+import { answerTo, refusedAsStranger } from "./serve.ts";
 import { forbidden, methodsOf, notBuilt, notFound, notReady, otherSlash, preflight, redirectTo } from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
 
@@ -161,6 +161,7 @@ export class Dispatch {
       const answer =
         this.#spelledOtherwise(raw, bounds, known, path) ??
         (bounds === this.#services && known.length === 0 ? await this.#fallBack(raw, exchange) : undefined) ??
+        (known[0] && (await refusedAsStranger(known[0], exchange))) ??
         (known.length > 0
           ? dialect.methodNotAllowed(raw.method!, methodsAt(known))
           : this.#catchAll && bounds === this.#services

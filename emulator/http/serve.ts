@@ -51,6 +51,24 @@ export async function answerTo(matched: Matched, exchange: Exchange): Promise<An
   }
 }
 
+/**
+ * The refusal of a request with a method that its path does not have, where the service looks at credentials before
+ * anything else: a stranger is not told which methods there are. Undefined: the caller may be told.
+ */
+export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promise<Answer | undefined> {
+  const { operation, world, authenticate } = bound;
+  if (!authenticate || bound.checks[0] !== "credentials") return undefined;
+  const finding = (code: string, detail?: string) => exchange.find(code, detail);
+  try {
+    await authenticate(exchange.received, { operation, world, finding });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
+    if (error instanceof StoreFailed) return bound.dialect.storeFailed();
+    throw error;
+  }
+}
+
 async function handle({ bound, raw, params, search }: Matched, exchange: Exchange): Promise<Answer> {
   const { operation, world, handler } = bound;
   if (!handler) throw new EmulatorBug("It is not built", { operation: operation.id });

@@ -63,6 +63,27 @@ describe("client-id and client-secret", () => {
   });
 });
 
+describe("a method that a path does not have", () => {
+  const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
+
+  it("is 405 to who may call, and a matter of credentials to anybody else", async (t) => {
+    const on = await emulator(t);
+    const { url, clientId = "" } = on.clusters[0]!;
+    assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
+    await assertRefused(on, () => sender(url)("PUT", intakes), none);
+    const headers = { "client-id": clientId, "client-secret": "wrong" };
+    await assertRefused(on, () => sender(url)("PUT", intakes, { headers }), wrong);
+  });
+
+  it("is told by the log as what it was refused for", async (t) => {
+    const on = await emulator(t);
+    await sender(on.clusters[0]!.url)("PUT", intakes);
+    const { body } = await on.ask("GET", "requests");
+    const [{ status, failure } = {}] = (body as { items: { status: number; failure?: string }[] }).items;
+    assert.deepEqual({ status, failure }, { status: 401, failure: "no-credentials" });
+  });
+});
+
 describe("user-email", () => {
   it("makes the call one of that member", async (t) => {
     const { api } = await emulator(t);

@@ -348,4 +348,26 @@ describe("firing an activity", () => {
       device: "phone",
     });
   });
+
+  it("puts other values over the payload, and refuses a field that the payload does not have", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
+    const fire = (overrides: object) =>
+      on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, overrides } });
+    assert.equal((await fire({ contract_title: "Lease" })).status, 200);
+    await assertRefused(on, () => fire({ "activity_data.performed_by.nme": "Jo" }), {
+      status: 400,
+      body: {
+        error: {
+          code: "no_such_field",
+          message: "The payload has no activity_data.performed_by.nme. There it has: name.",
+        },
+      },
+    });
+    assert.deepEqual(
+      (await told()).map(({ contract_title }) => contract_title),
+      ["Lease"],
+    );
+  });
 });
