@@ -1,25 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { type BulkCall, bulkService, type Scripted } from "../../support/bulk-service.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { type RunOptions, runCli } from "../../support/run-cli.ts";
+import { describe, it } from "node:test";
+import { bulkStage, numbered } from "../../support/bulk-stage.ts";
 
-type Script = (call: BulkCall) => Scripted | undefined;
-
-/** A folder with `rows.txt`, a service that answers by a script, and the command line pointed at it. */
-async function stage(t: TestContext, rows: readonly string[], script?: Script) {
-  const service = await bulkService(t, script);
-  const cwd = await testFolder(t);
-  await writeFile(join(cwd, "rows.txt"), rows.map((row) => `${row}\n`).join(""));
-  const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: service.url };
-  const svc = (argv: string, more: RunOptions = {}) => runCli(argv, { env, cwd, ...more });
-  const sent = () => service.calls.map(({ body }) => body.client_ids);
-  return { service, cwd, svc, sent };
-}
-
-const rows = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`);
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
 
@@ -27,7 +11,7 @@ describe("rows that are no identifiers", () => {
   const mixed = ["a", "b b", "c", "d d", "e"];
 
   it("of a file stop the job before it begins, all counted and all kept", async (t) => {
-    const { svc, cwd, sent } = await stage(t, mixed);
+    const { svc, cwd, sent } = await bulkStage(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.equal(
       err,
@@ -46,7 +30,7 @@ describe("rows that are no identifiers", () => {
   });
 
   it("of a pipe stop it where they stand, and it goes on without them", async (t) => {
-    const { svc, sent } = await stage(t, []);
+    const { svc, sent } = await bulkStage(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
@@ -63,14 +47,14 @@ describe("rows that are no identifiers", () => {
     ["40%", 3],
   ] as const) {
     it(`are borne up to --max-errors ${limit}`, async (t) => {
-      const { svc, sent } = await stage(t, mixed);
+      const { svc, sent } = await bulkStage(t, mixed);
       const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
       assert.deepEqual([run.exit, sent()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
   }
 
   it("of a pipe stop it in the middle when there are more than --max-errors", async (t) => {
-    const { svc, sent } = await stage(t, []);
+    const { svc, sent } = await bulkStage(t, []);
     const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
     assert.match(
@@ -80,7 +64,7 @@ describe("rows that are no identifiers", () => {
   });
 
   it("need a number or a percentage as their limit", async (t) => {
-    const { svc } = await stage(t, mixed);
+    const { svc } = await bulkStage(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
     assert.deepEqual([exit, err], [2, 'error: --max-errors takes a number or a percentage such as 2%, not "few"\n']);
   });
@@ -88,7 +72,7 @@ describe("rows that are no identifiers", () => {
 
 describe("a service that refuses", () => {
   it("one batch: the others go on, its rows are kept, the exit code is 3", async (t) => {
-    const { svc, sent } = await stage(t, rows(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
+    const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
     assert.match(err, /2 rows refused by the service/);
@@ -100,14 +84,14 @@ describe("a service that refuses", () => {
   });
 
   it("the very first batch: it is not about these rows, so the job stops", async (t) => {
-    const { svc, sent } = await stage(t, rows(6), () => fieldsRefused);
+    const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
     assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: The service refused \(422\)/);
   });
 
   it("the credentials in the middle: it stops with 4, and goes on with others", async (t) => {
-    const { svc, sent } = await stage(t, rows(4), ({ number }) =>
+    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
     const { exit } = await svc(`router map-clients rows.txt ${one}`);
@@ -121,7 +105,9 @@ describe("a service that refuses", () => {
   });
 
   it("sends the same key with every attempt of a batch, and another with every batch", async (t) => {
-    const { svc, service } = await stage(t, rows(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
+    const { svc, service } = await bulkStage(t, numbered(4), ({ number }) =>
+      number === 2 ? { status: 503 } : undefined,
+    );
     await svc(`router map-clients rows.txt ${one} --retries 0`);
     await svc("router jobs resume --last");
     const keys = service.calls.map(({ headers }) => headers["idempotency-key"]);
@@ -147,7 +133,7 @@ describe("a service that is busy", () => {
 
   it("is not asked again before Retry-After has passed, and that is said", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
-    const { svc, sent } = await stage(t, rows(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
     const { wall, slept } = sleepless();
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`, { wall });
     assert.deepEqual([exit, sent().length], [0, 3]);
@@ -157,7 +143,7 @@ describe("a service that is busy", () => {
 
   it("for longer than --max-wait: the job stops with 75 at once, and can be resumed", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
-    const { svc } = await stage(t, rows(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { svc } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.equal(exit, 75);
     assert.match(err, /asks to wait 3600 s/);
@@ -165,7 +151,7 @@ describe("a service that is busy", () => {
   });
 
   it("for good: exit 75 after all retries, with POST too", async (t) => {
-    const { svc, sent } = await stage(t, rows(4), ({ number }) => (number > 1 ? { status: 503 } : undefined));
+    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number > 1 ? { status: 503 } : undefined));
     const { wall } = sleepless();
     const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
     assert.deepEqual([exit, sent().length], [75, 4]);

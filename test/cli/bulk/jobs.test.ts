@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { bulkService } from "../../support/bulk-service.ts";
+import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+
+const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
+/** The second call fails, so that one batch is done. */
+const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
+
+describe("jobs", () => {
+  it("are named first, listed, and shown with how far they are", async (t) => {
+    const { svc, service, cwd } = await bulkStage(t, numbered(6), failsOnce);
+    const { exit, err } = await svc(`${run} --retries 0`);
+    const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
+    assert.equal(exit, 75);
+    assert.ok(err.includes(`${id} stopped. Resume it with: svc router jobs resume ${id}\n`), err);
+    const { created_at, updated_at, stopped_because, ...shown } = JSON.parse(
+      (await svc(`router jobs show ${id} --json`)).out,
+    );
+    assert.deepEqual(shown, {
+      id,
+      command: "map-clients",
+      status: "interrupted",
+      cluster_id: "eu-1",
+      rows: 2,
+      total: 6,
+      invalid: 0,
+      failed: 0,
+      moved: 0,
+      batches: 1,
+      input: join(cwd, "rows.txt"),
+      target: service.url,
+    });
+    assert.ok(stopped_because.length > 0 && created_at <= updated_at);
+    await svc("router jobs resume --last");
+    const listed = JSON.parse((await svc("router jobs list --json=id,status,rows")).out);
+    assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
+  });
+
+  it("repeat in their command line to resume where the calls went, and no secret", async (t) => {
+    const { svc, service, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
+    const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
+    const line = /Resume it with: svc (.*)\n/.exec(stopped.err)?.[1] ?? "";
+    assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
+    assert.deepEqual((await svc(line, { env })).exit, 0);
+    const kept = await readFile(join(await onlyJob(jobs), "job.json"), "utf8");
+    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.err.includes("very-secret"));
+  });
+
+  it("are not resumed against another service, or with a changed file", async (t) => {
+    const { svc, sent, write } = await bulkStage(t, numbered(6), failsOnce);
+    const other = await bulkService(t);
+    await svc(`${run} --retries 0`);
+    const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
+    assert.match(elsewhere.err, /The calls would go to .*, not to .* as before/);
+    await write("rows.txt", numbered(7));
+    const changed = await svc("router jobs resume --last");
+    assert.match(changed.err, /rows\.txt has changed since/);
+    assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
+  });
+
+  it("that are finished are not done again", async (t) => {
+    const { svc, sent } = await bulkStage(t, numbered(2));
+    await svc(run);
+    const { exit, err } = await svc("router jobs resume --last");
+    assert.deepEqual([exit, sent().length], [0, 1]);
+    assert.match(err, /is finished; nothing is left to do/);
+  });
+
+  it("are worked on by one process at a time, and taken over from a dead one", async (t) => {
+    const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    await svc(`${run} --retries 0`);
+    const lock = join(await onlyJob(jobs), "lock");
+    await writeFile(lock, String(process.ppid));
+    const busy = await svc("router jobs resume --last");
+    assert.equal(busy.exit, 1);
+    assert.match(busy.err, /Another process works on job_/);
+    assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
+    await writeFile(lock, "999999999");
+    assert.equal((await svc("router jobs resume --last")).exit, 0);
+  });
+
+  it("keep what they know to their owner", async (t) => {
+    const { svc, jobs } = await bulkStage(t, ["a", "b b"]);
+    await svc(`${run} --skip-invalid`);
+    const folder = await onlyJob(jobs);
+    const modes = await Promise.all(
+      [folder, ...["job.json", "log.ndjson", "results.csv"].map((name) => join(folder, name))].map(
+        async (path) => (await stat(path)).mode & 0o777,
+      ),
+    );
+    assert.deepEqual(modes, [0o700, 0o600, 0o600, 0o600]);
+  });
+
+  it("that do not exist are not found", async (t) => {
+    const { svc } = await bulkStage(t, []);
+    for (const [argv, exit, message] of [
+      ["router jobs show job_nope", 5, /There is no job job_nope\./],
+      ["router jobs show ../../etc", 5, /There is no job/],
+      ["router jobs resume --last", 5, /There are no jobs\./],
+      ["router jobs show", 2, /<job> or --last required/],
+    ] as const) {
+      const result = await svc(argv);
+      assert.match(result.err, message);
+      assert.equal(result.exit, exit);
+    }
+    assert.deepEqual(await svc("router jobs list"), { exit: 0, out: "", err: "No jobs\n" });
+  });
+
+  it("print their results in every format, all rows where all were asked for", async (t) => {
+    const { svc } = await bulkStage(t, ["a", "b b", "c"]);
+    await svc(`${run} --skip-invalid --results all`);
+    const message = "no client id: it contains spaces";
+    const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
+    assert.equal(
+      await results("csv"),
+      `row,input,status,code,message\r\n2,b b,invalid,invalid_identifier,${message}\r\n1,a,ok,,\r\n3,c,ok,,\r\n`,
+    );
+    assert.deepEqual(JSON.parse(await results("json"))[0], {
+      row: 2,
+      input: "b b",
+      status: "invalid",
+      code: "invalid_identifier",
+      message,
+    });
+    assert.equal((await results("ndjson")).trim().split("\n").length, 3);
+    assert.equal((await svc("router jobs results --last --status ok --fields input")).out, "a\nc\n");
+    assert.equal((await svc("router jobs results --last --status failed --json")).out, "[]\n");
+  });
+
+  it("are kept elsewhere, said so, where the usual place cannot be written", async (t) => {
+    const { svc, cwd } = await bulkStage(t, ["a"]);
+    await mkdir(join(cwd, "blocked"));
+    await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");
+    const { exit, err } = await svc(run, { env: { SVC_STATE_DIR: join(cwd, "blocked") } });
+    assert.equal(exit, 0);
+    const state = /To resume it: export SVC_STATE_DIR=(\S+)\n/.exec(err)?.[1] ?? "";
+    const listed = await svc("router jobs list --json=status", { env: { SVC_STATE_DIR: state } });
+    assert.deepEqual(JSON.parse(listed.out), [{ status: "done" }]);
+  });
+});
+
+const onlyJob = async (jobs: string): Promise<string> => join(jobs, (await readdir(jobs))[0]!);

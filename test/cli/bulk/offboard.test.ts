@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { bulkStage } from "../../support/bulk-stage.ts";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+
+const everyKind = [
+  "email Ada@Example.com",
+  "client cli_1",
+  "creator-token inv_1",
+  "counterparty-token inv_2",
+  "chat-a-team T1",
+  "external-integration tenant-1",
+  "user-code ABCD-EFGH",
+];
+
+const wholeBody = {
+  email_hash_list: [emailHash("ada@example.com")],
+  client_ids: ["cli_1"],
+  creator_tokens: ["inv_1"],
+  cp_tokens: ["inv_2"],
+  chat_a_team_id_list: ["T1"],
+  user_codes: ["ABCD-EFGH"],
+  external_integrations: [{ external_id_list: ["tenant-1"], integration_type: "CHAT_B" }],
+};
+
+describe("offboarding a workspace", () => {
+  it("removes everything that a file names, in one call", async (t) => {
+    const { svc, service } = await bulkStage(t, everyKind);
+    const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+    assert.deepEqual([exit, out], [0, "Removed 7 identifiers from eu-1\n"]);
+    assert.deepEqual(
+      service.calls.map(({ path, body }) => ({ path, body })),
+      [{ path: "/router/v1/clusters/eu-1/workspace-data", body: wholeBody }],
+    );
+  });
+
+  it("reads kinds and identifiers from the columns of CSV and the fields of NDJSON", async (t) => {
+    const { svc, service, write } = await bulkStage(t, []);
+    await write("ws.csv", ["note,identifier,kind", "x,cli_1,client", "y,T1,chat-a-team"]);
+    await write("ws.ndjson", ['{"kind":"client","identifier":"cli_2"}']);
+    for (const file of ["ws.csv", "ws.ndjson"]) {
+      const { exit } = await svc(`router offboard eu-1 --from ${file} --confirm eu-1`);
+      assert.equal(exit, 0);
+    }
+    assert.deepEqual(
+      service.calls.map(({ body }) => body),
+      [{ client_ids: ["cli_1"], chat_a_team_id_list: ["T1"] }, { client_ids: ["cli_2"] }],
+    );
+  });
+
+  it("does not begin without the name of the cluster; --yes is not enough", async (t) => {
+    const { svc, service } = await bulkStage(t, everyKind);
+    for (const argv of [
+      "router offboard eu-1 --from rows.txt --yes",
+      "router offboard eu-1 --from rows.txt --confirm us-1",
+      "router offboard eu-1 --client-ids a --yes",
+    ]) {
+      const { exit, out, err } = await svc(argv);
+      assert.match(err, /--confirm (eu-1 required: this cannot be undone|must repeat eu-1, not "us-1")/);
+      assert.deepEqual([exit, out], [2, ""]);
+    }
+    assert.deepEqual(service.calls, []);
+  });
+
+  it("names a row of an unknown kind before anything is removed", async (t) => {
+    const { svc, service } = await bulkStage(t, ["client cli_1", "team T1", "cli_2"]);
+    const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+    assert.match(
+      err,
+      /Couldn't offboard 2 of 3 rows: row 2 \(team T1\) is no kind and identifier; kinds: email, client,/,
+    );
+    assert.deepEqual([exit, service.calls], [2, []]);
+  });
+
+  it("can be planned and applied, the name still repeated by naming the cluster", async (t) => {
+    const { svc, service } = await bulkStage(t, everyKind);
+    assert.equal((await svc("router offboard eu-1 --from rows.txt --plan-out p.json")).exit, 0);
+    assert.equal((await svc("router offboard us-1 --apply p.json")).exit, 2);
+    assert.equal((await svc("router offboard eu-1 --apply p.json")).exit, 0);
+    assert.deepEqual(
+      service.calls.map(({ body }) => body),
+      [wholeBody],
+    );
+  });
+
+  it("takes rows of that cluster alone from the tables of the emulator", async (t) => {
+    const cli = await cliEmulator(t);
+    await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
+    await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });
+    const stdin = "client mine\nclient theirs\n";
+    assert.equal((await cli.svc("router offboard eu-1 --from - --confirm eu-1", { stdin })).exit, 0);
+    assert.equal((await cli.svc("router show-client mine")).exit, 5);
+    assert.equal((await cli.json("router show-client theirs")).cluster_id, "us-1");
+  });
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { bulkService } from "../../support/bulk-service.ts";
+import { bulkStage } from "../../support/bulk-stage.ts";
+
+const plan = "router map-clients rows.txt --batch-size 2 --cluster eu-1 --skip-invalid --plan-out plan.json";
+const apply = "router map-clients --apply plan.json --concurrency 1";
+
+describe("a plan", () => {
+  it("tells what would be done and sends nothing; applied, it does exactly that without a question", async (t) => {
+    const { svc, sent, service, cwd } = await bulkStage(t, ["a", "b", "c c", "d"]);
+    const planned = await svc(`${plan} --json`);
+    assert.equal(planned.exit, 0);
+    assert.deepEqual(JSON.parse(planned.out), {
+      plan: "plan.json",
+      action: "map-clients",
+      cluster_id: "eu-1",
+      rows: 3,
+      invalid: 1,
+      first_invalid_row: 3,
+      calls: 2,
+      method: "POST",
+      path: "/router/v1/cluster_clients/bulk",
+      sample: ["a", "b", "d"],
+      body: { client_ids: ["a", "b", "d"], cluster_id: "eu-1" },
+    });
+    assert.deepEqual(sent(), []);
+    const { target, input, batch_size } = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
+    assert.deepEqual([target, input.path, batch_size], [service.url, join(cwd, "rows.txt"), 2]);
+
+    const applied = await svc(apply);
+    assert.deepEqual([applied.exit, applied.out], [3, "Mapped 3 client ids to eu-1\n"]);
+    assert.deepEqual(sent(), [["a", "b"], ["d"]]);
+  });
+
+  it("is refused when the file has changed since", async (t) => {
+    const { svc, sent, write } = await bulkStage(t, ["a", "b"]);
+    await svc(plan);
+    await write("rows.txt", ["a", "x"]);
+    const { exit, err } = await svc(apply);
+    assert.equal(exit, 2);
+    assert.match(err, /rows\.txt has changed since \(4 bytes then, 4 now; SHA-256 differs\)/);
+    assert.deepEqual(sent(), []);
+  });
+
+  it("is refused when the calls would go elsewhere", async (t) => {
+    const { svc, sent, service } = await bulkStage(t, ["a"]);
+    const other = await bulkService(t);
+    await svc(plan);
+    const { exit, err } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
+    assert.equal(exit, 2);
+    assert.ok(err.includes(`would go to ${other.url}, not to ${service.url} as before`), err);
+    assert.deepEqual([sent(), other.calls], [[], []]);
+  });
+
+  it("may be applied to the same content under another name", async (t) => {
+    const { svc, sent, write } = await bulkStage(t, ["a"]);
+    await svc(plan);
+    await write("moved.txt", ["a"]);
+    assert.equal((await svc("router map-clients moved.txt --apply plan.json")).exit, 0);
+    assert.deepEqual(sent(), [["a"]]);
+  });
+
+  for (const [what, argv, message] of [
+    ["the plan of another command", "router map-emails --apply plan.json", /a plan of svc router map-clients, not of/],
+    ["another cluster beside it", `${apply} --cluster us-1`, /--cluster cannot be given with --apply/],
+    ["a file that is no plan", "router map-clients --apply rows.txt", /rows.txt is not a plan/],
+    ["a file that is not there", "router map-clients --apply gone.json", /cannot read gone.json/],
+    ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
+  ] as const) {
+    it(`cannot be made from or applied with ${what}`, async (t) => {
+      const { svc, sent } = await bulkStage(t, ["a"]);
+      await svc(plan);
+      const { exit, err } = await svc(argv, { stdin: "a\n" });
+      assert.match(err, message);
+      assert.deepEqual([exit, sent()], [2, []]);
+    });
+  }
+
+  it("that was meddled with is none", async (t) => {
+    const { svc, cwd } = await bulkStage(t, ["a"]);
+    await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
+    assert.match((await svc(apply)).err, /plan.json is not a plan that --plan-out wrote/);
+  });
+});
+
+describe("shares of one input", () => {
+  it("cover every row once, whatever their batch sizes", async (t) => {
+    const rows = Array.from({ length: 23 }, (_, i) => `c${String(i).padStart(2, "0")}`);
+    const { svc, sent } = await bulkStage(t, ["", ...rows]);
+    for (const [shard, size] of [
+      ["1/3", 2],
+      ["2/3", 5],
+      ["3/3", 100],
+    ]) {
+      const argv = `router map-clients rows.txt --cluster eu-1 --shard ${shard} --batch-size ${size} --quiet`;
+      assert.deepEqual(await svc(argv), {
+        exit: 0,
+        out: `Mapped ${shard === "3/3" ? 7 : 8} client ids to eu-1\n`,
+        err: "",
+      });
+    }
+    assert.deepEqual(sent().flat().sort(), rows);
+  });
+
+  for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
+    it(`are not written ${shard}`, async (t) => {
+      const { svc, sent } = await bulkStage(t, ["a"]);
+      const { exit, err } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
+      assert.deepEqual([exit, err], [2, `error: --shard takes a share such as 3/16, not "${shard}"\n`]);
+      assert.deepEqual(sent(), []);
+    });
+  }
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+
+const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --cluster eu-1";
+
+/** Time that passes with every call. */
+function passing(msPerCall: number) {
+  let now = Date.parse("2031-01-02T03:04:05Z");
+  const wall = { now: () => now, sleep: async () => {} };
+  const script = () => {
+    now += msPerCall;
+    return undefined;
+  };
+  return { wall, script };
+}
+
+/** The first line names the job, whose id is another each time. */
+const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
+
+describe("progress", () => {
+  it("is one line on a terminal, rewritten, with share, rate and time left, and gone at the end", async (t) => {
+    const { wall, script } = passing(1_000);
+    const { svc } = await bulkStage(t, numbered(400), script);
+    const { err } = await svc(run, { wall, tty: true });
+    const lines = withoutId(err).split("\r\x1b[K");
+    assert.deepEqual(lines.slice(1), [
+      "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
+      "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
+      "mapped 300/400 · 75% · 100 rows/s · ETA 1s",
+      "mapped 400/400 · 100% · 100 rows/s · ETA 0s",
+      "",
+    ]);
+  });
+
+  it("is a plain line every ten seconds elsewhere", async (t) => {
+    const { wall, script } = passing(4_000);
+    const { svc } = await bulkStage(t, numbered(700), script);
+    const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
+    assert.equal(
+      withoutId(err),
+      "mapped 300/700 · 42% · 25 rows/s · ETA 16s\nmapped 600/700 · 85% · 25 rows/s · ETA 4s\n",
+    );
+  });
+
+  it("knows no share of a pipe", async (t) => {
+    const { wall, script } = passing(12_000);
+    const { svc } = await bulkStage(t, [], script);
+    const stdin = numbered(100).join("\n");
+    const { err } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
+    assert.equal(withoutId(err), "mapped 100 · 8 rows/s\n");
+  });
+
+  it("is NDJSON with a version line under --format ndjson, and the result alone is on standard output", async (t) => {
+    const { wall, script } = passing(12_000);
+    const { svc } = await bulkStage(t, numbered(200), script);
+    const { out, err } = await svc(`${run} --format ndjson`, { wall });
+    const events = err
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const id = events[1].id;
+    assert.deepEqual(events, [
+      { type: "version", ui: "1.0" },
+      { type: "job", id, command: "map-clients", total: 200, done: 0 },
+      { type: "progress", rows: 100, total: 200, rows_per_second: 8, retries: 0 },
+      { type: "progress", rows: 200, total: 200, rows_per_second: 8, retries: 0 },
+    ]);
+    assert.deepEqual(JSON.parse(out).job_id, id);
+  });
+
+  it("is silent under --json and --quiet", async (t) => {
+    const { wall, script } = passing(12_000);
+    const { svc } = await bulkStage(t, numbered(200), script);
+    for (const flag of ["--json", "--quiet"]) assert.equal((await svc(`${run} ${flag}`, { wall })).err, "");
+  });
+});

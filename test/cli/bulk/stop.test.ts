@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+import type { RunOptions } from "../../support/run-cli.ts";
+
+const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
+
+/** Something that happens later, and what waits for it. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** Keeps the way to send signals to a run. */
+function signals() {
+  let send: (name: "SIGINT" | "SIGTERM") => void = () => {};
+  const onStart: RunOptions["onStart"] = ({ signal }) => {
+    send = signal;
+  };
+  return { onStart, send: (name: "SIGINT" | "SIGTERM") => send(name) };
+}
+
+describe("a job that is stopped", () => {
+  it("by Ctrl-C ends the calls in flight, tells how to go on, and exits 130", async (t) => {
+    const answers = gate();
+    const keys = signals();
+    const { svc, sent } = await bulkStage(t, numbered(9), async ({ number }) => {
+      if (number === 2) {
+        keys.send("SIGINT");
+        answers.open();
+      }
+      await answers.opened;
+      return undefined;
+    });
+    const { exit, err } = await svc(two, { onStart: keys.onStart });
+    assert.equal(exit, 130);
+    assert.match(
+      err,
+      /Stopping after at most 2 batches in flight; again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
+    );
+    assert.deepEqual(sent().length, 2);
+    const shown = JSON.parse((await svc("router jobs show --last --json")).out);
+    assert.deepEqual([shown.status, shown.rows, shown.total], ["interrupted", 2, 9]);
+
+    const { exit: end, out } = await svc("router jobs resume --last");
+    assert.deepEqual([end, out], [0, "Mapped 9 client ids to eu-1\n"]);
+    assert.deepEqual(sent().flat().sort(), numbered(9));
+  });
+
+  it("by SIGTERM cuts off calls that take more than ten seconds, and sends them again when resumed", async (t) => {
+    const never = new Promise<undefined>(() => {});
+    const keys = signals();
+    const sleeps: number[] = [];
+    const { svc, sent } = await bulkStage(t, numbered(3), ({ number }) => {
+      if (number === 2) keys.send("SIGTERM");
+      return number < 3 ? never : undefined;
+    });
+    // The grace period is over at once.
+    const wall = { now: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
+    const { exit } = await svc(two, { onStart: keys.onStart, wall });
+    assert.equal(exit, 143);
+    assert.ok(sleeps.includes(10_000));
+    assert.equal((await svc("router jobs resume --last")).exit, 0);
+    assert.deepEqual(sent().flat().sort(), ["c0", "c0", "c1", "c1", "c2"]);
+  });
+
+  it("while it waits to try again does not wait any longer", async (t) => {
+    const keys = signals();
+    const { svc } = await bulkStage(t, numbered(1), () => ({ status: 429, headers: { "retry-after": "50" } }));
+    const slept: (AbortSignal | undefined)[] = [];
+    const wall = {
+      now: () => 0,
+      async sleep(ms: number, signal?: AbortSignal) {
+        if (ms < 50_000) return;
+        slept.push(signal);
+        keys.send("SIGINT");
+        if (!signal?.aborted) await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+      },
+    };
+    const { exit } = await svc(two, { onStart: keys.onStart, wall });
+    assert.deepEqual([exit, slept.length], [130, 1]);
+  });
+});
