@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../support/cli-emulator.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** The command line with one address for both services: the router's. */
+async function throughTheRouter(t: TestContext) {
+  const { emulator } = await cliEmulator(t);
+  const { clientId, clientSecret } = emulator.clusters[0]!;
+  return (argv: string) =>
+    runCli(argv, {
+      env: { SVC_BASE_URL: emulator.routerUrl, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret },
+    });
+}
+
+describe("one base URL for both services", () => {
+  it("takes calls of the contract API to the cluster that the API key belongs to", async (t) => {
+    const svc = await throughTheRouter(t);
+    const templates = await svc("contracts templates list --json=id");
+    assert.deepEqual([templates.exit, templates.err], [0, ""]);
+    const intake = await svc("intake create --title Help --workflow-id 201 --json=reference_id");
+    assert.deepEqual([intake.exit, intake.err], [0, ""]);
+  });
+
+  it("hands on what the cluster refuses, and calls nothing misspelt", async (t) => {
+    const svc = await throughTheRouter(t);
+    const { exit, out, err } = await svc("contracts status T-99 --json");
+    assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "The service refused (404): Not found."]);
+  });
+});
