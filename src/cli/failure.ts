@@ -36,3 +36,8 @@ export class CommandFailed extends Error {
     this.next = options.next;
   }
 }
+
+/** Somebody pressed Ctrl-C at a question, where the terminal gives no signal. Exit code 130, without a word. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}

@@ -36,6 +36,10 @@ export const groups: Readonly<Record<string, Group>> = {
     summary: "Sign in on this device, OAuth clients and tokens",
     commands: () => import("./commands/auth/index.ts"),
   },
+  config: {
+    summary: "Profiles: where the services are, and the credentials for them",
+    commands: () => import("./commands/config/index.ts"),
+  },
   oidc: { summary: "OpenID Connect discovery, keys, tokens and user information" },
   trial: { summary: "Trial signups" },
   invites: { summary: "Invitations by token" },

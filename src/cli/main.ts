@@ -4,7 +4,7 @@ import { locate, normalised } from "./argv.ts";
 import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
 import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
-import { UsageError } from "./failure.ts";
+import { Interrupted, UsageError } from "./failure.ts";
 import { readGlobals } from "./globals.ts";
 import { groups } from "./groups.ts";
 import type { Host } from "./host.ts";
@@ -47,6 +47,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     // A reader that went away has seen enough (cli-conventions.md, 11).
     if (readerGone) return 0;
     if (signalled) return signalCodes[signalled];
+    if (error instanceof Interrupted) return signalCodes.SIGINT;
     return reported(error, args, host);
   } finally {
     stopListening();

@@ -69,20 +69,20 @@ interface ClusterEntry {
   readonly cluster_key?: string;
 }
 
-/** Credentials of the environment, over those of the profile. */
+/** Credentials of the environment, over those of the profile; but a profile that a flag names outranks both. */
 async function credentials(globals: Globals, { env }: Host, profile?: Profile): Promise<Credentials> {
-  const from =
-    profile ?? (globals.profile === undefined ? {} : ((await chosenProfile(globals.profile, env))?.profile ?? {}));
+  const isNamed = globals.profile !== undefined;
+  const from = profile ?? (isNamed ? ((await chosenProfile(globals.profile, env))?.profile ?? {}) : {});
   const basic = env.SVC_BASIC_AUTH;
   const colon = basic?.indexOf(":") ?? -1;
-  // Half a pair from the environment must not be mixed with half a pair of the profile.
-  const pair =
-    env.SVC_CLIENT_ID || env.SVC_CLIENT_SECRET
-      ? { clientId: env.SVC_CLIENT_ID, clientSecret: env.SVC_CLIENT_SECRET }
-      : { clientId: from.client_id, clientSecret: from.client_secret };
+  const ofProfile = { clientId: from.client_id, clientSecret: from.client_secret };
+  const ofEnvironment = { clientId: env.SVC_CLIENT_ID || undefined, clientSecret: env.SVC_CLIENT_SECRET || undefined };
+  const [first, second] = isNamed ? [ofProfile, ofEnvironment] : [ofEnvironment, ofProfile];
+  const keys = [clusterKeys(env.SVC_CLUSTERS), from.cluster_keys ?? {}];
   return {
-    ...pair,
-    clusterKeys: { ...clusterKeys(env.SVC_CLUSTERS), ...from.cluster_keys },
+    // Half a pair of one place must not be mixed with half a pair of another.
+    ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
+    clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: env.SVC_CLUSTER_KEY,
     bearer: env.SVC_TOKEN,
     controlToken: env.SVC_EMULATOR_TOKEN,

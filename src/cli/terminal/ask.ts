@@ -1,10 +1,96 @@
-import { confirm, input } from "@inquirer/prompts";
+import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
+import { Interrupted } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { hasColour } from "../output/colour.ts";
+import { printable } from "../output/text.ts";
 
-/** Asks y/N on standard error, default no. Callers have checked that asking is allowed. */
-export const askYesNo = (question: string, { stdin, stderr }: Host, signal: AbortSignal): Promise<boolean> =>
-  confirm({ message: question, default: false }, { input: stdin, output: stderr, signal });
+/** One of several answers. */
+export interface Choice<T = string> {
+  readonly value: T;
+  readonly name: string;
+  readonly description?: string | undefined;
+}
+
+/** What an answer must be like: true, or the reason why it is not good. */
+export type Check = (text: string) => true | string;
+
+/** More than fit on a small screen are searched instead of scrolled. */
+const longList = 12;
+
+const same = (text: string) => text;
+const plainStyle = {
+  answer: same,
+  message: same,
+  error: (text: string) => `> ${text}`,
+  defaultAnswer: (text: string) => `(${text})`,
+  help: same,
+  highlight: same,
+  key: (text: string) => `<${text}>`,
+  description: same,
+  disabled: same,
+  searchTerm: same,
+  keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
+};
+
+/** The library would decide about colours by standard output; questions stand on standard error, under our own rule. */
+const themed = ({ stderr, env }: Host) =>
+  hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
+
+const on = ({ stdin, stderr }: Host, signal: AbortSignal) => ({ input: stdin, output: stderr, signal });
+
+/** Ctrl-C at a question, or a terminal that goes away, is no failure of the program. */
+async function asked<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    if ((error as Error).name === "ExitPromptError") throw new Interrupted();
+    throw error;
+  }
+}
+
+/** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
+export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
+  asked(confirm({ message, default: false, ...themed(host) }, on(host, signal)));
 
 /** Asks for a line of text on standard error. */
-export const askText = (question: string, { stdin, stderr }: Host, signal: AbortSignal): Promise<string> =>
-  input({ message: question }, { input: stdin, output: stderr, signal });
+export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
+  asked(input({ message, validate: check, ...themed(host) }, on(host, signal)));
+
+/** Asks for a line that is not shown while it is typed. */
+export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
+  asked(password({ message, mask: false, ...themed(host) }, on(host, signal)));
+
+/** Lets one of several answers be chosen. */
+export function askChoice<T>(
+  message: string,
+  choices: readonly Choice<T>[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<T> {
+  const shown = choices.map(inquired);
+  if (shown.length <= longList) {
+    return asked(select<T>({ message, choices: shown, ...themed(host) }, on(host, signal)));
+  }
+  const source = (term: string | undefined) =>
+    shown.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
+  return asked(search<T>({ message, source, ...themed(host) }, on(host, signal)));
+}
+
+/** Lets any number of answers be chosen; at least one where it `isNeeded`. */
+export const askSeveral = <T>(
+  message: string,
+  choices: readonly Choice<T>[],
+  isNeeded: boolean,
+  host: Host,
+  signal: AbortSignal,
+): Promise<T[]> =>
+  asked(
+    checkbox<T>({ message, choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on(host, signal)),
+  );
+
+/** Names come from services: nothing in them may move the cursor. */
+const inquired = <T>({ value, name, description }: Choice<T>) => ({
+  value,
+  name: printable(name),
+  ...(description === undefined ? {} : { description: printable(description) }),
+});

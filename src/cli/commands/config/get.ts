@@ -1,0 +1,25 @@
+import type { Command } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+
+export const configGet: Command = {
+  words: ["config", "get"],
+  summary: "Show one setting",
+  description: "Exit 5 when it is not set. Secrets are not shown.",
+  positionals: [{ name: "key", description: "Such as router_url" }],
+  flags: [],
+  examples: [{ title: "Which routing service?", argv: ["config", "get", "router_url"] }],
+  async run(input, context) {
+    const { effectiveSettings, settingOf } = await import("../../settings.ts");
+    const key = String(input.positionals.key);
+    const found = (await effectiveSettings(context)).find((one) => one.key === key);
+    if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown; it comes from ${found.origin}.`);
+    if (!found) {
+      settingOf(key);
+      throw new CommandFailed("not-found", "not_set", `${key} is not set.`);
+    }
+    const { value, origin } = found;
+    if (context.output.format === "table") await context.output.raw(`${value}\n`);
+    else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
+    return undefined;
+  },
+};

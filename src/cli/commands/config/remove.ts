@@ -1,0 +1,21 @@
+import type { Command } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+
+export const configRemove: Command = {
+  words: ["config", "remove"],
+  summary: "Remove a profile with its credentials",
+  positionals: [{ name: "profile", description: "Its name" }],
+  flags: [],
+  examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
+  async run(input, context) {
+    const { refuseUnknown, removeProfile } = await import("../../profile-change.ts");
+    const name = String(input.positionals.profile);
+    await refuseUnknown(context, name);
+    if (!(await context.confirm(`Remove profile ${name} with its credentials?`, "--yes"))) {
+      throw new CommandFailed("failed", "declined", "Nothing was changed.");
+    }
+    await removeProfile(context, name);
+    await context.output.note(`Removed profile ${name}`);
+    return undefined;
+  },
+};

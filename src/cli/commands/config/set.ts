@@ -1,0 +1,71 @@
+import { readInput } from "../../body.ts";
+import type { Command, Context, Input } from "../../command.ts";
+import { mayAsk } from "../../context.ts";
+import { UsageError } from "../../failure.ts";
+import type { Setting } from "../../settings.ts";
+
+export const configSet: Command = {
+  words: ["config", "set"],
+  summary: "Keep a setting in a profile",
+  description: [
+    "Without --profile the current profile is changed; the first one is called default. Keys: router_url,",
+    "contracts_url, client_id, client_secret, oauth_client_id, cluster_keys.CLUSTER. A secret is typed without being",
+    "shown, or comes from --secret-file; it is never a word of the command line, where others could see it.",
+  ].join(" "),
+  positionals: [
+    { name: "key", description: "Such as router_url, or cluster_keys.eu-1" },
+    { name: "value", description: "Its value; left out for secrets", optional: true },
+  ],
+  flags: [
+    {
+      flag: "secret-file",
+      type: "text",
+      placeholder: "FILE|-",
+      description: "File with the secret, or - for standard input",
+    },
+  ],
+  examples: [
+    {
+      title: "The routing service of a profile",
+      argv: ["config", "set", "router_url", "https://router.example.com", "--profile", "staging"],
+    },
+    { title: "A secret, from a file", argv: ["config", "set", "client_secret", "--secret-file", "secret.txt"] },
+    { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
+  ],
+  async run(input, context) {
+    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { changeProfile } = await import("../../profile-change.ts");
+    const setting = settingOf(String(input.positionals.key));
+    const value = setting.checked(await valueFor(setting, input, context));
+    const name = await changeProfile(context, (profile) => withSetting(profile, setting.key, value));
+    await context.output.note(`Set ${setting.key} of profile ${name}`);
+    return undefined;
+  },
+};
+
+async function valueFor({ key, what, isSecret }: Setting, input: Input, context: Context): Promise<string> {
+  const { host, globals, signal } = context;
+  const given = input.positionals.value as string | undefined;
+  const file = input.flags["secret-file"] as string | undefined;
+  if (!isSecret) {
+    if (file !== undefined) throw new UsageError(`--secret-file is for secrets; ${key} is none`);
+    if (given === undefined) throw new UsageError("<value> required", { hint: "See svc config set --help." });
+    return given;
+  }
+  if (given !== undefined) {
+    throw new UsageError(`${key} is a secret: on the command line others could see it.`, {
+      hint: `Use --secret-file FILE|-, or leave the value out to be asked. The one just typed may be in your shell's history.`,
+    });
+  }
+  if (file === undefined && !mayAsk(host, globals)) {
+    throw new UsageError("--secret-file required when not running interactively");
+  }
+  const text =
+    file === undefined
+      ? await (await import("../../terminal/ask.ts")).askSecret(`${what} (${key}):`, host, signal)
+      : (await readInput(host, file, "--secret-file")).toString("utf8");
+  const secret = text.replace(/\r?\n$/, "");
+  if (secret.trim() === "") throw new UsageError(`${key}: there is no secret in it`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${key}: a secret is one line, this has several`);
+  return secret;
+}

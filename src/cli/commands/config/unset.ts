@@ -1,0 +1,17 @@
+import type { Command } from "../../command.ts";
+
+export const configUnset: Command = {
+  words: ["config", "unset"],
+  summary: "Take a setting out of a profile",
+  positionals: [{ name: "key", description: "Such as router_url, or cluster_keys.eu-1" }],
+  flags: [],
+  examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
+  async run(input, context) {
+    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { changeProfile } = await import("../../profile-change.ts");
+    const { key } = settingOf(String(input.positionals.key));
+    const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined));
+    await context.output.note(`Unset ${key} of profile ${name}`);
+    return undefined;
+  },
+};

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { Profile } from "../../src/cli/profile.ts";
+import { testFolder } from "../support/cli-emulator.ts";
+import { movedWall } from "../support/moved-wall.ts";
+import { type RunOptions, runCli } from "../support/run-cli.ts";
+
+/** A configuration folder, and the command line pointed at it. */
+async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
+  const folder = join(await testFolder(t), "svc");
+  if (profiles) {
+    await mkdir(folder, { mode: 0o700 });
+    await writeFile(join(folder, "profiles.json"), JSON.stringify({ current, profiles }));
+  }
+  const svc = (argv: string | readonly string[], { env, ...more }: RunOptions = {}) =>
+    runCli(argv, { cwd: folder, ...more, env: { SVC_CONFIG_DIR: folder, ...env } });
+  const file = async () => JSON.parse(await readFile(join(folder, "profiles.json"), "utf8"));
+  return { folder, svc, file };
+}
+
+const staging: Profile = {
+  router_url: "https://router.staging.example",
+  client_id: "cid_staging",
+  client_secret: "secret-of-staging",
+  cluster_keys: { "eu-1": "key-of-eu" },
+};
+
+describe("svc config set", () => {
+  it("makes a profile, and a first one is the current one", async (t) => {
+    const { svc, file } = await machine(t);
+    assert.deepEqual(await svc("config set router_url https://a.example/"), {
+      exit: 0,
+      out: "",
+      err: "Set router_url of profile default\n",
+    });
+    await svc("config set client_id cid --profile other");
+    assert.deepEqual(await file(), {
+      current: "default",
+      profiles: { default: { router_url: "https://a.example" }, other: { client_id: "cid" } },
+    });
+  });
+
+  it("keeps files for their owner alone, in a folder for their owner alone", async (t) => {
+    const { svc, folder } = await machine(t);
+    await svc("config set client_id cid");
+    const modes = [folder, join(folder, "profiles.json")].map(async (path) => (await stat(path)).mode & 0o777);
+    assert.deepEqual(await Promise.all(modes), [0o700, 0o600]);
+    assert.deepEqual(await readdir(folder), ["profiles.json"]);
+  });
+
+  it("takes a secret from a file or a pipe, and never prints it", async (t) => {
+    const { svc, file, folder } = await machine(t, {}, undefined);
+    await writeFile(join(folder, "secret.txt"), "very-secret\n");
+    const results = [
+      await svc("config set client_secret --secret-file secret.txt"),
+      await svc("config set cluster_keys.eu-1 --secret-file -", { stdin: "very-secret-key\r\n" }),
+      await svc("config list --show-origin"),
+      await svc("config list --json"),
+      await svc("config profiles --json"),
+      await svc("config get client_secret"),
+    ];
+    assert.deepEqual((await file()).profiles.default, {
+      client_secret: "very-secret",
+      cluster_keys: { "eu-1": "very-secret-key" },
+    });
+    assert.equal(JSON.stringify(results).includes("very-secret"), false);
+    assert.deepEqual(
+      results.map(({ exit }) => exit),
+      [0, 0, 0, 0, 0, 2],
+    );
+  });
+
+  const refused: [string, string, RegExp][] = [
+    ["a secret on the command line", "config set client_secret hunter2", /client_secret is a secret/],
+    ["no secret without a terminal", "config set client_secret", /--secret-file required when not running/],
+    ["an empty secret", "config set client_secret --secret-file empty", /there is no secret in it/],
+    ["a secret of several lines", "config set client_secret --secret-file lines", /a secret is one line/],
+    ["a file for what is no secret", "config set client_id --secret-file lines", /--secret-file is for secrets/],
+    ["an address that is none", "config set router_url router", /router_url takes a URL/],
+    ["an address with a password", "config set router_url https://a:b@c.example", /must not contain credentials/],
+    ["an unknown setting", "config set router_ulr x", /no setting "router_ulr"\.\n {2}Did you mean router_url\?/],
+    ["a missing value", "config set client_id", /<value> required/],
+    ["a name that is none", "config set client_id x --profile ../x", /cannot name a profile/],
+  ];
+  for (const [what, argv, message] of refused) {
+    it(`refuses ${what}`, async (t) => {
+      const { svc, folder } = await machine(t, { default: {} });
+      await writeFile(join(folder, "empty"), "\n");
+      await writeFile(join(folder, "lines"), "one\ntwo\n");
+      const { exit, out, err } = await svc(argv);
+      assert.match(err, message);
+      assert.deepEqual([exit, out], [2, ""]);
+      assert.equal(err.includes("hunter2"), false);
+    });
+  }
+
+  it("loses nothing when many processes write at once", async (t) => {
+    const { folder, file } = await machine(t);
+    const program = new URL("../support/svc-process.ts", import.meta.url).pathname;
+    const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
+    const ends = names.map(
+      (name) =>
+        new Promise((resolve) => {
+          const argv = ["--import", "tsx", program, "config", "set", "client_id", name, "--profile", name];
+          spawn(process.execPath, argv, { env: { ...process.env, SVC_CONFIG_DIR: folder }, stdio: "ignore" }).once(
+            "close",
+            resolve,
+          );
+        }),
+    );
+    assert.deepEqual(await Promise.all(ends), Array(6).fill(0));
+    const { profiles } = await file();
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(profiles).sort()),
+      Object.fromEntries(names.map((name) => [name, { client_id: name }])),
+    );
+    assert.deepEqual(await readdir(folder), ["profiles.json"]);
+  });
+
+  it("breaks the lock of a process that is gone", async (t) => {
+    const { svc, folder } = await machine(t, {});
+    const left = { id: "x", pid: 2 ** 22 + 1, machine: hostname() };
+    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
+    assert.equal((await svc("config set client_id cid")).exit, 0);
+    assert.deepEqual(await readdir(folder), ["profiles.json"]);
+  });
+
+  it("waits for one that is alive, then says which file to look at", async (t) => {
+    const { svc, folder } = await machine(t, {});
+    const held = { id: "x", pid: process.pid, machine: hostname() };
+    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
+    const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
+    const { exit, err } = await svc("config set client_id cid", { wall });
+    assert.equal(exit, 75);
+    assert.match(err, /Another process holds \S+profiles\.json\.lock/);
+  });
+
+  it("writes through a link, which stays one", async (t) => {
+    const { svc, folder } = await machine(t, {});
+    const elsewhere = join(folder, "elsewhere.json");
+    await writeFile(elsewhere, "{}");
+    await rm(join(folder, "profiles.json"));
+    await symlink(elsewhere, join(folder, "profiles.json"));
+    await svc("config set client_id cid");
+    assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
+  });
+
+  it("says that a file cannot be written, and changes nothing", async (t) => {
+    const { svc, folder } = await machine(t, {});
+    await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
+    const damaged = await svc("config set client_id cid");
+    assert.deepEqual([damaged.exit, damaged.err.includes("with a secret")], [2, false]);
+    assert.equal(await readFile(join(folder, "profiles.json"), "utf8"), "{ damaged, with a secret");
+    const { exit, err } = await svc("config set client_id cid", {
+      env: { SVC_CONFIG_DIR: join(folder, "profiles.json", "svc") },
+    });
+    assert.equal(exit, 1);
+    assert.match(err, /Couldn't write .*: ENOTDIR\n {2}SVC_CONFIG_DIR names another folder/);
+  });
+});
+
+describe("svc config list", () => {
+  const environment = {
+    SVC_ROUTER_URL: "https://env.example",
+    SVC_CLIENT_ID: "env_id",
+    SVC_CLIENT_SECRET: "env-secret",
+  };
+
+  const cases: [string, string, Record<string, string>, [string, string, string][]][] = [
+    [
+      "shows the current profile",
+      "",
+      {},
+      [
+        ["profile", "staging", "FILE"],
+        ["router_url", "https://router.staging.example", "PROFILE"],
+        ["contracts_url", "https://router.staging.example", "PROFILE"],
+        ["client_id", "cid_staging", "PROFILE"],
+        ["client_secret", "[hidden]", "PROFILE"],
+        ["cluster_keys.eu-1", "[hidden]", "PROFILE"],
+      ],
+    ],
+    [
+      "puts the environment before the profile, as a whole",
+      "",
+      environment,
+      [
+        ["profile", "staging", "FILE"],
+        ["router_url", "https://env.example", "SVC_ROUTER_URL"],
+        ["client_id", "env_id", "SVC_CLIENT_ID"],
+        ["client_secret", "[hidden]", "SVC_CLIENT_SECRET"],
+      ],
+    ],
+    [
+      "puts a profile that a flag names before the environment",
+      "--profile staging",
+      environment,
+      [
+        ["profile", "staging", "--profile"],
+        ["router_url", "https://router.staging.example", "PROFILE"],
+        ["contracts_url", "https://router.staging.example", "PROFILE"],
+        ["client_id", "cid_staging", "PROFILE"],
+        ["client_secret", "[hidden]", "PROFILE"],
+        ["cluster_keys.eu-1", "[hidden]", "PROFILE"],
+      ],
+    ],
+    [
+      "puts --base-url before everything, and sends a profile's secrets nowhere else",
+      "--base-url https://flag.example",
+      {},
+      [
+        ["profile", "staging", "FILE"],
+        ["router_url", "https://flag.example", "--base-url"],
+        ["contracts_url", "https://flag.example", "--base-url"],
+      ],
+    ],
+  ];
+  for (const [what, flags, env, expected] of cases) {
+    it(what, async (t) => {
+      const { svc, folder } = await machine(t, { staging }, "staging");
+      const { exit, out } = await svc(`config list --format tsv --show-origin ${flags}`, { env });
+      const file = join(folder, "profiles.json");
+      const rows = out
+        .trimEnd()
+        .split("\n")
+        .slice(1)
+        .map((line) => line.split("\t"));
+      const origins: Record<string, string> = { FILE: file, PROFILE: `profile staging in ${file}` };
+      assert.equal(exit, 0);
+      assert.deepEqual(rows, [
+        ...expected.map(([key, value, origin]) => [key, value, origins[origin] ?? origin]),
+        ["config_dir", folder, "SVC_CONFIG_DIR"],
+      ]);
+    });
+
+    it(`${what}, which is what commands do`, async (t) => {
+      const { svc } = await machine(t, { staging }, "staging");
+      const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
+      const { exit, out, err } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
+        env: { SVC_CONTRACTS_URL: env.SVC_ROUTER_URL, ...env },
+      });
+      if (wanted.client_id === undefined) return assert.deepEqual([exit, /no_credentials/.test(err)], [4, true]);
+      const { url } = JSON.parse(out);
+      assert.equal(new URL(url).origin, wanted.contracts_url ?? wanted.router_url);
+    });
+  }
+
+  it("hides the password of a proxy", async (t) => {
+    const { svc } = await machine(t);
+    const { out } = await svc("config list --json", { env: { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" } });
+    assert.deepEqual(JSON.parse(out)[0], {
+      key: "https_proxy",
+      value: "http://proxy.example:8080/",
+      origin: "HTTPS_PROXY",
+    });
+  });
+});
+
+describe("svc config get, unset, use and remove", () => {
+  it("show, change and remove", async (t) => {
+    const { svc, file } = await machine(t, { staging, prod: {} }, "staging");
+    assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
+    assert.equal((await svc("config get oauth_client_id")).exit, 5);
+    assert.equal((await svc("config get nonsense")).exit, 2);
+    await svc("config unset cluster_keys.eu-1");
+    await svc("config unset client_secret");
+    assert.deepEqual((await file()).profiles.staging, {
+      router_url: staging.router_url,
+      client_id: staging.client_id,
+      cluster_keys: {},
+    });
+    assert.deepEqual(await svc("config use prod"), {
+      exit: 0,
+      out: "",
+      err: "Commands use profile prod from now on\n",
+    });
+    assert.match((await svc("config use prdo")).err, /no profile "prdo"\.\n {2}Did you mean prod\?/);
+    assert.match((await svc("config use staging", { env: { SVC_PROFILE: "prod" } })).err, /SVC_PROFILE is set to prod/);
+    assert.match((await svc("config remove staging")).err, /--yes required when not running interactively/);
+    assert.equal((await svc("config remove staging --yes")).exit, 0);
+    assert.deepEqual(await file(), { profiles: { prod: {} } });
+  });
+});
