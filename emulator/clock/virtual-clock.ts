@@ -12,7 +12,7 @@ export type ClockMode = z.infer<typeof ClockMode>;
 const ClockState = z.strictObject({
   mode: ClockMode,
   speed: z.number().positive(),
-  /** How far virtual time was ahead of the wall when it was last set, in ms. */
+  /** How far virtual time was ahead of the wall when it was last set, in ms; 0 in the modes manual and auto. */
   offset: z.int(),
   /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
   manual_now: z.int(),
@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
     const begin = Math.floor(given.now ?? wall.now());
     const stored = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = given;
-    const fresh = { mode, speed, offset: begin - Math.floor(wall.now()), manual_now: begin };
+    const fresh = { mode, speed, offset: aheadOf(wall, mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wall, stored ?? fresh);
     await clock.set(given);
     return clock;
@@ -80,7 +80,8 @@ export class VirtualClock implements Clock {
   /** Changes mode and speed; time goes on from where it is. Resolves once that is durable. */
   async set(settings: ClockSettings): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
-    await this.#write({ ...this.#at(this.now()), mode, speed });
+    const now = this.now();
+    await this.#write({ mode, speed, offset: aheadOf(this.#wall, mode, now), manual_now: now });
     for (const changed of this.#watchers) changed();
   }
 
@@ -114,7 +115,7 @@ export class VirtualClock implements Clock {
   beginningAt(ms: number): ClockState {
     const { mode, speed } = this.#state;
     const begin = Math.floor(ms);
-    return { mode, speed, offset: begin - Math.floor(this.#wall.now()), manual_now: begin };
+    return { mode, speed, offset: aheadOf(this.#wall, mode, begin), manual_now: begin };
   }
 
   /** Takes the clock of a state that was put in as a whole; one without a clock keeps the present one. */
@@ -136,7 +137,7 @@ export class VirtualClock implements Clock {
   }
 
   #at(now: number): ClockState {
-    return { ...this.#state, offset: now - Math.floor(this.#wall.now()), manual_now: now };
+    return { ...this.#state, offset: aheadOf(this.#wall, this.mode, now), manual_now: now };
   }
 
   #write(state: ClockState): Promise<void> {
@@ -145,3 +146,7 @@ export class VirtualClock implements Clock {
     return this.#store.transaction("clock", (tx) => tx.put(clockState, state));
   }
 }
+
+/** Where time stands still the wall plays no part, and leaves no trace in the state. */
+const aheadOf = (wall: Wall, mode: ClockMode, now: number): number =>
+  mode === "real" ? now - Math.floor(wall.now()) : 0;

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../emulator/index.ts";
+import { request } from "../support/contracts.ts";
+import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
+import { type Receiver, receiver } from "../support/receiver.ts";
+
+/** Status, headers (the wall's date aside) and the very text of one answer. */
+type Seen = readonly [status: number, headers: readonly (readonly [string, string])[], text: string];
+
+const options = { deterministic: true, token: "control", clock: { mode: "manual" } } as const;
+
+describe("--deterministic", () => {
+  it("gives the same bytes for the same seed and the same calls, in two runs on the same ports", async (t) => {
+    const target = await receiver(t);
+    const port = await freePorts(3);
+    const first = await run(t, target, { ...options, port });
+    const second = await run(t, target, { ...options, port });
+    assertSame(first, second);
+  });
+
+  it("gives the same bytes again after a reset: ids and time begin anew", async (t) => {
+    const target = await receiver(t);
+    const running = await emulator(t, options);
+    const first = await journey(running, target);
+    assert.equal((await running.ask("POST", "reset")).status, 204);
+    assertSame(first, await journey(running, target));
+  });
+
+  it("gives other ids to another seed, and draws none twice after a restart or an import", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-ids-"));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, "state.json");
+    const ids: string[] = [];
+    const start = (more: EmulatorOptions = {}) => emulator(t, { ...options, file, ...more });
+
+    const before = await start();
+    ids.push(await newFileId(before));
+    const { body: state } = await before.ask("GET", "state");
+    await before.close();
+    const after = await start();
+    ids.push(await newFileId(after));
+    await after.close();
+
+    const fresh = await start({ file: undefined, ephemeral: true });
+    assert.equal((await fresh.ask("PUT", "state", { body: state })).status, 204);
+    // What is drawn from here on may be what the restarted one drew, but not what stands in the state.
+    assert.notEqual(await newFileId(fresh), ids[0]);
+    const other = await emulator(t, {
+      ...options,
+      seed: { clusters: [{ id: "eu-1", label: "eu" }], workspaces: [workspace], users: [user] },
+    });
+    ids.push(await newFileId(other));
+    assert.equal(new Set(ids).size, 3);
+  });
+});
+
+const workspace = {
+  id: 1,
+  cluster_id: "eu-1",
+  name: "Only one",
+  acting_user_id: 1,
+  organization_types: [],
+  jurisdictions: [],
+};
+const user = { id: 1, workspace_id: 1, name: "Ada", email: "ada@example.com" };
+
+async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
+  const running = await emulator(t, given);
+  const out = await journey(running, target);
+  await running.close();
+  return out;
+}
+
+/** A walk through everything that draws ids, keys or times, with what was answered and what was delivered. */
+async function journey(running: TestEmulator, target: Receiver) {
+  const begin = target.received.length;
+  const seen: Seen[] = [];
+  const watched = (base: string, always: Readonly<Record<string, string>> = {}) => {
+    const send = sender(base, always);
+    return async (method: string, path: string, body?: unknown) => {
+      const answer = await send(method, path, body === undefined ? {} : { body });
+      const headers = [...answer.headers].filter(([name]) => name !== "date");
+      const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+      seen.push([answer.status, headers, text]);
+      assert.ok(answer.status < 400, `${method} ${path}: ${answer.status} ${text}`);
+      return answer.body;
+    };
+  };
+  const { clientId = "", clientSecret = "", url } = running.clusters[0]!;
+  const api = watched(url, { "client-id": clientId, "client-secret": clientSecret });
+  const router = watched(running.routerUrl);
+  const ask = watched(running.controlUrl, { authorization: `Bearer ${running.token}` });
+
+  await api("POST", "/api/v2.1/public/webhooks/", {
+    title: "All",
+    url: target.url,
+    only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+  });
+  target.answer(500);
+  const files = [{ filename: "a.pdf", content_type: "application/pdf" }];
+  await api("POST", "/api/v2.1/public/workspace/files/uploads/", { files });
+  const { id } = (await api("POST", "/api/v2.1/public/contracts/", request())) as { id: string };
+  await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`);
+  await ask("POST", "clock/advance", { by: "PT5M" });
+  target.answer(200);
+  await ask("POST", `contracts/${id}/sign`, {});
+  await ask("POST", "clock/advance", { until_idle: true });
+  await api("GET", `/api/v2.1/public/contracts/${id}/status`);
+  await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
+  await api("POST", `/api/v2.1/public/contracts/${id}/download`);
+  await router("POST", "/router/v1/oauth2.0/device/code/", { client_id: "demo-cli", scope: "openid" });
+  await router("GET", "/.well-known/openid-configuration");
+  // One after the other: keys are made when they are first asked for.
+  for (const cluster of running.clusters) await watched(cluster.url)("GET", "/.well-known/jwks.json");
+  await router("GET", "/.well-known/jwks.json");
+  await ask("GET", "workspaces");
+  await ask("GET", "deliveries");
+  await ask("GET", "clock");
+  await ask("GET", "state");
+  const delivered = target.received
+    .slice(begin)
+    .map(({ rawHeaders, body }) => [rawHeaders.join("\n"), body.toString("utf8")]);
+  assert.equal(delivered.length, 5);
+  return [...seen, ...delivered].map((part) => JSON.stringify(part));
+}
+
+/** Compares texts of many thousand characters: of the first that differ, only the place where they do. */
+function assertSame(expected: readonly string[], actual: readonly string[]): void {
+  for (const [number, text] of expected.entries()) {
+    const other = actual[number] ?? "";
+    let at = 0;
+    while (at < text.length && text[at] === other[at]) at += 1;
+    const around = (whole: string) => whole.slice(Math.max(0, at - 60), at + 60);
+    assert.equal(around(other), around(text), `part ${number}`);
+    assert.equal(other.length, text.length);
+  }
+  assert.equal(actual.length, expected.length);
+}
+
+async function newFileId({ api }: TestEmulator): Promise<string> {
+  const { status, body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
+    body: { files: [{ filename: "a.pdf", content_type: "application/pdf" }] },
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  return (body as { files: { file_id: string }[] }).files[0]!.file_id;
+}
+
+/** The first of so many neighbouring ports that are free just now. */
+async function freePorts(count: number): Promise<number> {
+  for (;;) {
+    const begin = await listening(0, (port) => port);
+    const next = Array.from({ length: count - 1 }, (_, i) => begin + 1 + i);
+    const free = await Promise.all(next.map((port) => listening(port, () => true).catch(() => false)));
+    if (free.every(Boolean)) return begin;
+  }
+}
+
+async function listening<T>(port: number, use: (port: number) => T): Promise<T> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const out = use((server.address() as AddressInfo).port);
+  await new Promise((resolve) => server.close(resolve));
+  return out;
+}
