@@ -1,5 +1,7 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { build, type Metafile, type Plugin } from "esbuild";
+import { registry } from "./src/api/registry.ts";
+import { operationTypes } from "./src/derive/operation-types.ts";
 import { deriveSpecs } from "./src/derive/specs.ts";
 
 /** What ships: the command line, and what other people's programs import. */
@@ -7,7 +9,14 @@ export const entryPoints = {
   main: "src/cli/entry.ts",
   emulator: "emulator/index.ts",
   client: "src/client/index.ts",
-  webhooks: "src/schemes/webhook.ts",
+  webhooks: "src/schemes/index.ts",
+};
+
+/** The types of what programs import: written by hand, so that they need no schema library, and compared by a test. */
+const publishedTypes = {
+  emulator: "emulator/published.d.ts",
+  client: "src/client/published.d.ts",
+  webhooks: "src/schemes/published.d.ts",
 };
 
 // CommonJS packages inside an ES module bundle call require, all of them for built-in modules; every chunk needs one.
@@ -61,9 +70,17 @@ export async function bundle(outdir: string): Promise<Metafile> {
     metafile: true,
   });
   writeSpecs(`${fresh}/specs`);
+  writeTypes(fresh);
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
   return metafile;
+}
+
+function writeTypes(folder: string): void {
+  for (const [name, path] of Object.entries(publishedTypes)) {
+    copyFileSync(new URL(path, import.meta.url), `${folder}/${name}.d.ts`);
+  }
+  writeFileSync(`${folder}/operations.d.ts`, operationTypes(registry));
 }
 
 function writeSpecs(folder: string): void {

@@ -1,7 +1,5 @@
-// The typed client for programs: `import { createClient, operationById } from "svc-toolkit/client"`.
-export { operationById, registry } from "../api/registry.ts";
-export { type CallOptions, type Client, type ClientOptions, createClient } from "./client.ts";
-export type { Credentials } from "./credentials.ts";
+// The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types stand in
+// published.d.ts, since those of the schema library are not shipped; a test compares the two.
 export {
   InvalidArguments,
   MisroutedCall,
@@ -11,5 +9,4 @@ export {
   UnreadableAnswer,
   WaitTooLong,
 } from "./errors.ts";
-export type { BaseUrls } from "./request.ts";
-export type { Answer } from "./response.ts";
+export { createClient, operationIds } from "./named.ts";

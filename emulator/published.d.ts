@@ -1,0 +1,124 @@
+// The published types of svc-toolkit/emulator: they stand alone, without the schema library. A test compares them
+// with what emulator/index.ts exports.
+
+declare global {
+  // Known to newer compilers and to the types of Node; the same words again do no harm.
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
+
+/** A cluster of a running emulator, with the API key of its first workspace. */
+export interface RunningCluster {
+  readonly id: string;
+  /** Origin of its listener: the base URL of the contract API. */
+  readonly url: string;
+  readonly clusterKey: string;
+  readonly external: boolean;
+  /** Undefined where the cluster has no workspace. */
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  /** Base64 of the key that signs the workspace's webhooks. */
+  readonly hmacKey: string | undefined;
+}
+
+/** How far to move virtual time, in milliseconds. `untilIdle`: until nothing waits any more. */
+export type Target =
+  | { readonly by: number }
+  | { readonly to: number }
+  | { readonly next: true }
+  | { readonly untilIdle: true };
+
+/** What an advance ran on its way; times are virtual milliseconds. */
+export interface Advanced {
+  readonly from: number;
+  readonly to: number;
+  readonly ran: readonly {
+    readonly id: number;
+    readonly at: number;
+    readonly kind: string;
+    readonly ref: string;
+    readonly outcome: string;
+  }[];
+  readonly next_due: number | null;
+  readonly pending: number;
+  readonly status: "done" | "stopped";
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing";
+}
+
+/** A running emulator. */
+export interface Emulator {
+  readonly instanceId: string;
+  /** Base URL of the routing service; contract-API paths sent there reach the cluster of the client-id. */
+  readonly routerUrl: string;
+  /** Base URL of the control plane. */
+  readonly controlUrl: string;
+  readonly clusters: readonly RunningCluster[];
+  /** Token of the control plane. */
+  readonly token: string;
+  /** Where the state is kept; undefined in memory. */
+  readonly file: string | undefined;
+  readonly clock: {
+    /** Virtual milliseconds since the epoch. */
+    now(): number;
+    /** Moves virtual time and runs everything that becomes due on the way. */
+    advance(target: Target): Promise<Advanced>;
+  };
+  /** Resolves when it has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+  /** Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. */
+  close(): Promise<void>;
+  /** `await using emulator = await startEmulator()` closes it at the end of the block. */
+  [Symbol.asyncDispose](): PromiseLike<void>;
+}
+
+/** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
+export interface EmulatorOptions {
+  /** Port of the router; the clusters take the ones after it. 0 (default): all free ports. */
+  readonly port?: number;
+  /** Address to listen on; the default is loopback. */
+  readonly host?: string;
+  /** Names that the Host header may have beside those of this machine. */
+  readonly allowedHosts?: readonly string[];
+  /** Where the state is kept. Omitted: in memory, and gone at the end. */
+  readonly file?: string | undefined;
+  /** Keeps everything in memory even when a file is named. */
+  readonly ephemeral?: boolean;
+  /** Where the run file stands; default `<file>.run`, none without a file. */
+  readonly runFile?: string | undefined;
+  /** The starting state of a new file: a name, or the document itself. */
+  readonly seed?: "demo" | "empty" | object;
+  readonly clock?: {
+    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    readonly mode?: "real" | "manual" | "auto";
+    /** Virtual seconds per second, in mode `real`. */
+    readonly speed?: number;
+    /** ISO time at which a new state begins. */
+    readonly start?: string;
+  };
+  /** Token of the control plane; default: a new one. */
+  readonly token?: string | undefined;
+  /** Leniencies to turn off: bodies, keys, storage, receivers, signatures. */
+  readonly strict?: Iterable<string>;
+  /** Told about bugs and warnings, a line each; default: nobody. */
+  readonly log?: (line: string) => void;
+  readonly publicUrl?: string;
+  readonly lenientSlashes?: boolean;
+  /** Same seed and same calls give the same bytes. */
+  readonly deterministic?: boolean;
+  readonly upstreamTimeoutMs?: number;
+  readonly chatUpstreamTimeoutMs?: number;
+  /** Requests a second per workspace; 0 is no limit. */
+  readonly rateLimit?: number;
+  /** Hosts beside loopback that webhooks may be sent to. */
+  readonly webhookAllow?: readonly string[];
+  readonly workerTick?: boolean;
+  readonly standardWebhooks?: boolean;
+  /** Let every signatory sign by itself after this much virtual time. */
+  readonly autoSignMs?: number | undefined;
+  readonly webhookConnectTimeoutMs?: number;
+  readonly webhookResponseTimeoutMs?: number;
+}
+
+/** Starts an emulator in this process. Any number may run at once; nothing is shared between them. */
+export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;

@@ -1,0 +1,37 @@
+import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
+import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
+import type { CallArguments } from "./request.ts";
+import type { Answer } from "./response.ts";
+
+/** The ids of all operations, in the order of the specification. */
+export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
+
+/** Calls operations by their ids: the door for programs, whose published types need no schema library. */
+export interface NamedClient {
+  /** The value of a success; everything else is thrown. */
+  call<Id extends OperationId>(
+    id: Id,
+    args?: ArgumentsOf<OperationById<Id>>,
+    options?: CallOptions,
+  ): Promise<ResultOf<OperationById<Id>>>;
+  /** The same with status, headers, and where the answer differs from the declaration. */
+  send<Id extends OperationId>(
+    id: Id,
+    args?: ArgumentsOf<OperationById<Id>>,
+    options?: CallOptions,
+  ): Promise<Answer<ResultOf<OperationById<Id>>>>;
+  close(): Promise<void>;
+}
+
+/** A client for one set of base URLs and credentials. Close it when done. */
+export function createClient(options: Omit<ClientOptions, "transport" | "wall" | "observer">): NamedClient {
+  const client = createDeclaredClient(options);
+  const send = (id: string, args: unknown, call: CallOptions | undefined) =>
+    client.send(operationById(id) as Operation, (args ?? {}) as CallArguments, call);
+  return {
+    call: async (id, args, call) => (await send(id, args, call)).value as ResultOf<OperationById<typeof id>>,
+    send: (id, args, call) => send(id, args, call) as Promise<Answer<ResultOf<OperationById<typeof id>>>>,
+    close: () => client.close(),
+  };
+}

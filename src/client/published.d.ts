@@ -1,0 +1,143 @@
+// The published types of svc-toolkit/client. They stand alone: what the operations take and give is written out by
+// `npm run build` (src/derive/operation-types.ts), so that no schema library is needed to compile against them.
+import type { Operations } from "./operations.d.ts";
+
+export type { Operations };
+export type OperationId = keyof Operations;
+export type ArgumentsOf<Id extends OperationId> = Operations[Id]["args"];
+export type ResultOf<Id extends OperationId> = Operations[Id]["result"];
+
+/** The ids of all operations, in the order of the specification. */
+export const operationIds: readonly OperationId[];
+
+/** What a caller may be known by. Each operation takes only the ones that it needs. */
+export interface Credentials {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  /** Keys by cluster id; the one of the cluster that the call names is sent. */
+  readonly clusterKeys?: Readonly<Record<string, string>> | undefined;
+  /** For calls that name no cluster, or one without a key of its own. */
+  readonly clusterKey?: string | undefined;
+  readonly basic?: { readonly username: string; readonly password: string } | undefined;
+  readonly bearer?: string | undefined;
+  /** Token of an emulator's control plane. */
+  readonly controlToken?: string | undefined;
+}
+
+export interface BaseUrls {
+  readonly router?: string | undefined;
+  readonly contracts?: string | undefined;
+  /** The routing service's URL, for the control plane below /_emulator. */
+  readonly emulator?: string | undefined;
+}
+
+export interface ClientOptions {
+  readonly baseUrls: BaseUrls;
+  readonly credentials?: Credentials;
+  /** Per attempt, for the headers and between two pieces of the body; default 30,000. */
+  readonly timeoutMs?: number;
+  /** Further attempts of calls that are safe to repeat; default 3. */
+  readonly retries?: number;
+  /** The longest single wait before a retry; when the service asks for more, WaitTooLong is thrown. Default 60,000. */
+  readonly maxWaitMs?: number;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Retry a POST too: for calls whose repetition changes nothing more. */
+  readonly repeatable?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly retries?: number | undefined;
+  /** The absolute signed URL of a storage call. */
+  readonly url?: string | undefined;
+  /** Of a raw or streamed body. */
+  readonly contentType?: string | undefined;
+  readonly contentLength?: number | undefined;
+}
+
+/** A success with everything that came along. */
+export interface Answer<Value> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: Value;
+  /** Where the value differs from the declaration. */
+  readonly drift: readonly string[];
+}
+
+type Arguments<Id extends OperationId> =
+  Record<never, never> extends ArgumentsOf<Id>
+    ? [args?: ArgumentsOf<Id>, options?: CallOptions]
+    : [args: ArgumentsOf<Id>, options?: CallOptions];
+
+export interface Client {
+  /** The value of a success; everything else is thrown. */
+  call<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ResultOf<Id>>;
+  /** The same with status, headers, and where the answer differs from the declaration. */
+  send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<Answer<ResultOf<Id>>>;
+  close(): Promise<void>;
+}
+
+/** A client for one set of base URLs and credentials. Close it when done. */
+export function createClient(options: ClientOptions): Client;
+
+/** What a refusal says, whatever its shape. */
+export interface Problem {
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly fields: readonly string[];
+}
+
+/** The service refused: a status that the operation does not declare as a success. */
+export class ServiceError extends Error {
+  private constructor();
+  readonly operation: string;
+  readonly method: string;
+  readonly status: number;
+  readonly problem: Problem;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** No complete answer came. */
+export class NetworkError extends Error {
+  private constructor();
+  readonly origin: string;
+  readonly code: string;
+}
+
+/** The service asks to wait longer than the caller allows. */
+export class WaitTooLong extends Error {
+  private constructor();
+  readonly retryAfterMs: number;
+}
+
+/** What the caller passed does not fit the declaration; nothing was sent. */
+export class InvalidArguments extends Error {
+  private constructor();
+  readonly problems: readonly {
+    readonly in: "params" | "query" | "headers" | "body";
+    readonly path: readonly (string | number)[];
+    readonly message: string;
+    readonly missing: boolean;
+  }[];
+}
+
+/** The credentials that the operation needs were not given; nothing was sent. */
+export class NoCredentials extends Error {
+  private constructor();
+  readonly needs: "api-key" | "basic" | "bearer" | "control-token";
+}
+
+/** A success whose body is not what the operation declares: HTML, broken JSON. */
+export class UnreadableAnswer extends Error {
+  private constructor();
+  readonly status: number;
+}
+
+/** The routing service passed the call to its catch-all: the path was not spelt as declared. */
+export class MisroutedCall extends Error {
+  private constructor();
+  readonly sent: string;
+  readonly declared: string;
+}

@@ -1,0 +1,31 @@
+import type { Bytes } from "../base/hmac.ts";
+import { fails, type Verdict } from "./verdict.ts";
+import { contentHashHeader, verifyContentHash } from "./webhook.ts";
+
+/** Headers as the usual servers give them: an object of any case, or a Headers. */
+export type GivenHeaders =
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | { get(name: string): string | null };
+
+/**
+ * Verifies a delivery that came in: its raw bytes and its headers. Throws a TypeError when the key is not padded
+ * standard base64, or when the body was parsed already: only raw bytes can be verified.
+ */
+export function verifyDelivery(delivery: {
+  readonly body: Bytes;
+  readonly headers: GivenHeaders;
+  readonly hmacKey: string;
+}): Verdict<"missing" | "malformed" | "mismatch"> {
+  const { body, headers, hmacKey } = delivery;
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new TypeError("The body was parsed already; give the raw bytes as they came");
+  }
+  const given = headerOf(headers, contentHashHeader);
+  return given === undefined ? fails("missing") : verifyContentHash(hmacKey, body, given);
+}
+
+function headerOf(headers: GivenHeaders, name: string): string | undefined {
+  if ("get" in headers && typeof headers.get === "function") return headers.get(name) ?? undefined;
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  return typeof found === "string" ? found : found?.[0];
+}

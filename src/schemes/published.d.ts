@@ -1,0 +1,73 @@
+// The published types of svc-toolkit/webhooks. A test compares them with what src/schemes/index.ts exports.
+
+/** It holds, or the one reason why not. */
+export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
+
+/** Headers as the usual servers give them: an object of any case, or a Headers. */
+export type GivenHeaders =
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | { get(name: string): string | null };
+
+/** Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. */
+export function verifyDelivery(delivery: {
+  readonly body: string | Uint8Array;
+  readonly headers: GivenHeaders;
+  readonly hmacKey: string;
+}): Verdict<"missing" | "malformed" | "mismatch">;
+
+/** The header that carries the signature. */
+export const contentHashHeader: string;
+/** The signature of a body: 128 lower-case hexadecimal digits of HMAC-SHA512. */
+export function contentHash(hmacKeyBase64: string, body: string | Uint8Array): string;
+/** The same over a body that is not held in memory. */
+export function contentHashOfStream(
+  hmacKeyBase64: string,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<string>;
+/** Verifies a header value against the raw bytes that came. */
+export function verifyContentHash(
+  hmacKeyBase64: string,
+  body: string | Uint8Array,
+  given: string | undefined,
+): Verdict<"malformed" | "mismatch">;
+
+export interface StandardWebhookHeaders {
+  readonly "webhook-id": string;
+  readonly "webhook-timestamp": string;
+  readonly "webhook-signature": string;
+}
+
+/** The three headers of Standard Webhooks. `timestamp` is in seconds. */
+export function standardWebhookHeaders(message: {
+  readonly secret: string;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly body: string | Uint8Array;
+}): StandardWebhookHeaders;
+
+/** Verifies the three headers of Standard Webhooks. */
+export function verifyStandardWebhook(
+  received: Partial<StandardWebhookHeaders> & {
+    readonly secret: string;
+    readonly body: string | Uint8Array;
+    readonly nowMs: number;
+  },
+): Verdict<"missing" | "stale" | "mismatch">;
+
+/** Why a signature does not fit: what was done otherwise than the scheme says. */
+export interface Diagnosis {
+  readonly explained: boolean;
+  readonly deviations: readonly {
+    readonly about: "key" | "body" | "algorithm" | "encoding";
+    readonly code: string;
+    readonly text: string;
+  }[];
+  readonly tried: number;
+}
+
+/** Looks for the usual mistakes, alone and together. */
+export function diagnose(given: {
+  readonly key: string;
+  readonly body: Uint8Array;
+  readonly signature: string;
+}): Diagnosis;
