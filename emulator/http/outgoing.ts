@@ -33,6 +33,8 @@ export interface OutgoingOptions extends ReceiverRules {
   readonly connectTimeoutMs: number;
   /** For the whole answer, from the moment a connection was asked for. */
   readonly responseTimeoutMs: number;
+  /** Where names are looked up; default: as the system does. */
+  readonly lookup?: typeof lookup;
 }
 
 /** The emulator ends: nobody knows what came of the POST. */
@@ -55,7 +57,7 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
     // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options) },
+    connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
   });
   const deadlines = new Deadlines(options.wall, options.responseTimeoutMs);
   const judged = new Map<string, Forbidden | undefined>();
@@ -138,9 +140,9 @@ async function firstBytes(body: AsyncIterable<Buffer>): Promise<Buffer> {
  * Resolves a name, judges every address it stands for, and connects to just those: a name cannot mean something else
  * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` judges.
  */
-function checkedLookup(rules: ReceiverRules): LookupFunction {
+function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
       // The rules about ports were judged with the URL; here only the host decides.
       const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import type { lookup } from "node:dns";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing.ts";
+import { defaultSettings } from "../../../emulator/settings.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { receiver } from "../../support/receiver.ts";
+import { StandingWall } from "../../support/standing-wall.ts";
+
+const limits = {
+  connectTimeoutMs: defaultSettings.webhookConnectTimeoutMs,
+  responseTimeoutMs: defaultSettings.webhookResponseTimeoutMs,
+};
+
+/** The sender of webhooks with its default limits, closed when the test ends. */
+function poster(t: TestContext, options: Partial<OutgoingOptions> = {}): (url: string) => Promise<Posted> {
+  const outgoing = createOutgoing({ allow: [], strict: false, wall: systemWall, ...limits, ...options });
+  t.after(() => outgoing.close());
+  return (url) => outgoing.post({ url, headers: {}, body: Buffer.from("{}") });
+}
+
+describe("the limits of an attempt", () => {
+  it("are 5 seconds for the connection and 60 for the answer", () => {
+    assert.deepEqual(limits, { connectTimeoutMs: 5_000, responseTimeoutMs: 60_000 });
+  });
+
+  it("spare a receiver that answers after 59 seconds, and fail one that would after 61", async (t) => {
+    const wall = new StandingWall();
+    const post = poster(t, { wall });
+    const sink = await receiver(t);
+    let answer = () => {};
+    const asked = () =>
+      new Promise<void>((reached) =>
+        sink.answer((_, response) => {
+          answer = () => void response.writeHead(200).end("late");
+          reached();
+        }),
+      );
+
+    const slow = asked();
+    const inTime = post(sink.url);
+    await slow;
+    await wall.pass(59_000);
+    answer();
+    assert.deepEqual(await inTime, { status: 200, body: Buffer.from("late") });
+
+    const slower = asked();
+    const late = post(sink.url);
+    await slower;
+    await wall.pass(61_000);
+    const error = { code: "response_timeout", message: "The receiver did not answer in time." };
+    assert.deepEqual(await late, { error });
+  });
+
+  it("fail a receiver that takes the connection and never greets", async (t) => {
+    // The greeting of TLS belongs to the connection; without TLS the kernel connects for anybody who listens.
+    const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const post = poster(t, { connectTimeoutMs: 50 });
+    t.after(() => void silent.close());
+    assert.deepEqual(await post(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`), {
+      error: { code: "connect_timeout", message: "The receiver did not accept a connection in time." },
+    });
+  });
+});
+
+describe("a receiver's name", () => {
+  it("is connected to at the address that was judged, looked up once", async (t) => {
+    const sink = await receiver(t);
+    const asked: string[] = [];
+    // What the name stands for at the check, and would no longer at a second look.
+    const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
+    const lookup = names((name) => {
+      asked.push(name);
+      return rebinding.shift()!;
+    });
+    const post = poster(t, { allow: ["hooks.example"], lookup });
+    const { port } = new URL(sink.url);
+    assert.deepEqual(await post(`http://hooks.example:${port}/x`), { status: 200, body: Buffer.alloc(0) });
+    assert.deepEqual([asked, sink.received[0]?.headers.host], [["hooks.example"], `hooks.example:${port}`]);
+  });
+
+  const cases: readonly (readonly [what: string, options: Partial<OutgoingOptions>, addresses: string[]])[] = [
+    ["a metadata service, though its host is allowed", { allow: ["hooks.example"] }, ["169.254.169.254"]],
+    ["this machine, under --strict=receivers", { strict: true }, ["127.0.0.1"]],
+    ["a private network, under --strict=receivers", { strict: true }, ["10.0.0.7"]],
+    ["a private network among others", { strict: true }, ["93.184.216.34", "fd12::1"]],
+  ];
+  for (const [what, options, addresses] of cases) {
+    it(`is not connected to when it stands for ${what}`, async (t) => {
+      const post = poster(t, { ...options, lookup: names(() => addresses) });
+      const refused = await post("https://hooks.example:1/");
+      assert.equal("error" in refused && refused.error.code, "address_not_allowed");
+    });
+  }
+
+  it("that nobody knows fails the attempt", async (t) => {
+    const unknown = (_: string, __: object, callback: (error: Error) => void) =>
+      callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
+    const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
+    assert.deepEqual(await post("https://hooks.example/"), {
+      error: { code: "name_not_found", message: "The receiver's name has no address." },
+    });
+  });
+});
+
+/** A resolver of made-up names. */
+const names = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
+  ((name: string, _: object, callback: (error: null, addresses: { address: string; family: number }[]) => void) =>
+    callback(
+      null,
+      addressesOf(name).map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+    )) as unknown as typeof lookup;

@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, type TestContext } from "node:test";
+import { bundle } from "../../build.ts";
+import type { Emulator, EmulatorOptions } from "../../emulator/index.ts";
+import { sender, type TestEmulator } from "./emulator.ts";
+
+/** An emulator in a process of its own. */
+export interface EmulatorProcess extends Pick<TestEmulator, "api" | "ask"> {
+  /** Ends it as `kill -9` does: it can finish nothing. Resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+let bundling: Promise<string> | undefined;
+after(async () => bundling && rm(join(await bundling, ".."), { recursive: true, force: true }));
+
+/** The folder of the bundle as it ships, made once for a test file, and gone at its end. */
+function bundled(): Promise<string> {
+  bundling ??= (async () => {
+    const folder = join(await mkdtemp(join(tmpdir(), "svc-test-")), "dist");
+    await bundle(folder);
+    return folder;
+  })();
+  return bundling;
+}
+
+const program = `
+const { startEmulator } = await import(process.argv[1]);
+const { routerUrl, token, clusters } = await startEmulator(JSON.parse(process.argv[2]));
+console.log(JSON.stringify({ routerUrl, token, clusters }));
+`;
+
+/** Starts the bundle in a process, which is killed when the test ends, if it still runs. */
+export async function emulatorProcess(
+  t: Pick<TestContext, "after">,
+  options: EmulatorOptions,
+  env: Readonly<Record<string, string>> = {},
+): Promise<EmulatorProcess> {
+  const argv = [join(await bundled(), "emulator.js"), JSON.stringify(options)];
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
+  const gone = once(child, "close");
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await gone;
+  };
+  t.after(kill);
+  const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), gone])) as [unknown];
+  if (typeof line !== "string") throw new Error("The emulator ended before it was up");
+  const { routerUrl, token, clusters } = JSON.parse(line) as Pick<Emulator, "routerUrl" | "token" | "clusters">;
+  const [first] = clusters;
+  return {
+    kill,
+    api: sender(first!.url, { "client-id": first!.clientId!, "client-secret": first!.clientSecret! }),
+    ask: sender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` }),
+  };
+}
