@@ -28,7 +28,10 @@ export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown
         performed_by: SYSTEM,
         contract: await contractFacts(tx, contract),
         data: { ...usual, ...email, ...body.data },
-        amend: (document) => overridden(document, overrides, (field) => fail("no-such-field", field)),
+        amend: (document) =>
+          overridden(document, overrides, ({ path, known }) =>
+            fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
+          ),
       });
       const outcomes = body.wait ? entries.map(({ id }) => runner.outcomeOf(id)) : [];
       const deliveries = entries.map(({ ref }) => Number(ref));

@@ -32,7 +32,8 @@ export const stateHandlers: Handlers<
   "state.import": async ({ body }, { store, clusters, ids, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
-    if (there && there.join() !== here.join()) fail("foreign-clusters", { here, there });
+    if (there && there.join() !== here.join())
+      fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
     try {
       await store.replace(body);
     } catch (error) {

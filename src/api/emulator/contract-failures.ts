@@ -25,7 +25,6 @@ export const controlContractFailures = {
     when: "an override names a field that the payload does not have",
     basis: ours,
     code: "no_such_field",
-    says: ({ path, known }: { path: string; known: readonly string[] }) =>
-      `The payload has no ${path}. There it has: ${known.join(", ") || "nothing"}.`,
+    says: ({ path, known }: { path: string; known: string }) => `The payload has no ${path}. There it has: ${known}.`,
   }),
 };

@@ -52,8 +52,8 @@ export const emulatorFailures = {
     when: "the document has other clusters than the running emulator",
     basis: ours,
     code: "foreign_clusters",
-    says: ({ here, there }: { here: readonly string[]; there: readonly string[] }) =>
-      `The state is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`,
+    says: ({ here, there }: { here: string; there: string }) =>
+      `The state is of the clusters ${there}, but ${here} are running`,
     hint: "Start an emulator whose seed has those clusters, then import.",
   }),
 };
