@@ -1,7 +1,9 @@
 import type { ReceivedRequest } from "../http/handler.ts";
-import { Passthrough } from "../http/reply.ts";
-import { compositeId, contracts } from "./contract-rows.ts";
+import type { Passthrough } from "../http/reply.ts";
+import { html, page, pageHeaders } from "../page.ts";
+import { compositeId, contracts, type Signatory } from "./contract-rows.ts";
 import type { ClusterWorld } from "./home.ts";
+import { text } from "./identity/answer.ts";
 
 const path = /^\/contracts\/([TH]-(\d{1,15}))$/;
 
@@ -14,26 +16,14 @@ export async function contractPage(
   if (method !== "GET" || composite === undefined || number === undefined) return undefined;
   const row = await store.read((view) => view.get(contracts, number));
   const found = row && row.cluster_id === cluster.id && row.deleted_at === null && compositeId(row) === composite;
-  if (!found) return page(404, "No such contract", []);
+  if (!found) return text(404, page("No such contract", html`<p>There is no ${composite} here.</p>`), pageHeaders());
 
-  const signatures = row.signatories.map(({ name, action }) => {
-    const state = action === null ? "has not signed" : action.is_success ? "has signed" : "has declined";
-    return `${name} ${state}`;
-  });
-  return page(200, row.name, [`${composite}: ${row.status}`, ...signatures]);
+  const content = html`<p>${composite}: ${row.status}</p>
+${row.signatories.map((signatory) => html`<p>${signatory.name} ${stateOf(signatory)}</p>`)}`;
+  return text(200, page(row.name, content), pageHeaders());
 }
 
-function page(status: number, title: string, lines: readonly string[]): Passthrough {
-  const body = [
-    "<!doctype html>",
-    `<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title></head>`,
-    `<body><h1>${escaped(title)}</h1>`,
-    ...lines.map((line) => `<p>${escaped(line)}</p>`),
-    "</body></html>",
-  ].join("\n");
-  const headers = { "content-type": "text/html; charset=utf-8", "content-security-policy": "default-src 'none'" };
-  return new Passthrough(status, Object.entries(headers).flat(), Buffer.from(body));
+function stateOf({ action }: Signatory): string {
+  if (action === null) return "has not signed";
+  return action.is_success ? "has signed" : "has declined";
 }
-
-/** Names come from requests. */
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -115,6 +115,23 @@ describe("a contract that the workspace does not have", () => {
   });
 });
 
+it("the page of a contract shows names as text, loads nothing, and may not be framed", async (t) => {
+  const on = await emulator(t);
+  const name = "<script>alert('NDA & co')</script>";
+  await draft(on.api, { contract_name: name });
+  const page = await fetch(`${on.clusters[0]!.url}/contracts/T-1`);
+  assert.deepEqual(
+    ["content-type", "content-security-policy"].map((header) => page.headers.get(header)),
+    [
+      "text/html; charset=utf-8",
+      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    ],
+  );
+  const text = await page.text();
+  assert.equal(text.includes("<script>"), false);
+  assert.match(text, /<h1>&#60;script&#62;alert\(&#39;NDA &#38; co&#39;\)/);
+});
+
 it("numbers contracts over all clusters in one sequence", async (t) => {
   const on = await emulator(t);
   const other = await apiOf(on, 3);
