@@ -58,14 +58,18 @@ describe("the pages", () => {
     assert.deepEqual(deadCommands([...documents, ...sources], known), []);
   });
 
-  it("describe each folder of the emulator and of the tests", () => {
-    const folders = (prefix: string) => [
-      ...new Set(
-        allPaths
-          .filter((path) => path.startsWith(`${prefix}/`) && path.split("/").length > 2)
-          .map((path) => path.split("/").slice(0, 2).join("/")),
-      ),
-    ];
+  it("describe each folder of the sources, of the emulator and of the tests", () => {
+    const folders = (prefix: string) => {
+      const depth = prefix.split("/").length + 1;
+      const below = allPaths.filter((path) => path.startsWith(`${prefix}/`) && path.split("/").length > depth);
+      return [...new Set(below.map((path) => path.split("/").slice(0, depth).join("/")))];
+    };
+    assert.deepEqual(
+      ["src", "src/api", "src/cli", "src/derive", "emulator"]
+        .flatMap(folders)
+        .filter((folder) => !page("ARCHITECTURE.md").includes(`\`${folder}\``)),
+      [],
+    );
     assert.deepEqual(
       folders("emulator").filter((folder) => !page("emulator/README.md").includes(`\`${folder}\``)),
       [],
