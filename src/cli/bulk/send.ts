@@ -39,8 +39,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       const built = buildRequest(operation, args, baseUrls, credentials);
       // The same rows are always in the same batch of a job, so this names what is sent.
       const headers = { ...built.headers, "idempotency-key": `${jobId}-${index}` };
-      // Encoded once, whatever the number of attempts.
-      const request = { ...built, headers, body: Buffer.from(built.body as string) };
+      const request = { ...built, headers };
       const response = await withRetries(
         async () => {
           const now = host.wall.now();
