@@ -257,3 +257,15 @@ describe("storage.get", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 });
+
+describe("a path of the storage that names no object", () => {
+  it("is not found, and is not taken for something forwarded", async (t) => {
+    const { clusters } = await emulator(t);
+    for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {
+      for (const method of ["GET", "PUT", "POST"]) {
+        const { status } = await fetch(clusters[0]!.url + path, { method });
+        assert.equal(status, 404, `${method} ${path}`);
+      }
+    }
+  });
+});

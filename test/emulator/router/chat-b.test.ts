@@ -79,6 +79,7 @@ describe("chat_b", () => {
     "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
     "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
     "of a key with no endorsement": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
+    "that never expires, as the vendor's own library does": { token: { without: ["exp"] } },
     "for several apps": { token: { claims: { aud: ["x", botApp.app_id] } } },
     "of the desktop emulator, version 1": {
       token: {
@@ -117,7 +118,7 @@ describe("chat_b", () => {
     "without serviceurl": { token: { without: ["serviceurl"] } },
     "that is valid in ten minutes": { token: { claims: { nbf: now() + 600 } } },
     "that expired ten minutes ago": { token: { claims: { exp: now() - 600 } } },
-    "that never expires": { token: { without: ["exp"] } },
+    "whose claim is spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
     "of an unknown key": { token: { header: { kid: "k2" } } },
     "without a kid": { token: { header: { kid: undefined } } },
     "of a key that is not endorsed for the channel": { body: { ...activity, channelId: "webchat" } },

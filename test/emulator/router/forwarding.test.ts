@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
-import { plain } from "../../support/emulator.ts";
+import { emulator, plain } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 
@@ -298,4 +298,13 @@ it("forwards to a back end whose URL has a path of its own", async (t) => {
     backend.received.map(({ url }) => url),
     ["/base/x?y=1"],
   );
+});
+
+it("sends the virtual time once, where the cluster sends it too", async (t) => {
+  const world = await emulator(t);
+  const { clientId = "", clientSecret = "" } = world.clusters[0]!;
+  const headers = { "client-id": clientId, "client-secret": clientSecret };
+  const answer = await world.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("x-svc-time"), "2031-01-02T03:04:05.000Z");
 });

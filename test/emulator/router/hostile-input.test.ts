@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { describe, it, type TestContext } from "node:test";
+import type { Failure } from "../../../src/api/failure.ts";
+import { failures } from "../../../src/api/failures.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
+import { basicHeader } from "../../../src/schemes/http-basic.ts";
+import { type Routed, routed } from "../../support/routed.ts";
+
+const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
+const catchAll = operations.find(({ id }) => id === "catch-all")!;
+
+/** Statuses that an operation may answer with: what it declares, and 200 of the cluster behind it. */
+function declared({ responses, failures: own, service }: Operation): Set<number> {
+  const catalogue = failures as Readonly<Record<string, Failure<unknown>>>;
+  const refusals = [...own, ...service.failures].map((code) => catalogue[code]!.status);
+  return new Set([...Object.keys(responses).map(Number), ...refusals]);
+}
+
+interface Hostile {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+interface Seen {
+  readonly status: number;
+  readonly matched: string | undefined;
+  readonly names: readonly string[];
+}
+
+/** Sends a target as it is: fetch would tidy it up first. */
+const send = (base: string, method: string, { path, headers, body }: Hostile): Promise<Seen> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(base);
+    // Node leaves the length out for a DELETE, and the body would be taken for the next request.
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    const asked = request({ hostname, port, method, path, headers: { ...headers, ...length } }, (response) => {
+      response.resume().on("end", () =>
+        resolve({
+          status: response.statusCode!,
+          matched: response.headers["x-svc-matched"] as string | undefined,
+          names: Object.keys(response.headers),
+        }),
+      );
+    });
+    asked.on("error", reject).end(body);
+  });
+
+interface Stage {
+  readonly world: Routed;
+  readonly bugs: readonly string[];
+  /** Sends, and asserts that the answer is a declared one, and that a refusal changed no row. */
+  attack(operation: Operation, hostile: Hostile): Promise<void>;
+}
+
+async function stage(t: TestContext): Promise<Stage> {
+  const bugs: string[] = [];
+  const world = await routed(t, {
+    log: (line) => bugs.push(line),
+    apps: { billing: { username: "u", password: "p" } },
+  });
+  const state = async () => JSON.stringify((await world.ask("GET", "state")).body);
+  return {
+    world,
+    bugs,
+    async attack(operation, hostile) {
+      const method = [operation.method].flat().at(-1) === "DELETE" ? "DELETE" : String([operation.method].flat()[0]);
+      const before = await state();
+      const { status, matched, names } = await send(world.routerUrl, method, { path: target(operation), ...hostile });
+      // A path that is no longer the operation's is anybody's.
+      const allowed = declared(matched === "catch-all" ? catchAll : operation);
+      const { body = "", ...rest } = hostile;
+      const what = `${operation.id} ${JSON.stringify(rest).slice(0, 200)} ${Buffer.from(body).subarray(0, 80)}`;
+      assert.ok(allowed.has(status), `${what} answered ${status}, declared are ${[...allowed].join(", ")}`);
+      assert.ok(!names.includes("x-injected"), what);
+      if (status >= 400) assert.equal(await state(), before, what);
+    },
+  };
+}
+
+const target = ({ path }: Operation, value = "default"): string =>
+  fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, value])));
+
+const long = "a".repeat(8_000);
+
+describe("hostile input on each route", () => {
+  it("is tried on all of them", () => {
+    assert.equal(operations.length, 57);
+  });
+
+  const segments = [
+    "..",
+    "%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+    "%",
+    "%zz%",
+    "%ff%fe%c0%af",
+    "a%00b",
+    "x%0d%0aX-Injected:%201",
+    "__proto__",
+    "constructor",
+    "%F0%9F%92%A9",
+    "$%7bjndi:x%7d",
+    long,
+  ];
+  it("in a path", async (t) => {
+    const { bugs, attack } = await stage(t);
+    for (const operation of operations.filter(({ path }) => placeholders(path).length > 0)) {
+      for (const segment of segments) {
+        const path = operation.path.replaceAll(/\{[^}]+\}/g, () => segment);
+        await attack(operation, { path });
+        await attack(operation, { path: path.replace("/router", "/x/../router") });
+      }
+    }
+    assert.deepEqual(bugs, []);
+  });
+
+  const queries = [
+    "code=%ff%fe&state=%&token=%zz",
+    "code=__proto__&state=__proto__&token=__proto__&contract_id=__proto__",
+    "code[]=1&state[a]=b&token[0]=1&__proto__[x]=1",
+    "code=1&code=2&state=1&state=2&token=1&token=2",
+    "code=&state=&token=",
+    "code=%00&state=%0d%0aX-Injected:1&token=%0d%0aX-Injected:1&contract_id=%0d%0aX-Injected:1",
+    `code=${long}&state=x&token=x`,
+    "index_url_override=javascript:alert(1)",
+    `${"&".repeat(3_000)}=`,
+    "email=%ff&email_hash=%00&cluster_id=..%2f&client_id=%",
+  ];
+  it("in a query", async (t) => {
+    const { bugs, attack } = await stage(t);
+    for (const operation of operations) {
+      for (const query of queries) await attack(operation, { path: `${target(operation)}?${query}` });
+    }
+    assert.deepEqual(bugs, []);
+  });
+
+  const headers: Readonly<Record<string, string>>[] = [
+    { "x-forwarded-for": '"><script>, , 999.999.999.999', "x-forwarded-host": "else.example/..", via: "1.1 , ,x" },
+    { "x-forwarded-for": long, "x-forwarded-proto": "javascript" },
+    { authorization: "Bearer ÿÿ..ÿ", "x-cluster-key": "ÿþ", cookie: "__proto__=1" },
+    { authorization: `Bearer ${"a.".repeat(2_000)}`, "client-id": "__proto__" },
+    { authorization: "Basic ////", "x-cluster-id": "__proto__" },
+    { authorization: "Basic", "x-cluster-key": "" },
+    {
+      authorization: `Bearer ${Buffer.from('{"alg":"none","kid":"__proto__"}').toString("base64url")}.${Buffer.from('{"cluster":"__proto__"}').toString("base64url")}.`,
+    },
+    {
+      "x-crm-a-signature": "ÿ",
+      "x-crm-a-signature-version": "__proto__",
+      "x-crm-a-signature-timestamp": "1e999",
+    },
+    { "x-chat-a-request-timestamp": "9".repeat(400), "x-chat-a-signature": "v0=" },
+    { "content-type": "application/json; charset=utf-7", "content-encoding": "gzip", expect: "100-continue" },
+    { "content-type": "multipart/form-data", "user-agent": "() { :;}; echo" },
+    { "content-type": ";;;,=", accept: "\t", te: "trailers", connection: "x-forwarded-for, authorization" },
+  ];
+  it("in headers", async (t) => {
+    const { bugs, attack, world } = await stage(t);
+    for (const operation of operations) {
+      for (const hostile of headers) await attack(operation, { headers: hostile });
+    }
+    for (const { headers: got } of [...world.eu.received, ...world.us.received]) {
+      assert.equal(got["x-injected"], undefined);
+    }
+    assert.deepEqual(bugs, []);
+  });
+
+  const bodies: readonly (string | Uint8Array)[] = [
+    "",
+    "{",
+    "[".repeat(50_000),
+    '{"__proto__":{"cluster_id":"eu-1"},"constructor":{"prototype":{}}}',
+    '{"cluster_id":{"$ne":null},"email":[[[]]],"device_code":1e999,"token":true,"Metadata":[]}',
+    '[{"signatory_hash":{"__proto__":1},"cluster":[]}]',
+    "payload=%7B%22team%22%3A%7B%22id%22%3A%5B%5D%7D%7D&signed_request=%ff.%00&ssl_check=2",
+    `payload=${"%5B".repeat(20_000)}`,
+    "signed_request=a.b&signed_request=__proto__&signed_request[]=1",
+    "--x\r\ncontent-disposition: form-data; name=signed_request\r\n\r\n",
+    Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x7b, 0x22]),
+  ];
+  for (const type of ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
+    it(`in a body that calls itself ${type || "nothing"}`, async (t) => {
+      const { bugs, attack } = await stage(t);
+      const credentials = { authorization: basicHeader({ user: "u", password: "p" }) };
+      for (const operation of operations.filter(({ method }) => method !== "GET")) {
+        for (const body of bodies) {
+          await attack(operation, { body, headers: { ...credentials, ...(type && { "content-type": type }) } });
+        }
+      }
+      assert.deepEqual(bugs, []);
+    });
+  }
+
+  it("of 10 MB of nothing", async (t) => {
+    const { bugs, attack } = await stage(t);
+    // hostile.test.ts sends as much to those that read a document, and to those that hand it on.
+    const others = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");
+    for (const operation of others) await attack(operation, { body: new Uint8Array(10_000_000) });
+    assert.deepEqual(bugs, []);
+  });
+});

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
+import { signChatA } from "../../src/schemes/chat-a.ts";
+import { type Answer, emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** chat_a's own library as a cluster behind the router: it verifies the signature of every request itself. */
+const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+const base = "/router/v1/integrations/chat_a/webhook";
+const paths = { event: `${base}/event/`, interaction: `${base}/interaction`, options: `${base}/options` };
+
+interface Stage {
+  readonly world: TestEmulator;
+  /** What the app was told: the kind, and what tells one message from another. */
+  readonly told: unknown[];
+  send(path: string, body: string, headers?: Record<string, string>): Promise<Answer>;
+}
+
+async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stage> {
+  const told: unknown[] = [];
+  const receiver = new HTTPReceiver({ signingSecret, endpoints: Object.values(paths), logLevel: LogLevel.ERROR });
+  const app = new App({
+    receiver,
+    logLevel: LogLevel.ERROR,
+    authorize: async () => ({ botToken: "xoxb-test", botId: "B1", botUserId: "U1" }),
+  });
+  app.event("app_mention", async ({ event, context }) => {
+    told.push(["event", event.text, context.retryNum, context.retryReason]);
+  });
+  app.action("approve", async ({ ack, body }) => {
+    told.push(["action", body.user.id]);
+    await ack();
+  });
+  app.options("people", async ({ ack, options }) => {
+    told.push(["options", options.value]);
+    await ack({ options: [{ text: { type: "plain_text", text: "Zoë" }, value: "zoe" }] });
+  });
+  const server = createServer((request, response) => receiver.requestListener(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const world = await emulator(t, {
+    seed: {
+      clusters: [
+        { id: "eu-1", label: "eu" },
+        { id: "bolt", label: "bolt", external_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      ],
+      mappings: { chat_a_teams: { bolt: ["T1"] } },
+      apps: { chat_a: { signing_secret: checksItself ? signingSecret : null } },
+    },
+  });
+  return {
+    world,
+    told,
+    send(path, body, headers = {}) {
+      const timestamp = String(Math.floor(Date.now() / 1_000));
+      return world.router("POST", path, {
+        body,
+        headers: {
+          "content-type": path === paths.event ? "application/json" : "application/x-www-form-urlencoded",
+          "x-slack-request-timestamp": timestamp,
+          "x-slack-signature": signChatA({ signingSecret, timestamp, body }),
+          ...headers,
+        },
+      });
+    },
+  };
+}
+
+const mention = (text: string) =>
+  JSON.stringify({
+    type: "event_callback",
+    team_id: "T1",
+    api_app_id: "A1",
+    event: { type: "app_mention", text, user: "U2", channel: "C1", ts: "1.1", event_ts: "1.1" },
+    event_id: "Ev1",
+    event_time: 1,
+  });
+
+const payload = (value: object) => `payload=${encodeURIComponent(JSON.stringify(value))}`;
+const action = payload({
+  type: "block_actions",
+  team: { id: "T1", domain: "x" },
+  user: { id: "U2" },
+  api_app_id: "A1",
+  token: "t",
+  trigger_id: "1",
+  actions: [{ type: "button", action_id: "approve", block_id: "b", value: "1", action_ts: "1" }],
+});
+const suggestion = payload({
+  type: "block_suggestion",
+  team: { id: "T1", domain: "x" },
+  user: { id: "U2" },
+  api_app_id: "A1",
+  token: "t",
+  action_id: "people",
+  block_id: "b",
+  value: "zo",
+});
+
+describe("a cluster that is chat_a's own library", () => {
+  it("is told of an event and its retries, with signatures that hold", async (t) => {
+    const { told, send } = await stage(t);
+    assert.deepEqual(plain(await send(paths.event, mention("café é"))), { status: 200, body: "" });
+    const retry = { "x-slack-retry-num": "2", "x-slack-retry-reason": "http_timeout" };
+    assert.equal((await send(paths.event, mention("again"), retry)).status, 200);
+    assert.deepEqual(told, [
+      ["event", "café é", undefined, undefined],
+      ["event", "again", 2, "http_timeout"],
+    ]);
+  });
+
+  it("answers interactions and options through the router", async (t) => {
+    const { told, send } = await stage(t);
+    // The library acknowledges with an empty body, which the router's declared answer turns into an object.
+    assert.deepEqual(plain(await send(paths.interaction, action)), { status: 200, body: {} });
+    assert.deepEqual(plain(await send(paths.options, suggestion)), {
+      status: 200,
+      body: { options: [{ text: { type: "plain_text", text: "Zoë" }, value: "zoe" }] },
+    });
+    assert.deepEqual(told, [
+      ["action", "U2"],
+      ["options", "zo"],
+    ]);
+  });
+
+  it("refuses a bad signature itself where the router does not check", async (t) => {
+    const { told, send, world } = await stage(t, { checksItself: false });
+    const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
+    for (const [path, body] of [
+      [paths.event, mention("x")],
+      [paths.interaction, action],
+      [paths.options, suggestion],
+    ] as const) {
+      assert.equal((await send(path, body, bad)).status, 401);
+      assert.equal((await send(path, body)).status, 200);
+    }
+    assert.equal(told.length, 3);
+    assert.equal(world.clusters[1]?.external, true);
+  });
+
+  it("is told by the command line, under the name of the real headers", async (t) => {
+    const { told, world } = await stage(t, { checksItself: false });
+    const { exit } = await runCli(
+      ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", world.routerUrl],
+      { env: { SVC_CHAT_A_SIGNING_SECRET: signingSecret }, stdin: mention("from a terminal") },
+    );
+    assert.equal(exit, 0);
+    assert.deepEqual(told, [["event", "from a terminal", undefined, undefined]]);
+  });
+});

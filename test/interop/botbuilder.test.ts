@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { CloudAdapter, type Request, type Response } from "botbuilder";
+import {
+  AuthenticationConfiguration,
+  BotFrameworkAuthenticationFactory,
+  PasswordServiceClientCredentialFactory,
+} from "botframework-connector";
+import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
+import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/issuer.ts";
+
+/** chat_b's own library as a cluster behind the router: it verifies the token of every activity itself. */
+const path = "/router/v1/integrations/chat_b/webhook/messaging";
+const activity = {
+  type: "message",
+  id: "1",
+  text: "café é",
+  channelId: "msteams",
+  serviceUrl,
+  from: { id: "u" },
+  recipient: { id: "b" },
+  conversation: { id: "c", tenantId: "tenant-1" },
+  channelData: { tenant: { id: "tenant-1" } },
+};
+
+interface Bot {
+  readonly url: string;
+  /** Texts of the activities that it accepted. */
+  readonly texts: (string | undefined)[];
+}
+
+async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
+  // The library prints the stack of every token that it refuses.
+  t.mock.method(console, "error", () => {});
+  const texts: (string | undefined)[] = [];
+  let adapter: CloudAdapter | undefined;
+  const server = createServer(async (request, response) => {
+    adapter ??= adapterFor(metadataUrl());
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    try {
+      await adapter.process(asRequest(request, body), asResponse(response), async ({ activity: { text } }) => {
+        texts.push(text);
+      });
+    } catch {
+      // The library throws where other libraries refuse.
+      if (!response.headersSent) response.writeHead(500).end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, texts };
+}
+
+function adapterFor(metadataUrl: string): CloudAdapter {
+  return new CloudAdapter(
+    BotFrameworkAuthenticationFactory.create(
+      "",
+      true,
+      "https://login.example",
+      "https://api.example",
+      botApp.issuer,
+      "https://oauth.example",
+      metadataUrl,
+      metadataUrl,
+      "",
+      new PasswordServiceClientCredentialFactory(botApp.app_id, "password"),
+      new AuthenticationConfiguration(),
+      undefined,
+      {},
+    ),
+  );
+}
+
+const asRequest = ({ headers, method }: IncomingMessage, body: Record<string, unknown>): Request =>
+  ({ body, headers, method }) as Request;
+
+function asResponse(response: ServerResponse): Response {
+  let status = 200;
+  return {
+    socket: response.socket,
+    status: (code: number) => {
+      status = code;
+    },
+    header: (name: string, value: unknown) => response.setHeader(name, String(value)),
+    send: (body: unknown) => response.writeHead(status).end(body === undefined ? "" : JSON.stringify(body)),
+    end: () => response.headersSent || response.writeHead(status).end(),
+  } as unknown as Response;
+}
+
+/** A router with the bot as the cluster of tenant-1. */
+const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
+  emulator(t, {
+    seed: {
+      clusters: [
+        { id: "eu-1", label: "eu" },
+        { id: "bot", label: "bot", external_url: target.url },
+      ],
+      mappings: { external_integrations: { bot: ["CHAT_B:tenant-1"] } },
+      apps: { chat_b: { ...botApp, ...app } },
+    },
+  });
+
+describe("a cluster that is chat_b's own library", () => {
+  it("accepts the activities that the router forwards, by an issuer of the seed", async (t) => {
+    const trusted = await issuer(t);
+    const target = await bot(t, () => trusted.metadataUrl);
+    const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
+    const headers = { authorization: `Bearer ${await trusted.token()}` };
+    assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
+    assert.deepEqual(target.texts, ["café é"]);
+  });
+
+  it("accepts tokens of the emulator's own issuer, by its metadata and keys", async (t) => {
+    let world: TestEmulator | undefined;
+    const target = await bot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
+    world = await routerOf(t, target, {});
+    const minted = await world.ask("POST", "chat-b/token", { body: { service_url: serviceUrl } });
+    const headers = { authorization: `Bearer ${(minted.body as { token: string }).token}` };
+    assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
+    assert.deepEqual(target.texts, ["café é"]);
+  });
+
+  const now = Math.floor(Date.now() / 1_000);
+  interface Case {
+    readonly token?: TokenChanges;
+    readonly body?: object;
+    readonly key?: object;
+    /** The header, where it is not the usual one. */
+    readonly authorization?: (token: string) => string | undefined;
+  }
+  const cases: Readonly<Record<string, Case>> = {
+    "a good token": {},
+    "no header": { authorization: () => undefined },
+    "an empty token": { authorization: () => "Bearer" },
+    "the basic scheme": { authorization: (token) => `Basic ${token}` },
+    "the scheme in lower case": { authorization: (token) => `bearer ${token}` },
+    "a tampered signature": { authorization: (token) => `Bearer ${token.slice(0, -8)}AAAAAAAA` },
+    "another issuer": { token: { claims: { iss: "https://else.example" } } },
+    "another app": { token: { claims: { aud: "else" } } },
+    "another serviceurl": { token: { claims: { serviceurl: "https://else.example" } } },
+    "no serviceurl": { token: { without: ["serviceurl"] } },
+    "the claim serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
+    "expired a minute ago": { token: { claims: { exp: now - 60 } } },
+    "expired ten minutes ago": { token: { claims: { exp: now - 600 } } },
+    "valid in ten minutes": { token: { claims: { nbf: now + 600 } } },
+    "no expiry": { token: { without: ["exp"] } },
+    "an unknown key": { token: { header: { kid: "k2" } } },
+    "no kid": { token: { header: { kid: undefined } } },
+    "a channel that the key is not endorsed for": { body: { ...activity, channelId: "webchat" } },
+    "no channel, and an endorsed key": { body: { ...activity, channelId: undefined } },
+    "a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
+    "an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
+    "the desktop emulator, version 1": {
+      token: {
+        claims: {
+          iss: "https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/",
+          ver: "1.0",
+          appid: botApp.app_id,
+        },
+      },
+    },
+    "the desktop emulator, version 2": {
+      token: {
+        claims: {
+          iss: "https://login.microsoftonline.com/d6d49420-f39b-4df7-a1dc-d59a935871db/v2.0",
+          ver: "2.0",
+          azp: botApp.app_id,
+        },
+      },
+    },
+  };
+  for (const [name, { token, body = activity, key, authorization = (text) => `Bearer ${text}` }] of Object.entries(
+    cases,
+  )) {
+    it(`judges ${name} as the router does`, async (t) => {
+      const trusted = await issuer(t);
+      if (key) trusted.publish(key as never);
+      const target = await bot(t, () => trusted.metadataUrl);
+      const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
+      const header = authorization(await trusted.token(token));
+      const request = { body, headers: header === undefined ? {} : { authorization: header } };
+      const direct = await sender(target.url)("POST", path, request);
+      const routed = await world.router("POST", path, request);
+      // Where this library trips over a token that others refuse, the router refuses it (conformance.md, section 6).
+      assert.equal(routed.status, direct.status === 500 ? 401 : direct.status);
+    });
+  }
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { Signature } from "@hubspot/api-client";
+import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm-a.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { type Received, receiver } from "../support/receiver.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** crm_a as its own library signs and verifies; that library does not decode URLs and demands an empty body for none. */
+const clientSecret = "11111111-2222-3333-4444-555555555555";
+const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { crm_a: { client_secret: clientSecret } } };
+const versions: readonly CrmAVersion[] = ["v1", "v2", "v3"];
+
+/** What the library is given for a GET of that URL. */
+const get = (url: string, timestamp: number) => ({ method: "GET", url, requestBody: "", clientSecret, timestamp });
+
+/** Asks for cards with the library's own signature over `signed`, which is what it should be fed for the target. */
+async function ask(world: TestEmulator, version: CrmAVersion, target: string, signed: string, at = Date.now()) {
+  const signature = Signature.getSignature("GET", version, { signature: "", ...get(world.routerUrl + signed, at) });
+  const { status } = await world.router("GET", target, {
+    headers: {
+      "x-crm-a-signature": signature,
+      "x-crm-a-signature-version": version,
+      ...(version === "v3" && { "x-crm-a-signature-timestamp": String(at) }),
+    },
+  });
+  return status;
+}
+
+describe("crm_a with the CRM's own library", () => {
+  for (const version of versions) {
+    it(`accepts what the library signs with ${version}`, async (t: TestContext) => {
+      const world = await emulator(t, { seed });
+      const target = "/router/v1/crm_a/cards?portalId=62515&name=A%20%26%20B";
+      assert.equal(await ask(world, version, target, target), 200);
+      const elsewhere = "/router/v1/crm_a/cards?portalId=1";
+      // A version 1 signature of a GET covers nothing but the secret.
+      assert.equal(await ask(world, version, target, elsewhere), version === "v1" ? 200 : 401);
+    });
+
+    it(`signs with ${version} what the library accepts`, () => {
+      const at = Date.now();
+      const url = "https://router.example/router/v1/crm_a/iframe?portalId=62515&name=A%20%26%20B";
+      const timestamp = version === "v3" ? String(at) : "";
+      const signature = signCrmA({ version, clientSecret, method: "GET", url, body: "", timestamp });
+      assert.equal(Signature.isValid({ ...get(url, at), signature, signatureVersion: version }), true);
+      assert.equal(
+        Signature.isValid({ ...get(`${url}x`, at), signature, signatureVersion: version }),
+        version === "v1",
+      );
+    });
+  }
+
+  it("decodes for v3 what callers of the library decode before they sign", async (t) => {
+    const world = await emulator(t, { seed });
+    const target = "/router/v1/crm_a/cards?when=10%3A30&u=https%3a%2F%2Fx.example%2Fp%3Fa%3D1&mail=a%40b.example";
+    const decoded = "/router/v1/crm_a/cards?when=10:30&u=https://x.example/p?a%3D1&mail=a@b.example";
+    assert.equal(await ask(world, "v3", target, decoded), 200);
+    assert.equal(await ask(world, "v2", target, decoded), 401);
+    assert.equal(await ask(world, "v2", target, target), 200);
+  });
+
+  it("draws the line of age where the library does", () => {
+    const url = "https://router.example/x";
+    const old = Date.now() - 300_100;
+    const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
+    const signature = signCrmA(given);
+    assert.throws(() => Signature.isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
+    assert.deepEqual(verifyCrmA({ ...given, signature, nowsMs: [Date.now()] }), { ok: false, reason: "stale" });
+  });
+
+  for (const version of versions) {
+    it(`accepts what the command line signs with ${version}`, async (t) => {
+      const app = await receiver(t);
+      app.answer((_, response) => response.end("<p>ok</p>"));
+      const query = ["--query", "portalId=62515", "--query", "name=A & B"];
+      const { exit } = await runCli(
+        ["crm-a", "iframe", ...query, "--signature-version", version, "--base-url", app.url],
+        { env: { SVC_CRM_A_CLIENT_SECRET: clientSecret } },
+      );
+      assert.equal(exit, 0);
+      const [{ url, headers }] = app.received as [Received];
+      assert.equal(headers["x-crm-a-signature-version"], version);
+      const at = Number(headers["x-crm-a-signature-timestamp"]);
+      const signature = String(headers["x-crm-a-signature"]);
+      assert.ok(Signature.isValid({ ...get(app.url + url, at), signature, signatureVersion: version }));
+    });
+  }
+});
