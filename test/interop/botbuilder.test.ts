@@ -176,16 +176,16 @@ describe("a cluster that is chat_b's own library", () => {
       },
     },
   };
-  for (const [name, { token, body = activity, key, authorization = (text) => `Bearer ${text}` }] of Object.entries(
-    cases,
-  )) {
+  const bearer = (token: string) => `Bearer ${token}`;
+  for (const [name, { token, body = activity, key, authorization = bearer }] of Object.entries(cases)) {
     it(`judges ${name} as the router does`, async (t) => {
       const trusted = await issuer(t);
       if (key) trusted.publish(key as never);
       const target = await bot(t, () => trusted.metadataUrl);
       const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
       const header = authorization(await trusted.token(token));
-      const request = { body, headers: header === undefined ? {} : { authorization: header } };
+      const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
+      const request = { body, headers };
       const direct = await sender(target.url)("POST", path, request);
       const routed = await world.router("POST", path, request);
       // Where this library trips over a token that others refuse, the router refuses it (conformance.md, section 6).
