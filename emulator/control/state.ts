@@ -2,6 +2,7 @@ import { clockState } from "../clock/virtual-clock.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import { clusterRows } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
+import { withKeptKeys } from "../kept-keys.ts";
 import { applySeed } from "../seed.ts";
 import { StateRefused } from "../store/store.ts";
 import type { ControlWorld } from "./home.ts";
@@ -45,11 +46,13 @@ export const stateHandlers: Handlers<
     return undefined;
   },
 
-  "state.reset": async (_, { store, clock, wall, instance, ids, runner, faults, inboxes }) => {
+  "state.reset": async (_, { store, settings, clock, wall, instance, ids, runner, faults, inboxes }) => {
     faults.clear();
+    // With --deterministic the same keys are drawn again, and what is drawn next depends on it.
+    const seed = settings.deterministic ? instance.seed : await store.read((view) => withKeptKeys(view, instance.seed));
     await store.reset("state.reset", (tx) => {
       ids.restart();
-      applySeed(tx, instance.seed, ids);
+      applySeed(tx, seed, ids);
       tx.put(clockState, clock.beginningAt(instance.start ?? wall.now()));
     });
     for (const inbox of inboxes.values()) inbox.clear();

@@ -71,7 +71,8 @@ export const resetState = operation({
   summary: "Go back to the seed",
   description:
     "Contracts, subscriptions, deliveries, inboxes and faults are gone, virtual time is that of a new start, and with " +
-    "--deterministic ids begin again. The request log and the way time passes stay.",
+    "--deterministic ids begin again. Keys and secrets stay as they were handed out; so do the request log and the way " +
+    "time passes.",
   method: "POST",
   path: "/_emulator/reset",
   auth: "control-token",

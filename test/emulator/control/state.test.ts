@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, statusOf } from "../../support/contracts.ts";
+import { emulator, plain } from "../../support/emulator.ts";
+import { assertRefused } from "../../support/refused.ts";
+
+describe("the whole state, over the control plane", () => {
+  it("goes out as one document and comes back in, with ids that go on and its clock", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    const { body: kept } = await on.ask("GET", "state");
+    assert.equal((await on.ask("POST", "reset")).status, 204);
+    assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
+
+    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })), { status: 204, body: "" });
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal((await draft(on.api)).id, "T-2");
+    assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
+  });
+
+  it("is refused when it is none, and stays as it was", async (t) => {
+    const on = await emulator(t);
+    const { body: kept } = await on.ask("GET", "state");
+    for (const [state, message] of [
+      [{ svc_state: 99 }, /^This is not a state that this emulator can take: /],
+      [{ ...(kept as object), rows: 7 }, /^This is not a state that this emulator can take: /],
+    ] as const) {
+      const { status, body } = await on.ask("PUT", "state", { body: state });
+      const { code, message: told } = (body as { error: { code: string; message: string } }).error;
+      assert.deepEqual([status, code], [400, "invalid_state"]);
+      assert.match(told, message);
+      assert.deepEqual((await on.ask("GET", "state")).body, kept);
+    }
+  });
+
+  it("is refused when it belongs to other clusters", async (t) => {
+    const other = await emulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
+    const { body: foreign } = await other.ask("GET", "state");
+    const on = await emulator(t);
+    await assertRefused(on, () => on.ask("PUT", "state", { body: foreign }), {
+      status: 400,
+      body: {
+        error: {
+          code: "foreign_clusters",
+          message: "The state is of the clusters in-1, but eu-1, us-1 are running",
+          hint: "Start an emulator whose seed has those clusters, then import.",
+        },
+      },
+    });
+  });
+});
+
+describe("a reset", () => {
+  it("begins anew: seed, numbers and time; what was to be done is forgotten", async (t) => {
+    const running = await emulator(t, { autoSignMs: 60_000 });
+    const before = await running.ask("GET", "state");
+    await draft(running.api, { auto_send: true });
+    await running.ask("POST", "clock/advance", { body: { by: "PT10S" } });
+    assert.deepEqual(plain(await running.ask("POST", "reset")), { status: 204, body: "" });
+
+    const shape = ({ body }: { body: unknown }) =>
+      Object.entries((body as { rows: Record<string, unknown[]> }).rows).map(([name, rows]) => [name, rows.length]);
+    assert.deepEqual(shape(await running.ask("GET", "state")), shape(before));
+    assert.deepEqual((await running.ask("GET", "clock")).body, {
+      now: "2031-01-02T03:04:05.000Z",
+      mode: "manual",
+      speed: 1,
+      next_due: null,
+      pending: 0,
+    });
+  });
+
+  it("keeps every key and secret, for they were handed out", async (t) => {
+    const { ask, clusters, api } = await emulator(t);
+    const keys = await ask("GET", "workspaces");
+    const apps = async () => ((await ask("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
+    const { apps: before, clusters: rows } = await apps();
+    const jwks = await (await fetch(`${clusters[0]!.url}/.well-known/jwks.json`)).json();
+    await ask("POST", "reset");
+    assert.deepEqual((await ask("GET", "workspaces")).body, keys.body);
+    assert.deepEqual(await apps().then((after) => [after.apps, after.clusters]), [before, rows]);
+    assert.deepEqual(await (await fetch(`${clusters[0]!.url}/.well-known/jwks.json`)).json(), jwks);
+    assert.equal((await draft(api)).id, "T-1");
+  });
+
+  it("keeps how time passes, and the request log", async (t) => {
+    const { ask } = await emulator(t);
+    await ask("PUT", "clock", { body: { mode: "auto" } });
+    await ask("POST", "reset");
+    assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "auto");
+    const { body } = await ask("GET", "requests?operation=clock.set");
+    assert.equal((body as { total: number }).total, 1);
+  });
+});
