@@ -6,6 +6,7 @@ import { type EmulatorOptions, seedFrom } from "./options.ts";
 export type { EmulatorOptions } from "./options.ts";
 export { type Repair, repairState } from "./repair-state.ts";
 export type { Seed } from "./seed.ts";
+export { seedSchema } from "./seed-schema.ts";
 
 /** A cluster of a running emulator, with the API key of its first workspace. */
 export interface RunningCluster {

@@ -36,6 +36,7 @@ const generated = {
 
 /** A starting state, as a seed file gives it. */
 export const Seed = z.strictObject({
+  $schema: z.string().optional().describe("Where an editor finds the schema of this file"),
   about: z.string().optional().describe("What this seed is for"),
   time: z.iso
     .datetime()

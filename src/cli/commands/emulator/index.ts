@@ -3,6 +3,7 @@ import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorExec } from "./exec.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
+import { emulatorSeedSchema } from "./seed-schema.ts";
 import { emulatorStart } from "./start.ts";
 import { emulatorStatus } from "./status.ts";
 import { emulatorStop } from "./stop.ts";
@@ -19,4 +20,5 @@ export const commands: readonly Command[] = [
   deviceApprove,
   deviceDeny,
   emulatorRepair,
+  emulatorSeedSchema,
 ];

@@ -1,0 +1,14 @@
+import type { Command } from "../../command.ts";
+
+export const emulatorSeedSchema: Command = {
+  words: ["emulator", "seed-schema"],
+  summary: "Print the JSON Schema of seed files",
+  positionals: [],
+  flags: [],
+  examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
+  async run(_, { output }) {
+    const { seedSchema } = await import("../../../../emulator/index.ts");
+    await output.raw(`${JSON.stringify(seedSchema(), null, 2)}\n`);
+    return undefined;
+  },
+};
