@@ -48,7 +48,9 @@ export const byResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = ne
 );
 
 /** All operations, in the order of the specification. */
-export const registry: readonly AnyOperation[] = Object.freeze(checked(loaded.flatMap(({ operations }) => operations)));
+export const registry: readonly AnyOperation[] = Object.freeze(
+  withoutDuplicates(loaded.flatMap(({ operations }) => operations)),
+);
 
 /** An operation by its id. */
 export function operationById(id: string): AnyOperation {
@@ -57,14 +59,15 @@ export function operationById(id: string): AnyOperation {
   return found;
 }
 
-function checked(operations: AnyOperation[]): AnyOperation[] {
+/** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */
+export function withoutDuplicates<One extends Operation>(operations: One[]): One[] {
   const taken = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {
     const other = taken.get(`${what} ${key}`);
     if (other !== undefined) throw new Error(`${id} and ${other} both have the ${what} ${key}`);
     taken.set(`${what} ${key}`, id);
   };
-  for (const { id, service, method, path, cli } of operations as readonly Operation[]) {
+  for (const { id, service, method, path, cli } of operations) {
     claim("id", id, id);
     for (const verb of [method].flat()) claim("route", `${service.name} ${verb} ${path}`, id);
     claim("command", "by" in cli ? cli.by : cli.command, id);

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../support/cli-emulator.ts";
+import { type EmulatorProcess, emulatorProcess } from "../support/emulator-process.ts";
+
+const kills = 25;
+const atOnce = 16;
+
+/** Adds subscriptions, sixteen at once, and kills the emulator some time after the n-th was acknowledged. */
+async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): Promise<Map<number, string>> {
+  const acknowledged = new Map<number, string>();
+  let killed: Promise<void> | undefined;
+  const write = async (writer: number): Promise<void> => {
+    for (let n = 0; killed === undefined; n += 1) {
+      const title = `${writer}-${n}`;
+      const body = { title, url: "https://receiver.example/", only_for_activities: ["CONTRACT_CREATED"] };
+      const answer = await api("POST", "/api/v2.1/public/webhooks/", { body }).catch(() => undefined);
+      if (answer === undefined) return;
+      assert.equal(answer.status, 201);
+      acknowledged.set((answer.body as { id: number }).id, title);
+      if (acknowledged.size === count) killed = kill();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, (_, writer) => write(writer)));
+  await killed;
+  return acknowledged;
+}
+
+/** What an emulator shows of its subscriptions: titles by id. */
+async function shown({ ask }: EmulatorProcess): Promise<Map<number, string>> {
+  const { body } = await ask("GET", "webhooks");
+  return new Map((body as { id: number; title: string }[]).map(({ id, title }) => [id, title]));
+}
+
+describe("a running emulator", () => {
+  it(`that is killed ${kills} times under write load loses nothing that it acknowledged`, async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const acknowledged = new Map<number, string>();
+    for (let round = 0; round < kills; round += 1) {
+      const on = await emulatorProcess(t, { file });
+      const found = await shown(on);
+      const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);
+      assert.deepEqual({ round, lost }, { round, lost: [] });
+      for (const [id, title] of await writeUntilKilled(on, 1 + Math.floor(Math.random() * 60))) {
+        assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
+        acknowledged.set(id, title);
+      }
+    }
+    const last = await emulatorProcess(t, { file });
+    const found = await shown(last);
+    assert.deepEqual(
+      [...acknowledged].filter(([id, title]) => found.get(id) !== title),
+      [],
+    );
+  });
+});
