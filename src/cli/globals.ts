@@ -53,6 +53,7 @@ export const globalFlags: readonly FlagSpec[] = [
     default: "60s",
   },
   { flag: "no-input", type: "switch", description: "Never ask anything (SVC_NO_INPUT)" },
+  { flag: "no-annotations", type: "switch", description: "Under GitHub Actions, do not mark failures in the run" },
   { flag: "yes", short: "y", type: "switch", description: "Answer yes to the question whether to go on" },
 ];
 

@@ -3,9 +3,11 @@ import { constants } from "node:os";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { Command, Context } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { maskSecrets } from "../../github-actions.ts";
 import type { Host } from "../../host.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
+import { reportRun } from "./run-report.ts";
 
 export const emulatorExec: Command = {
   words: ["emulator", "exec"],
@@ -24,10 +26,20 @@ export const emulatorExec: Command = {
     if (program === undefined) throw new UsageError("A command is needed after --");
     const options = await emulatorOptions(input, context.host);
     const emulator = await openEmulator({ port: 0, ...options, ephemeral: options.file === undefined }, context);
-    const code = await runChild(program, args, environmentOf(emulator, context.host), context);
+    const { host } = context;
+    await maskSecrets(host, secretsOf(emulator));
+    const code = await runChild(program, args, environmentOf(emulator, host), context);
+    // A report that fails must not hide how the command ended.
+    await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };
   },
 };
+
+/** What must not be read in a log: of a twin only, but habits are formed early. */
+export const secretsOf = ({ clusters, token }: Emulator): readonly (string | undefined)[] => [
+  token,
+  ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
+];
 
 /** The variables that a child finds (design.md, section 10). */
 export function environmentOf(emulator: Emulator, host: Host): Record<string, string> {

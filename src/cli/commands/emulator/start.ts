@@ -2,7 +2,9 @@ import { rename, writeFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { Command, Context } from "../../command.ts";
+import { maskSecrets } from "../../github-actions.ts";
 import { stateFile } from "../../run-file.ts";
+import { secretsOf } from "./exec.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 
@@ -34,6 +36,7 @@ export const emulatorStart: Command = {
     const options = await emulatorOptions(input, host);
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
+    await maskSecrets(host, secretsOf(emulator));
     const line = JSON.stringify(readyEvent(emulator, context));
     const readyFile = input.flags["ready-file"] as string | undefined;
     if (readyFile !== undefined) await writeWhole(resolve(host.cwd, readyFile), `${line}\n`);

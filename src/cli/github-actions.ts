@@ -1,0 +1,51 @@
+import { appendFile, stat } from "node:fs/promises";
+import type { Explanation } from "./exit.ts";
+import type { Host } from "./host.ts";
+import { write } from "./output/write.ts";
+
+/**
+ * Workflow commands of GitHub Actions (cli-conventions.md, 57). They go to standard error: the runner reads both
+ * streams, and standard output stays data.
+ */
+export const annotates = (env: Host["env"], argv: readonly string[] = []): boolean =>
+  env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
+
+/** A failure as an annotation of the run. */
+export const annotation = ({ code, message, hint }: Explanation): string =>
+  `::error title=${escapedProperty(`svc: ${code}`)}::${escaped(hint === undefined ? message : `${message}\n${hint}`)}`;
+
+/** Keeps secrets out of everything that the runner prints from now on. */
+export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
+  if (!annotates(host.env)) return;
+  for (const secret of new Set(secrets)) {
+    if (secret) await write(host.stderr, `::add-mask::${escaped(secret)}\n`);
+  }
+}
+
+/** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
+export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
+  const shown = lines.map((line) => `| ${line.replace(/[\r\n]+/g, " ")}\n`).join("");
+  await write(host.stderr, `::group::${escaped(title)}\n${shown}::endgroup::\n`);
+}
+
+const summaryMaxBytes = 1024 * 1024;
+
+/** Adds Markdown to the summary of the step, where there is one and it still fits. */
+export async function addSummary(host: Host, markdown: string): Promise<void> {
+  const path = host.env.GITHUB_STEP_SUMMARY;
+  if (!path) return;
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size + Buffer.byteLength(markdown) > summaryMaxBytes) return;
+  // A summary that cannot be written must not fail what it is about.
+  await appendFile(path, markdown).catch(() => {});
+}
+
+/** One cell of a Markdown table. */
+export const markdownCell = (text: string): string =>
+  text.replace(/[\r\n]+/g, " ").replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
+
+const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

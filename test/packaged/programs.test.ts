@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { bundle } from "../../build.ts";
+import { root } from "../structure/repository.ts";
+
+const run = promisify(execFile);
+const examples = join(root, "test/packaged/examples");
+const dev = (path: string) => join(root, "node_modules", path);
+
+describe("programs that use the package", () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-programs-"));
+    const installed = join(folder, "node_modules/svc-toolkit");
+    await mkdir(installed, { recursive: true });
+    await copyFile(join(root, "package.json"), join(installed, "package.json"));
+    await bundle(join(installed, "dist"));
+    await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    await mkdir(join(folder, "node_modules/@types"), { recursive: true });
+    await symlink(dev("@types/node"), join(folder, "node_modules/@types/node"));
+    await symlink(dev("vitest"), join(folder, "node_modules/vitest"));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("run in Node's own test runner", async () => {
+    await copyFile(join(examples, "signing.test.js"), join(folder, "signing.test.js"));
+    const { stdout } = await run(process.execPath, ["--test", "signing.test.js"], { cwd: folder, env: environment() });
+    assert.match(stdout, /^# pass 1$/m);
+  });
+
+  it("run in Vitest", async () => {
+    await copyFile(join(examples, "retries.test.ts"), join(folder, "retries.test.ts"));
+    const argv = [dev("vitest/vitest.mjs"), "run", "--root", folder, "retries.test.ts"];
+    const { stdout } = await run(process.execPath, argv, { cwd: folder, env: { ...environment(), NO_COLOR: "1" } });
+    assert.match(stdout, /Tests\s+1 passed/);
+  });
+
+  it("compile strictly against the published types alone, which know every operation", async () => {
+    const typed = [
+      'import { createClient, type OperationId, operationIds, ServiceError } from "svc-toolkit/client";',
+      'import { startEmulator } from "svc-toolkit/emulator";',
+      'import { verifyDelivery } from "svc-toolkit/webhooks";',
+      "export async function program(): Promise<string> {",
+      '  const emulator = await startEmulator({ seed: "demo" });',
+      "  const client = createClient({ baseUrls: { contracts: emulator.routerUrl } });",
+      '  const { contract_status } = await client.call("contracts.status", { params: { composite_id: "T-1" } });',
+      "  // @ts-expect-error an activity that does not exist",
+      '  await client.call("webhooks.create", { body: { title: "x", url: "x", only_for_activities: ["NOTHING"] } });',
+      "  // @ts-expect-error the contract is not named",
+      '  await client.call("contracts.status");',
+      "  // @ts-expect-error no such operation",
+      '  await client.call("contracts.guess");',
+      "  const ids: readonly OperationId[] = operationIds;",
+      '  const verdict = verifyDelivery({ body: "", headers: {}, hmacKey: "" });',
+      "  if (!verdict.ok) return verdict.reason;",
+      "  return contract_status satisfies string && ids.length > 0 ? ServiceError.name : contract_status;",
+      "}",
+    ].join("\n");
+    await writeFile(join(folder, "program.ts"), typed);
+    await compile("program.ts");
+  });
+
+  it("are promised what the declarations say, operation by operation", async () => {
+    const compared = [
+      `import type { ArgumentsOf, ResultOf } from "${root}/src/api/operation.ts";`,
+      `import type { OperationById, OperationId } from "${root}/src/api/registry.ts";`,
+      'import type { Operations } from "svc-toolkit/client";',
+      "type Plain<T> = T extends Uint8Array | AsyncIterable<Uint8Array> ? T",
+      "  : T extends readonly (infer Item)[] ? Plain<Item>[]",
+      "  : T extends object ? { -readonly [Name in keyof T]: Plain<T[Name]> } : T;",
+      "type Fits<Given, Wanted> = [Given] extends [Wanted] ? true : false;",
+      "type Both = OperationId & keyof Operations;",
+      "type Differing<Part> =",
+      "  { [Id in keyof Part as Part[Id] extends true ? never : Id]: true };",
+      "type Taken = { [Id in Both]: Fits<Plain<Operations[Id]['args']>, Plain<ArgumentsOf<OperationById<Id>>>> };",
+      "// These repeat in the answer what has a default in the request: there it is optional, here it always stands.",
+      'type Repeating = "faults.add" | "faults.list";',
+      "type Given = { [Id in Exclude<Both, Repeating>]: Fits<Plain<ResultOf<OperationById<Id>>>, Plain<Operations[Id]['result']>> };",
+      "// The compiler names the operations that differ as properties that are missing.",
+      "export const missing: Record<Exclude<OperationId, keyof Operations>, true> = {};",
+      "export const invented: Record<Exclude<keyof Operations, OperationId>, true> = {};",
+      "export const taken: Differing<Taken> = {};",
+      "export const given: Differing<Given> = {};",
+    ].join("\n");
+    await writeFile(join(folder, "compared.ts"), compared);
+    await compile("compared.ts", "--allowImportingTsExtensions", "--skipLibCheck");
+  });
+
+  async function compile(file: string, ...more: string[]): Promise<void> {
+    const flags = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--types", "node", ...more];
+    const argv = [dev("typescript/bin/tsc"), "--ignoreConfig", ...flags, file];
+    await run(process.execPath, argv, { cwd: folder }).catch((error: { stdout: string }) => assert.fail(error.stdout));
+  }
+});
+
+describe("the examples of the README", () => {
+  for (const name of ["signing.test.js", "retries.test.ts"]) {
+    it(`hold ${name} as it is run here`, async () => {
+      const [readme, example] = await Promise.all([
+        readFile(join(root, "README.md"), "utf8"),
+        readFile(join(examples, name), "utf8"),
+      ]);
+      assert.ok(readme.includes(example.trim()), `README.md does not hold ${name}`);
+    });
+  }
+});
+
+/** Nothing of the runner that runs this very test. */
+function environment(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, VITEST: ___, ...rest } = process.env;
+  return rest;
+}
