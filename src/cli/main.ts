@@ -5,6 +5,7 @@ import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
 import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
 import { Interrupted, UsageError } from "./failure.ts";
+import { annotates, annotation } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
 import { groups } from "./groups.ts";
 import type { Host } from "./host.ts";
@@ -187,6 +188,7 @@ async function reported(error: unknown, argv: readonly string[], host: Host): Pr
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const lines = wantsJson ? [explanationJson(explanation)] : explanationLines(explanation);
   if (own.includes("--debug") && error instanceof Error && !wantsJson) lines.push(String(error.stack));
+  if (annotates(host.env, own) && !wantsJson) lines.push(annotation(explanation));
   await write(host.stderr, `${lines.join("\n")}\n`);
   return explanation.exitCode;
 }
