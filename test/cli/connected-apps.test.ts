@@ -118,6 +118,18 @@ describe("svc chat-b messaging", () => {
     assert.equal((await svc(messaging, { env: { SVC_CHAT_B_TOKEN: token } })).exit, 0);
   });
 
+  it("asks nobody for a token in a dry run", async (t) => {
+    const { svc, emulator } = await stage(t);
+    const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
+    const { headers } = JSON.parse(out) as { headers: Record<string, string> };
+    assert.deepEqual([exit, headers.authorization], [0, "[hidden]"]);
+    const { items } = (await emulator.ask("GET", "requests")).body as { items: { operation: string }[] };
+    assert.deepEqual(
+      items.filter(({ operation }) => operation === "chat-b-issuer.mint"),
+      [],
+    );
+  });
+
   it("is refused without a token", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc(messaging);

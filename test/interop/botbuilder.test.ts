@@ -94,7 +94,7 @@ function asResponse(response: ServerResponse): Response {
   } as unknown as Response;
 }
 
-/** A router with the bot as the cluster of tenant-1. */
+/** A router with the bot as the cluster of tenant-1, and an emulated one for tenant-2, which judges nothing. */
 const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
   emulator(t, {
     seed: {
@@ -102,7 +102,7 @@ const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulato
         { id: "eu-1", label: "eu" },
         { id: "bot", label: "bot", external_url: target.url },
       ],
-      mappings: { external_integrations: { bot: ["CHAT_B:tenant-1"] } },
+      mappings: { external_integrations: { bot: ["CHAT_B:tenant-1"], "eu-1": ["CHAT_B:tenant-2"] } },
       apps: { chat_b: { ...botApp, ...app } },
     },
   });
@@ -185,7 +185,7 @@ describe("a cluster that is chat_b's own library", () => {
       const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
       const header = authorization(await trusted.token(token));
       const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
-      const request = { body, headers };
+      const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };
       const direct = await sender(target.url)("POST", path, request);
       const routed = await world.router("POST", path, request);
       // Where this library trips over a token that others refuse, the router refuses it (conformance.md, section 6).
