@@ -91,7 +91,7 @@ async function built(folder: string): Promise<{ program: string; bareProgram: st
   await write(program, 1, () => text);
   const bareProgram = join(folder, "bare.mjs");
   await build({
-    stdin: { contents: `import "./bulk-bare.ts";`, resolveDir: import.meta.dirname },
+    stdin: { contents: `import "./support/bulk-bare.ts";`, resolveDir: import.meta.dirname },
     outfile: bareProgram,
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     bundle: true,

@@ -9,6 +9,7 @@ import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/store.ts";
 import { systemWall } from "../../src/base/clock.ts";
 import { collections, owners, people, person } from "../support/store.ts";
+import { figure, median, note } from "./support/measure.ts";
 
 /**
  * The store's own figures, as ratios in one run: `node --import tsx test/bench/store.ts`. The ratios through HTTP are
@@ -17,15 +18,13 @@ import { collections, owners, people, person } from "../support/store.ts";
 const many = 1_000_000;
 const few = 1_000;
 const identifier = (i: number): string => createHash("sha256").update(String(i)).digest("hex");
-const print = (what: string, ratio: number, goal: string): void =>
-  void process.stdout.write(`${what.padEnd(78)} ${ratio.toFixed(2).padStart(6)}  ${goal}\n`);
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
   const small = await filled("small.json", few);
   const before = heap();
   const large = await filled("large.json", many);
-  print("heap bytes per mapping", (heap() - before) / many, "about 110");
+  figure("heap bytes per mapping", (heap() - before) / many, "");
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
@@ -58,9 +57,9 @@ async function compareCosts(small: Store, large: Store): Promise<void> {
     await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
   };
   const [lookSmall, lookLarge] = await alternate(lookUp(small, few), lookUp(large, many), 20_000, 1);
-  print("look-up with 1,000,000 stored against 1,000", lookLarge / lookSmall, "<= 1.3");
+  figure("look-up with 1,000,000 stored against 1,000", lookLarge / lookSmall, "<= 1.3");
   const [writeSmall, writeLarge] = await alternate(write(small), write(large), 4_000, 64);
-  print("durable write with 1,000,000 stored against 1,000", writeLarge / writeSmall, "<= 1.3");
+  figure("durable write with 1,000,000 stored against 1,000", writeLarge / writeSmall, "<= 1.3");
 }
 
 async function comparePages(): Promise<void> {
@@ -77,7 +76,7 @@ async function comparePages(): Promise<void> {
     };
   };
   const [small, large] = await alternate(await table(100), await table(100_000), 20_000, 1);
-  print("page and count with 100,000 rows against 100", large / small, "<= 1.3");
+  figure("page and count with 100,000 rows against 100", large / small, "<= 1.3");
 }
 
 async function compareDurable(): Promise<void> {
@@ -87,8 +86,8 @@ async function compareDurable(): Promise<void> {
     await store.transaction("put", (tx) => tx.put(people, person(i)));
   };
   const [inMemory, onDisk] = await alternate(write(memory), write(file), 20_000, 64);
-  print("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
-  process.stdout.write(`${"".padEnd(4)}durable: ${Math.round(1e6 / onDisk)} a second\n`);
+  figure("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
+  note(`durable: ${Math.round(1e6 / onDisk)} a second`);
   await memory.close();
   await file.close();
 }
@@ -99,7 +98,8 @@ async function compareStart(path: string): Promise<void> {
   const contents = `
     import { openFileStore } from "./emulator/store/file-store.ts";
     import { systemWall } from "./src/base/clock.ts";
-    import { collections, owners } from "./test/support/store.ts";
+    import { figure, median, note } from "./support/measure.ts";
+import { collections, owners } from "./test/support/store.ts";
     const store = await openFileStore({ path: process.argv[2], collections, wall: systemWall });
     if ((await store.read((view) => view.size(owners))) < ${many}) process.exit(1);
     process.exit(0);`;
@@ -124,8 +124,8 @@ async function compareStart(path: string): Promise<void> {
     parsed.push(run("-e", parse));
     opened.push(run(program, path));
   }
-  print("start with 1,000,000 stored against reading and parsing the file", median(opened) / median(parsed), "<= 3");
-  process.stdout.write(`${"".padEnd(4)}${Math.round(median(opened))} ms against ${Math.round(median(parsed))} ms\n`);
+  figure("start with 1,000,000 stored against reading and parsing the file", median(opened) / median(parsed), "<= 3");
+  note(`${Math.round(median(opened))} ms against ${Math.round(median(parsed))} ms`);
 }
 
 type Work = (i: number) => Promise<void>;
@@ -149,8 +149,4 @@ async function alternate(a: Work, b: Work, calls: number, atOnce: number): Promi
     }
   }
   return [median(times[0]), median(times[1])];
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((x, y) => x - y)[values.length >> 1] ?? Number.NaN;
 }

@@ -1,0 +1,54 @@
+import { collections } from "../../emulator/collections.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
+import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
+import { listDeliveries } from "../../emulator/webhooks/log.ts";
+import { systemWall } from "../../src/base/clock.ts";
+import { figure, inTurns, ratios } from "./support/measure.ts";
+
+/** A page of the delivery log, by how many rows there are. */
+const page = { offset: 0, limit: 50 };
+
+const listing = async (count: number) => {
+  const store = openMemoryStore({ collections, wall: systemWall });
+  await store.transaction("fill", (tx) => {
+    const shared = { workspace_id: 1, activity: "CONTRACT_SIGNED", contract_id: 1, keep_until: null } as const;
+    tx.put(webhookEvents, { ...shared, id: 1, at: 0, body: "{}" });
+    for (let id = 1; id <= count; id += 1) {
+      tx.put(deliveries, {
+        ...shared,
+        id,
+        event_id: 1,
+        webhook_id: id % 64,
+        entry_id: id,
+        outcome: "retrying",
+        attempts: 1,
+        failures: 1,
+        next_attempt_at: 0,
+        created_at: 0,
+      });
+      tx.put(attempts, {
+        delivery_id: id,
+        number: 1,
+        resend: false,
+        planned_at: 0,
+        at: 0,
+        url: "http://127.0.0.1:9/",
+        status: 500,
+        error: null,
+        duration_ms: 1,
+        response_body: "",
+      });
+    }
+  });
+  return async () => {
+    const begin = performance.now();
+    for (let i = 0; i < 300; i += 1) {
+      await store.read((view) => listDeliveries(view, {}, page));
+      await store.read((view) => listDeliveries(view, { outcome: "retrying" }, page));
+    }
+    return performance.now() - begin;
+  };
+};
+
+const [few, many] = await inTurns(7, [await listing(100), await listing(100_000)]);
+figure("a page of the delivery log with 100,000 rows, against 100", ratios(many, few), "<= 1.3");

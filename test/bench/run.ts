@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import { bundled } from "./support/bundled.ts";
+
+/**
+ * Runs the benchmarks of this folder, or those that are named (`npm run bench -- store http`), and judges what they
+ * print: a line `what  figure  goal` is a figure, any other a note. Writes nothing unless told `--write`, which
+ * refreshes the table in README.md. Exits with 1 when a goal is missed.
+ */
+interface Figure {
+  readonly what: string;
+  readonly measured: string;
+  readonly goal: string;
+  readonly ok: boolean;
+}
+
+const here = import.meta.dirname;
+const page = join(here, "README.md");
+const figureLine = /^(\S.*?) {2,}(-?\d+(?:\.\d+)?) {2}(?:((?:>=|<=|<|at least|about) ?[\d.]+)?( {2}\(.*\))?)\s*$/;
+
+const words = process.argv.slice(2);
+const named = words.filter((word) => !word.startsWith("-"));
+const files = readdirSync(here)
+  .filter((name) => name.endsWith(".ts") && name !== "run.ts")
+  .filter((name) => named.length === 0 || named.includes(basename(name, ".ts")));
+if (files.length === 0) throw new Error(`There is no benchmark ${named.join(", ")}`);
+
+const { folder, remove } = await bundled();
+const figures: Figure[] = [];
+let failed = false;
+try {
+  for (const file of files) {
+    process.stdout.write(`\n${basename(file, ".ts")}\n`);
+    await run(join(here, file));
+  }
+} finally {
+  await remove();
+}
+const missed = figures.filter(({ ok }) => !ok);
+process.stdout.write(`\n${figures.length} figures, ${missed.length} beside their goal\n`);
+for (const { what, measured, goal } of missed) process.stdout.write(`  ${what}: ${measured}, not ${goal}\n`);
+if (words.includes("--write")) writeFileSync(page, withTable(readFileSync(page, "utf8")));
+if (missed.length > 0 || failed) process.exitCode = 1;
+
+async function run(file: string): Promise<void> {
+  const child = spawn(process.execPath, ["--import", "tsx", "--expose-gc", file], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, SVC_BENCH_BUNDLE: folder },
+  });
+  const ended = once(child, "exit");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, what, measured, goal = ""] = figureLine.exec(line) ?? [];
+    if (what === undefined || measured === undefined) {
+      process.stdout.write(`  ${line}\n`);
+      continue;
+    }
+    const ok = reached(Number(measured), goal);
+    figures.push({ what, measured, goal, ok });
+    process.stdout.write(`  ${ok ? "✓" : "✗"} ${line}\n`);
+  }
+  const [code] = await ended;
+  if (code === 0) return;
+  failed = true;
+  process.stdout.write(`  ✗ ${basename(file)} ended with ${code}\n`);
+}
+
+function reached(measured: number, goal: string): boolean {
+  const [, relation, number] = /^(>=|<=|<|at least) ?([\d.]+)/.exec(goal) ?? [];
+  if (relation === undefined) return true;
+  if (relation === "<") return measured < Number(number);
+  return relation === "<=" ? measured <= Number(number) : measured >= Number(number);
+}
+
+/** The page with a row for each figure; those of benchmarks that did not run stay as they are. */
+function withTable(text: string): string {
+  const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
+  const old = [...text.matchAll(/^\| (?!what|---)(.+?) \| (.+?) \| (.*?) \|$/gm)].map(
+    ([row, what]) => [what!, row] as const,
+  );
+  const fresh = figures.map(
+    ({ what, measured, goal }) => [what, `| ${what} | ${measured} | ${goal || "–"} |`] as const,
+  );
+  const rows = [...new Map([...old, ...fresh]).values()].join("\n");
+  return `${before}<!-- figures -->\n| what | measured | goal |\n|---|---|---|\n${rows}\n<!-- end -->${after}`;
+}

@@ -1,0 +1,19 @@
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bundle } from "../../../build.ts";
+
+const root = new URL("../../../", import.meta.url).pathname;
+
+/**
+ * What ships, built from the sources as they are into a folder of its own: `bin/svc.js` and `dist/`. `run.ts` builds
+ * once for all benchmarks and names the folder in the environment.
+ */
+export async function bundled(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
+  const known = process.env.SVC_BENCH_BUNDLE;
+  if (known) return { folder: known, remove: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), "svc-bundle-"));
+  for (const part of ["bin", "package.json"]) await cp(join(root, part), join(folder, part), { recursive: true });
+  await bundle(join(folder, "dist"));
+  return { folder, remove: () => rm(folder, { recursive: true }) };
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fastify } from "fastify";
+import { type Load, send } from "./load.ts";
+
+/** The program behind `Parties`: one role, told on the command line; it says when it is ready and answers questions. */
+type Answers = Readonly<Record<string, (about: never) => unknown>>;
+type Role = (about: never) => Promise<{ readonly ready: object; readonly answers?: Answers }>;
+
+const roles: Readonly<Record<string, Role>> = {
+  async emulator({ folder, options }: { folder: string; options: object }) {
+    const { startEmulator } = await import(`${folder}/dist/emulator.js`);
+    const { routerUrl: url, token, clusters } = await startEmulator(options);
+    return { ready: { url, token, clusters } };
+  },
+
+  /** The bare counterpart of the mapping tables: the same JSON out, and in. */
+  async tables() {
+    const app = fastify({ bodyLimit: 64 * 1024 * 1024 });
+    const owners = new Map<string, string>();
+    app.get("/router/v1/cluster_emails/email/:hash", () => ({ cluster_id: "eu-1" }));
+    app.post("/router/v1/cluster_emails/bulk", ({ body }) => {
+      const { email_hash_list, cluster_id } = body as { email_hash_list: string[]; cluster_id: string };
+      for (const hash of email_hash_list) owners.set(hash, cluster_id);
+      return true;
+    });
+    return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
+  },
+
+  /** Answers every request with one status and one document, and counts. */
+  async answering({ status = 200, body = {} }: { status?: number; body?: object }) {
+    const text = JSON.stringify(body);
+    let count = 0;
+    const url = await listening((request, response) => {
+      count += 1;
+      request.resume().on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(text));
+    });
+    return { ready: { url }, answers: { count: () => count } };
+  },
+
+  /** Sends on demand. */
+  async sender() {
+    return { ready: {}, answers: { send: (load: Load) => send(load) } };
+  },
+};
+
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function usage(): object {
+  globalThis.gc?.();
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed } = process.memoryUsage();
+  return { cpuMs: (user + system) / 1_000, rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
+}
+
+const [role = "", about = "{}"] = process.argv.slice(2);
+const { ready, answers = {} } = await roles[role]!(JSON.parse(about) as never);
+process.on("message", async (asked: { question: string; about: never }) => {
+  process.send!(asked.question === "usage" ? usage() : await answers[asked.question]!(asked.about));
+});
+process.send!(ready);

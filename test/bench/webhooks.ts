@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
+import { type Load, send } from "./support/load.ts";
+import { figure, inTurns, note, ratios } from "./support/measure.ts";
+import { Parties, type Party, type RunningEmulator } from "./support/processes.ts";
+
+/**
+ * Deliveries against a bare undici sender of as many bodies, 32 at once. Emulator (its state in a file), sender and
+ * receivers are processes of their own.
+ */
+const atOnce = 32;
+const subscriptions = 1_000;
+const attempts = 6;
+const fast = { subscriptions: 64, events: 60 } as const;
+
+const headers = { "content-type": "application/json" };
+const key = { client_id: "app", client_secret: "of the first workspace" };
+/** A reset would make other keys. */
+const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
+/** About as long as an event. */
+const body = JSON.stringify({ event: "x".repeat(900) });
+const draft = {
+  contract_template_id: 101,
+  contract_name: "NDA with Acme",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+};
+
+interface Receiver extends Party {
+  ask<T = number>(question: "count"): Promise<T>;
+}
+
+const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
+try {
+  await using parties = new Parties();
+  const dead: Receiver = await parties.start("answering", { status: 500 });
+  const healthy: Receiver = await parties.start("answering");
+  const bare = await parties.start<object>("sender");
+  const emulator = await parties.emulator({ file: join(folder, "emulator.json"), clock: { mode: "manual" }, seed });
+  const { post, control } = doors(emulator.ready);
+
+  /** A workspace with one contract and nothing but these subscriptions. */
+  const subscribed = async (count: number, url: string) => {
+    await control("reset");
+    await post("contracts/", draft, 1);
+    await post("webhooks/", { title: "A receiver", url, only_for_activities: ["CONTRACT_SIGNED"] }, count);
+  };
+  const bareMs = (receiver: Receiver, count: number, status: number) => () => {
+    const load: Load = {
+      url: receiver.ready.url,
+      path: "/",
+      method: "POST",
+      headers,
+      body,
+      connections: atOnce,
+      count,
+      status,
+    };
+    return bare.ask<number>("send", load);
+  };
+
+  const wholeSchedule = async () => {
+    await subscribed(subscriptions, dead.ready.url);
+    const before = await dead.ask("count");
+    await control("activities", { activity: "CONTRACT_SIGNED" });
+    const begin = performance.now();
+    const { ran } = (await control("clock/advance", { by: "PT2H35M" })) as { ran: readonly { at: string }[] };
+    const took = performance.now() - begin;
+    const posts = (await dead.ask("count")) - before;
+    if (posts !== subscriptions * attempts) throw new Error(`${posts} POSTs came`);
+    if (ran.some(({ at }, i) => i > 0 && at < ran[i - 1]!.at)) throw new Error("out of order");
+    return took;
+  };
+  const [schedule, posts] = await inTurns(3, [wholeSchedule, bareMs(dead, subscriptions * attempts, 500)]);
+  figure(
+    "1,000 dead subscriptions through the whole schedule, against 6,000 bare POSTs",
+    ratios(posts, schedule),
+    ">= 0.3",
+  );
+  figure(
+    "1,000 dead subscriptions through the whole schedule, seconds",
+    schedule.map((ms) => ms / 1_000),
+    "< 5",
+  );
+
+  const fastReceiver = async () => {
+    await subscribed(fast.subscriptions, healthy.ready.url);
+    const before = await healthy.ask("count");
+    const begin = performance.now();
+    for (let event = 0; event < fast.events; event += 1) await control("activities", { activity: "CONTRACT_SIGNED" });
+    await control("clock/advance", { by: "PT1S" });
+    const took = performance.now() - begin;
+    const came = (await healthy.ask("count")) - before;
+    if (came !== fast.subscriptions * fast.events) throw new Error(`${came} POSTs came`);
+    return took;
+  };
+  const [delivered, sent] = await inTurns(3, [fastReceiver, bareMs(healthy, fast.subscriptions * fast.events, 200)]);
+  figure("60 events to 64 subscriptions of a fast receiver, against bare POSTs", ratios(sent, delivered), ">= 0.5");
+  note(`${Math.round((fast.subscriptions * fast.events) / (delivered[1]! / 1_000))} deliveries a second`);
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+/** The contract API of the first cluster, and the control plane. */
+function doors({ url, token, clusters: [first] }: RunningEmulator) {
+  return {
+    post: (path: string, document: object, count: number) =>
+      send({
+        url: first!.url,
+        path: `/api/v2.1/public/${path}`,
+        method: "POST",
+        headers: { ...headers, "client-id": key.client_id, "client-secret": key.client_secret },
+        body: JSON.stringify(document),
+        connections: 8,
+        count,
+        status: 201,
+      }),
+    async control(path: string, document?: object): Promise<unknown> {
+      const response = await fetch(`${url}/_emulator/${path}`, {
+        method: "POST",
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        ...(document && { body: JSON.stringify(document) }),
+      });
+      if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      return response.status === 204 ? undefined : response.json();
+    },
+  };
+}
