@@ -29,6 +29,13 @@ export async function madePdf(blobs: Blobs, sheet: Sheet): Promise<Document> {
   return { file_name: `${sheet.title.replace(/[^\w .-]+/g, "_")}.pdf`, content_type: pdfType, blob };
 }
 
+/** The bytes of a document that the contract names. */
+export function bytesOf(blobs: Blobs, { sha256 }: Version["blob"]): AsyncIterable<Uint8Array> {
+  const bytes = blobs.open(sha256);
+  if (!bytes) throw new Error(`The bytes ${sha256} of a document are gone`);
+  return bytes;
+}
+
 /** What the document of a template contract says. */
 export async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, String(row.template_id));

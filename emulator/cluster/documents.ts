@@ -3,7 +3,9 @@ import { decodeBase64 } from "../../src/base/base64.ts";
 import { isoSeconds } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
-import { type Document, docxType, madePdf, newestVersion, sheetOf } from "./contract-pdf.ts";
+import type { Blobs } from "../store/blobs.ts";
+import { contentOf } from "./contract-content.ts";
+import { bytesOf, type Document, docxType, madePdf, newestVersion, sheetOf } from "./contract-pdf.ts";
 import { type Contract, requireContract, requireContractNumber } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { keepFile, newVersion, pdfType } from "./inline-file.ts";
@@ -14,7 +16,9 @@ import { transition } from "./transition.ts";
 import { uploadOf } from "./uploaded-document.ts";
 
 type DocumentOperation =
+  | "documents.content"
   | "documents.download"
+  | "documents.download-docx"
   | "documents.link"
   | "documents.upload-version"
   | "documents.add-supporting";
@@ -22,13 +26,18 @@ type DocumentOperation =
 export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member> = {
   "documents.download": async ({ params }, call) => {
     const { document } = await documentOf(params.composite_id, "PDF", call);
-    const bytes = call.blobs.open(document.blob.sha256);
-    if (!bytes) throw new Error(`The bytes of ${document.file_name} are gone`);
-    return reply(200, bytes, {
-      "content-length": String(document.blob.size),
-      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(document.file_name)}`,
-    });
+    return attachment(document, call.blobs);
   },
+
+  "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
+    const row = await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
+    const document = newestVersion(row, docxType);
+    const old = document?.version_id !== row.versions.at(-1)?.id;
+    if (!document || (old && !body.fallback_to_last_available_docx)) return fail("no-document", { format: "DOCX" });
+    return attachment(document, blobs);
+  },
+
+  "documents.content": contentOf,
 
   "documents.link": async ({ params, body }, call) => {
     const { row, document } = await documentOf(params.composite_id, body.format, call);
@@ -91,6 +100,13 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
     });
   },
 };
+
+function attachment({ file_name, blob }: Document, blobs: Blobs) {
+  return reply(200, bytesOf(blobs, blob), {
+    "content-length": String(blob.size),
+    "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(file_name)}`,
+  });
+}
 
 type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
 type DocumentCall = ClusterWorld & { readonly caller: Member; readonly fail: Fail<"not-found" | "no-document"> };

@@ -19,3 +19,9 @@ export async function pdfProblem(file: Buffer): Promise<string | undefined> {
   const { parsingProblem } = await import("./parser.ts");
   return parsingProblem(file);
 }
+
+/** The text of a PDF, line by line; undefined when it cannot be read, as behind a first page that can. */
+export async function pdfLines(file: Buffer): Promise<string[] | undefined> {
+  const { linesOfPdf } = await import("./parser.ts");
+  return linesOfPdf(file).catch(() => undefined);
+}

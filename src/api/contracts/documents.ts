@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { compositeIdParam, contractIdParam } from "./records.ts";
@@ -19,6 +20,68 @@ export const downloadContract = operation({
   cli: { command: "contracts download" },
   basis: "public",
   examples: [{ title: "Keep a copy", params: { composite_id: "T-1" } }],
+});
+
+export const downloadDocx = operation({
+  id: "documents.download-docx",
+  service: contracts,
+  summary: "Download the DOCX of a contract",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{contract_id}/download_docx/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: contractIdParam }),
+    body: json(
+      z
+        .object({
+          fallback_to_last_available_docx: z
+            .boolean()
+            .default(false)
+            .describe("An older DOCX will do when the newest version is none"),
+        })
+        .prefault({}),
+    ),
+  },
+  responses: { 200: bytes("application/vnd.openxmlformats-officedocument.wordprocessingml.document") },
+  failures: ["not-found", "no-document"],
+  cli: { command: "contracts download-docx" },
+  basis: "public",
+  examples: [
+    { title: "To go on writing", params: { contract_id: 1 }, body: { fallback_to_last_available_docx: true } },
+  ],
+});
+
+export const showContent = operation({
+  id: "documents.content",
+  service: contracts,
+  summary: "Show the text of a contract's document",
+  description: "Of PDFs, also of the one that is made of a template contract; the text of a DOCX is not available.",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{composite_id}/content",
+  auth: "api-key",
+  request: {
+    params,
+    query: z.object({
+      contract_version_id: z.int().optional().describe("A version that was uploaded; default: the newest"),
+      text_format: z.enum(["text", "segments"]).default("text"),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        contract_id: z.int(),
+        content_format: z.enum(["text", "segments"]),
+        content: z.string().optional(),
+        segments: z.array(z.strictObject({ segment_text: z.string() })).optional(),
+        extraction_status: z.enum(["completed", "pending", "failed", "not_available"]),
+        last_updated: z.string().optional(),
+      }),
+    ),
+  },
+  failures: ["not-found"],
+  cli: { command: "contracts content" },
+  basis: assumed("The keys are public; what makes a segment is not: here it is a line."),
+  examples: [{ title: "What does it say?", params: { composite_id: "T-1" } }],
 });
 
 export const linkDownload = operation({

@@ -86,6 +86,88 @@ describe("downloading a contract", () => {
   });
 });
 
+describe("downloading the DOCX of a contract", () => {
+  it("gives the newest version, or an older one where that is asked for", async (t) => {
+    const on = await emulator(t);
+    const { number } = await draft(on.api);
+    const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
+    const none = domain("SVC_ASSUMED_114", "This contract has no DOCX document.");
+    await assertRefused(on, () => ask({ fallback_to_last_available_docx: true }), none);
+
+    await upload(on, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
+    const { status, headers, body } = await ask();
+    assert.deepEqual(
+      [status, headers.get("content-type"), headers.get("content-disposition"), body],
+      [
+        200,
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "attachment; filename*=UTF-8''v1.docx",
+        docx.toString("latin1"),
+      ],
+    );
+    await upload(on, number, { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") });
+    await assertRefused(on, () => ask({}), none);
+    assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
+  });
+});
+
+describe("the text of a contract", () => {
+  it("is that of the PDF made from template and data, whole or line by line", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const lines = [
+      "NDA with Acme",
+      "Mutual NDA - T-1 - SVC-1",
+      "Parties",
+      "Northwind GmbH and Acme Inc.",
+      "Signature",
+      "Jo Doe: not signed",
+    ];
+    const about = { contract_id: 1, extraction_status: "completed", last_updated: begin };
+    assert.deepEqual(plain(await content()), {
+      status: 200,
+      body: { ...about, content_format: "text", content: lines.join("\n") },
+    });
+    assert.deepEqual((await content("?text_format=segments")).body, {
+      ...about,
+      content_format: "segments",
+      segments: lines.map((segment_text) => ({ segment_text })),
+    });
+  });
+
+  it("is that of the newest version, or of the one that is asked for; a DOCX has none", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await draft(on.api);
+    await upload(on, number, { document_name: "v1.pdf", document_base_64: (await pdf()).toString("base64") });
+    await upload(on, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const about = { contract_id: 1, content_format: "text" };
+    assert.deepEqual((await content()).body, { ...about, extraction_status: "not_available" });
+    assert.deepEqual((await content("?contract_version_id=1")).body, {
+      ...about,
+      content: "",
+      extraction_status: "completed",
+      last_updated: begin,
+    });
+    const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
+    await assertRefused(on, () => content("?contract_version_id=9"), fields(unknown));
+  });
+
+  it("cannot be had from pages that cannot be read, though the first one can", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await draft(on.api);
+    const whole = (await pdf(2, { useObjectStreams: false })).toString("latin1");
+    const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
+    const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
+    assert.equal((await upload(on, number, version)).status, 201);
+    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
+      status: 200,
+      body: { contract_id: 1, content_format: "text", extraction_status: "failed" },
+    });
+  });
+});
+
 describe("uploading a version", () => {
   it("that is executed ends the contract, whoever has not signed", async (t) => {
     const on = await emulator(t);
@@ -155,6 +237,8 @@ it("none of these finds another workspace's contract", async (t) => {
   const document = { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
   await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }), notFound);
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFound);
   await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }), notFound);
   await assertRefused(
     on,

@@ -1,0 +1,47 @@
+import type { showContent } from "../../src/api/contracts/documents.ts";
+import type { ResultOf } from "../../src/api/operation.ts";
+import { isoSeconds } from "../../src/base/clock.ts";
+import type { Handlers } from "../http/handler.ts";
+import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
+import { requireContract } from "./contract-rows.ts";
+import type { ClusterWorld, Member } from "./home.ts";
+import { pdfType } from "./inline-file.ts";
+import { pdfLines } from "./pdf/pdf.ts";
+import { noSuchRow } from "./people.ts";
+
+/** The text of a version, or of the PDF that is made of a template contract (contract-api-facts.md, 4.12). */
+export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
+  { params, query },
+  { store, blobs, caller, fail },
+) => {
+  const { row, sheet } = await store.read(async (view) => {
+    const row = await requireContract(view, caller, params.composite_id, fail);
+    return { row, sheet: row.template_id === null ? undefined : await sheetOf(view, row) };
+  });
+  const { contract_version_id: id, text_format } = query;
+  const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
+  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
+
+  const document = version ?? (sheet && (await madePdf(blobs, sheet)));
+  const about = { contract_id: row.id, content_format: text_format };
+  if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
+  const lines = await pdfLines(await whole(bytesOf(blobs, document.blob)));
+  if (!lines) return { ...about, extraction_status: "failed" as const };
+  return {
+    ...about,
+    ...textIn(text_format, lines),
+    extraction_status: "completed" as const,
+    last_updated: isoSeconds(version?.uploaded_at ?? row.updated_at),
+  };
+};
+
+type Content = ResultOf<typeof showContent>;
+
+const textIn = (format: Content["content_format"], lines: readonly string[]): Pick<Content, "content" | "segments"> =>
+  format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
+
+async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
