@@ -14,8 +14,8 @@ const json = (status: number, body: unknown, headers: Readonly<Record<string, st
     Buffer.from(JSON.stringify(body)),
   );
 
-/** The contract API and the storage answer unknown paths of their own with 404. */
-const ownPaths = /^\/(?:api\/v[12](?:\.1)?\/public|_storage)(?:\/|$)/;
+/** The contract API, in whatever version (decisions.md, C24), and the storage answer unknown paths of their own with 404. */
+const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
 
