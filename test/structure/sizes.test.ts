@@ -50,6 +50,8 @@ describe("the names of files", () => {
         "CONTRIBUTING.md",
         "LICENSE",
         "README.md",
+        // The place in which GitHub looks for the action of a repository.
+        "action.yml",
         "bin",
         "biome.json",
         "build.ts",
