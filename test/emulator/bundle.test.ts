@@ -19,6 +19,9 @@ describe("the emulator as it ships, bundled", () => {
     const written = Buffer.from(await (await fetch((body as { url: string }).url)).arrayBuffer());
     assert.equal((await PDFDocument.load(written)).getTitle(), "NDA with Acme");
 
+    const content = await api("GET", `/api/v2.1/public/contracts/${contract.id}/content`);
+    assert.match((content.body as { content: string }).content, /^NDA with Acme\n[\s\S]*Jo Doe: not signed$/);
+
     const upload = (file: Buffer) =>
       api("POST", "/api/v2.1/public/contracts/executed_contracts/", {
         body: {
