@@ -10,8 +10,10 @@ import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
 import { argumentsOf, usageOfProblems } from "./arguments.ts";
 import type { Context, Input } from "./command.ts";
+import { mayAsk } from "./context.ts";
 import { CommandFailed, UsageError, type Verdict } from "./failure.ts";
 import { checkFields } from "./output/output.ts";
+import { withSpinner } from "./terminal/spinner.ts";
 
 /** Runs the command of one operation: input → call → answer on standard output. */
 export async function runDerived(spec: CommandSpec, input: Input, context: Context): Promise<Verdict | undefined> {
@@ -72,7 +74,9 @@ export async function call(
     async send(changed = args) {
       // A stream of events may be silent for long.
       const timeoutMs = spec.output === "events" ? 0 : undefined;
-      const answer = await client.send(operation, changed, { signal, contentType, timeoutMs });
+      const answer = await withSpinner(context, spec.summary, () =>
+        client.send(operation, changed, { signal, contentType, timeoutMs }),
+      );
       await report(answer, context);
       await show(spec, operation, answer, input, context);
       return answer;
@@ -93,14 +97,22 @@ async function confirmed(spec: CommandSpec, input: Input, context: Context): Pro
   if (spec.confirm === undefined) return;
   const target = String(Object.values(input.positionals)[0] ?? "");
   if (spec.confirm === "name") {
-    const given = input.flags.confirm as string | undefined;
-    if (given === undefined) throw new UsageError(`--confirm ${target} required: this cannot be undone`);
-    if (given !== target) throw new UsageError(`--confirm must repeat ${target}, not "${given}"`);
-    return;
+    return confirmedByName(spec, target, input.flags.confirm as string | undefined, context);
   }
   const what = [spec.summary, target].filter(Boolean).join(" ");
   if (!(await context.confirm(`${what}?`, "--yes")))
     throw new CommandFailed("failed", "declined", "Nothing was changed.");
+}
+
+/** The name is typed, or repeated in --confirm; --yes is not enough. */
+async function confirmedByName(spec: CommandSpec, name: string, given: string | undefined, context: Context) {
+  const { host, globals, signal } = context;
+  if (given === name) return;
+  if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
+  if (!mayAsk(host, globals)) throw new UsageError(`--confirm ${name} required: this cannot be undone`);
+  const { askText } = await import("./terminal/ask.ts");
+  const typed = await askText(`${spec.summary}: this cannot be undone. Type ${name} to go on:`, host, signal);
+  if (typed.trim() !== name) throw new CommandFailed("failed", "declined", "Nothing was changed.");
 }
 
 /** Notes of an answer that is good all the same. */

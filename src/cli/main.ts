@@ -4,11 +4,12 @@ import { locate, normalised } from "./argv.ts";
 import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
 import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
-import { Interrupted, UsageError } from "./failure.ts";
+import { Interrupted } from "./failure.ts";
 import { annotates, annotation } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
 import { groups } from "./groups.ts";
 import type { Host } from "./host.ts";
+import { completed } from "./missing.ts";
 import { createOutput } from "./output/output.ts";
 import { write } from "./output/write.ts";
 import { type GroupEntry, type Invocation, Parser } from "./parser.ts";
@@ -87,8 +88,7 @@ async function perform(
   const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
   const context = createContext(host, globals, output, signal, atForcedEnd, svc);
   try {
-    refuseMissing(declaration, input);
-    const whole = typed(declaration, input);
+    const whole = typed(declaration, await completed(declaration, input, context));
     const verdict =
       "run" in declaration
         ? await declaration.run(whole, context, declaration.spec)
@@ -98,23 +98,6 @@ async function perform(
   } finally {
     await context.close();
   }
-}
-
-/** Every argument that is missing, before credentials or addresses are looked at (cli-conventions.md, 17). */
-function refuseMissing({ positionals, flags, words }: CommandDeclaration, input: Input): void {
-  const missing = [
-    ...positionals.flatMap(({ name, optional, variadic }) => {
-      const value = input.positionals[name];
-      const isMissing = value === undefined || (variadic && value.length === 0);
-      return isMissing && !optional ? [`<${name.replaceAll("_", "-")}>`] : [];
-    }),
-    ...flags.flatMap(({ flag, required, target }) =>
-      // A field of a body may come from --data or --set; it is checked with the body.
-      required && target?.in !== "body" && input.flags[flag] === undefined ? [`--${flag}`] : [],
-    ),
-  ];
-  if (missing.length === 0) return;
-  throw new UsageError(`${missing.join(", ")} required`, { hint: `See svc ${words.join(" ")} --help.` });
 }
 
 function typed({ positionals: declared }: CommandDeclaration, input: Input): Input {

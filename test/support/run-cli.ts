@@ -20,6 +20,8 @@ export interface RunOptions {
   }) => void;
   /** Called with everything printed so far, after each write to standard output. */
   readonly onOutput?: (out: string) => void;
+  /** The same of standard error: what a person sees. */
+  readonly onError?: (err: string) => void;
 }
 
 export interface RunResult {
@@ -31,7 +33,7 @@ export interface RunResult {
 /** Runs `svc` with these words through its real door, in this process, with nothing of this process's environment. */
 export async function runCli(argv: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const out = collector(options);
-  const err = collector({ ...options, onOutput: undefined });
+  const err = collector({ ...options, onOutput: options.onError });
   const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
   const host: Host = {
     env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },

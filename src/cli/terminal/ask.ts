@@ -1,6 +1,7 @@
+import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
 import { Interrupted } from "../failure.ts";
-import type { Host } from "../host.ts";
+import type { Host, OutputStream } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
 import { printable } from "../output/text.ts";
 
@@ -36,7 +37,18 @@ const plainStyle = {
 const themed = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
-const on = ({ stdin, stderr }: Host, signal: AbortSignal) => ({ input: stdin, output: stderr, signal });
+const on = ({ stdin, stderr }: Host, signal: AbortSignal) => ({ input: stdin, output: lasting(stderr), signal });
+
+/** The library ends its output after each question, unless that is the process's own stream. */
+function lasting(stream: OutputStream): Writable {
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (stream.write(chunk)) done();
+      else stream.once("drain", done);
+    },
+  });
+  return Object.defineProperty(output, "columns", { get: () => stream.columns });
+}
 
 /** Ctrl-C at a question, or a terminal that goes away, is no failure of the program. */
 async function asked<T>(question: Promise<T>): Promise<T> {

@@ -1,8 +1,13 @@
 import type { Command } from "../../command.ts";
+import { mayAsk } from "../../context.ts";
 
 export const contractsCreate: Command = {
   words: ["contracts", "create"],
   summary: "Create a contract from a template",
+  description: [
+    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it at once.",
+    "At a terminal, without --data and --set, you are asked for the template, its attributes and the counterparty.",
+  ].join(" "),
   extendsDerived: true,
   positionals: [],
   flags: [],
@@ -12,7 +17,13 @@ export const contractsCreate: Command = {
       argv: ["contracts", "create", "--data", "nda.json", "--contract-name", "NDA with Acme"],
     },
   ],
-  async run(input, context, spec) {
+  async run(given, context, spec) {
+    const { flags } = given;
+    const isBare = flags.data === undefined && flags.set === undefined;
+    const input =
+      isBare && mayAsk(context.host, context.globals)
+        ? await (await import("../../prompt/contract.ts")).askContract(given, context)
+        : given;
     const { call } = await import("../../derived.ts");
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;

@@ -1,0 +1,57 @@
+import type { Context } from "../command.ts";
+import type { Choice } from "../terminal/ask.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+
+type Fetch = (context: Context) => Promise<Choice[]>;
+
+/** What a service or a file offers for a field of this name. */
+const offers: Readonly<Record<string, Fetch>> = {
+  cluster_id: clusters,
+  cluster: clusters,
+  template_id: templates,
+  contract_template_id: templates,
+  composite_id: contracts,
+  profile: profiles,
+};
+
+/** The answers that a field can have: those declared, else those that are there now; undefined when they are free. */
+export async function choicesFor(
+  field: string,
+  declared: readonly string[] | undefined,
+  context: Context,
+): Promise<readonly Choice[] | undefined> {
+  if (declared) return declared.map((value) => ({ value, name: value }));
+  const offer = Object.hasOwn(offers, field) ? offers[field] : undefined;
+  if (!offer) return undefined;
+  // Whatever goes wrong here goes wrong again, and is told, when the command itself runs: the field is typed instead.
+  return withSpinner(context, "Looking up what there is", () => offer(context)).catch((error: unknown) => {
+    if (context.signal.aborted) throw error;
+    return undefined;
+  });
+}
+
+async function clusters(context: Context): Promise<Choice[]> {
+  const { listClusters } = await import("../../api/router/clusters.ts");
+  const client = await context.client("router");
+  const found = await client.call(listClusters, {}, { signal: context.signal });
+  return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
+}
+
+async function templates(context: Context): Promise<Choice[]> {
+  const { listTemplates } = await import("../../api/contracts/templates.ts");
+  const client = await context.client("contracts");
+  const { items } = await client.call(listTemplates, { query: {} }, { signal: context.signal });
+  return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
+}
+
+async function contracts(context: Context): Promise<Choice[]> {
+  const { listContracts } = await import("../../api/contracts/contract-list.ts");
+  const client = await context.client("contracts");
+  const { results } = await client.call(listContracts, { query: {} }, { signal: context.signal });
+  return results.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
+}
+
+async function profiles({ host }: Context): Promise<Choice[]> {
+  const { readProfiles } = await import("../profile.ts");
+  return Object.keys((await readProfiles(host.env)).profiles).map((value) => ({ value, name: value }));
+}

@@ -1,0 +1,110 @@
+import type * as z from "zod";
+import type { Attribute } from "../../api/contracts/questions.ts";
+import type { Context, Input } from "../command.ts";
+import { commandLine } from "../help.ts";
+import { askChoice, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
+import { withSpinner } from "../terminal/spinner.ts";
+
+type Question = z.output<typeof Attribute>;
+
+const date: Check = (text) =>
+  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "A day such as 2031-05-07 is needed.";
+const whole: Check = (text) => /^-?\d+$/.test(text) || "A whole number is needed.";
+const number: Check = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "A number is needed.";
+const address: Check = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "An e-mail address is needed.";
+const some: Check = (text) => text.trim() !== "" || "An answer is needed; Ctrl-C leaves.";
+const list: Check = (text) => {
+  try {
+    return Array.isArray(JSON.parse(text)) || "A JSON list is needed.";
+  } catch {
+    return 'A JSON list is needed, such as [{"item": "Desk"}].';
+  }
+};
+
+/**
+ * Walks a person through what the chosen template needs: its attributes, then the counterparty. Gives the same input
+ * that --set would have given, and shows it as a command line.
+ */
+export async function askContract(input: Input, context: Context): Promise<Input> {
+  const template_id = Number(input.flags["contract-template-id"]);
+  const { showTemplateMetadata } = await import("../../api/contracts/templates.ts");
+  const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
+    const client = await context.client("contracts");
+    return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
+  });
+  const data = await askAttributes(attributes, context);
+  const party = await askCounterparty(counter_party_kind, context);
+  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
+  const words = ["contracts", "create", "--contract-template-id", String(template_id)];
+  await context.output.note(
+    `The same without questions:\n  ${commandLine([...words, ...set.flatMap((one) => ["--set", one])])}`,
+  );
+  return { ...input, flags: { ...input.flags, set } };
+}
+
+async function askAttributes(attributes: readonly Question[], context: Context): Promise<Record<string, unknown>> {
+  const { host, signal } = context;
+  const required = attributes.filter((one) => one.required && one.default_value == null);
+  const others = attributes.filter((one) => !required.includes(one));
+  const answers: Record<string, unknown> = {};
+  for (const one of required) answers[one.variable] = await askAttribute(one, context);
+  if (others.length === 0) return answers;
+  const names = others.map((one) => one.display_label).join(", ");
+  if (!(await askYesNo(`Fill in what is optional, too (${names})?`, host, signal))) return answers;
+  for (const one of others) {
+    if (await askYesNo(`${one.display_label}?`, host, signal)) answers[one.variable] = await askAttribute(one, context);
+  }
+  return answers;
+}
+
+/** The answer in the shape of its type (contract-api-facts.md, 4.3). */
+async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
+  const { display_label, help_text, type } = question;
+  const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
+  const text = (check: Check) => askText(title, host, signal, check);
+  const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
+  switch (type) {
+    case "boolean":
+      return askYesNo(title.replace(/:$/, "?"), host, signal);
+    case "int":
+      return Number(await text(whole));
+    case "float":
+      return Number(await text(number));
+    case "date":
+      return text(date);
+    case "enum":
+      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : text(some);
+    case "array of options":
+      return askSeveral<unknown>(title, choices, question.required, host, signal);
+    case "array of strings":
+      return (await text(some)).split(",").map((part) => part.trim());
+    case "repeating":
+    case "array of files":
+      return JSON.parse(await text(list));
+    case "string":
+      return text(some);
+  }
+}
+
+async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { host, signal }: Context) {
+  const is_individual =
+    kind === "Both"
+      ? await askChoice(
+          "Who is the counterparty?",
+          [
+            { name: "An organisation", value: false },
+            { name: "A person", value: true },
+          ],
+          host,
+          signal,
+        )
+      : kind === "Individual";
+  const text = (title: string, check: Check = some) => askText(title, host, signal, check);
+  const organization = is_individual ? {} : { organization_name: await text("Name of the organisation:") };
+  const poc_details = {
+    first_name: await text("First name of the person to write to:"),
+    last_name: await text("Last name:", () => true),
+    email: await text("E-mail address:", address),
+  };
+  return { is_individual, ...organization, poc_details };
+}

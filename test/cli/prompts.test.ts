@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
+import { ctrlC, down, enter, person } from "../support/person.ts";
+import { runCli } from "../support/run-cli.ts";
+
+describe("a person at a terminal", () => {
+  it("is asked for what is missing, and the answer goes to standard output alone", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const made = await emulator.api("POST", "/api/v2.1/public/contracts/", {
+      body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
+    });
+    assert.equal(made.status, 201);
+    const ada = person(["Composite id", enter]);
+    const { exit, out, err } = await svc("contracts status --json", ada);
+    assert.deepEqual([exit, JSON.parse(out).contract_status, ada.waiting()], [0, "DRAFT", []]);
+    assert.match(stripVTControlCharacters(err), /T-1 {2}Mutual NDA {2}DRAFT/);
+  });
+
+  it("chooses a cluster from those that there are", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const ada = person(["Cluster id", `${down}${enter}`]);
+    const { exit, err } = await svc("router map-clients --client-ids c-1", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], err);
+    const { body } = await emulator.router("GET", "/router/v1/cluster_clients/client/c-1");
+    assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
+  });
+
+  it("types what cannot be looked up, and is told at once what is wrong with it", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const ada = person(
+      ["Template id", enter],
+      ["An answer is needed", `one${enter}`],
+      ["A whole number", `\u007f\u007f\u007f101${enter}`],
+    );
+    // Nobody listens there: the templates cannot be listed.
+    const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
+    assert.deepEqual([exit, ada.waiting()], [75, []], err);
+  });
+
+  it("walks through a template's attributes, and learns the command line for the next time", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const ada = person(
+      ["Contract template id", `${down}${enter}`],
+      ["Start date", `soon${enter}`],
+      ["A day such as", `${"\u007f".repeat(4)}2031-05-07${enter}`],
+      ["Seats", `12${enter}`],
+      ["Fill in what is optional, too (Plan)?", `y${enter}`],
+      ["Plan?", `y${enter}`],
+      ["Plan:", `${down}${enter}`],
+      ["Who is the counterparty?", enter],
+      ["Name of the organisation", `Acme's${enter}`],
+      ["First name", `Jo${enter}`],
+      ["Last name", enter],
+      ["E-mail", `jo@acme.example${enter}`],
+    );
+    const { err } = await svc("contracts create --json", ada);
+    assert.deepEqual(ada.waiting(), []);
+    assert.match(stripVTControlCharacters(err), /creator/);
+    const again = person(
+      ["Contract template id", enter],
+      ["Who is the counterparty?", `${down}${enter}`],
+      ["First name", `Jo${enter}`],
+      ["Last name", `Doe${enter}`],
+      ["E-mail", `jo@acme.example${enter}`],
+    );
+    const made = await svc("contracts create", again);
+    assert.deepEqual([made.exit, again.waiting()], [0, []], made.err);
+    assert.match(
+      made.err,
+      /The same without questions:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set 'counter_party_details=\[/,
+    );
+  });
+
+  it("is asked nothing where --data or --set say it all", async (t) => {
+    const { svc, cwd } = await cliEmulator(t);
+    const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
+    await writeFile(join(cwd, "c.json"), JSON.stringify(body));
+    const { exit, err } = await svc("contracts create --data c.json", { tty: true });
+    assert.deepEqual([exit, stripVTControlCharacters(err).includes("?")], [0, false], err);
+  });
+
+  it("types a secret that nobody sees", async (t) => {
+    const cwd = await testFolder(t);
+    const ada = person(["client_secret", `very-secret${enter}`]);
+    const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, `${out}${err}`.includes("very-secret")], [0, false]);
+    assert.match(await readFile(join(cwd, "profiles.json"), "utf8"), /"very-secret"/);
+  });
+
+  it("that says no changes nothing: exit 1 with one line", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
+    const ada = person(["Remove profile old", enter]);
+    const { exit, err } = await runCli("config remove old", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.equal(exit, 1);
+    assert.match(stripVTControlCharacters(err), /error: Nothing was changed\.\n$/);
+    const sure = person(["Remove profile old", `y${enter}`]);
+    assert.equal((await runCli("config remove old", { ...sure, env: { SVC_CONFIG_DIR: cwd } })).exit, 0);
+  });
+
+  it("types the name of what cannot be undone", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const wrong = person(["Type eu-1 to go on", `eu${enter}`]);
+    const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
+    assert.equal((await svc(argv, wrong)).exit, 1);
+    const right = person(["Type eu-1 to go on", `eu-1${enter}`]);
+    const { exit, err } = await svc(argv, right);
+    assert.deepEqual([exit, right.waiting()], [0, []], err);
+  });
+
+  it("leaves a question by Ctrl-C: exit 130, no stack, no message", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const ada = person(["Cluster id", ctrlC]);
+    const { exit, out, err } = await svc("router offboard", ada);
+    assert.deepEqual([exit, out], [130, ""]);
+    assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
+  });
+
+  it("sees no colours with NO_COLOR", async (t) => {
+    const { svc } = await cliEmulator(t);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
+    const colours = /\u001b\[[\d;]*m/;
+    const plain = await svc("router offboard", { ...person(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });
+    assert.equal(colours.test(plain.err), false, JSON.stringify(plain.err));
+  });
+});
+
+describe("without a terminal", () => {
+  const cases: [string, object][] = [
+    ["in a pipe", {}],
+    ["in CI", { tty: true, env: { CI: "true" } }],
+    ["with SVC_NO_INPUT", { tty: true, env: { SVC_NO_INPUT: "1" } }],
+  ];
+  for (const [where, options] of cases) {
+    it(`nothing is asked ${where}: exit 2 names what is missing`, async () => {
+      const { exit, out, err } = await runCli("router offboard", options);
+      assert.deepEqual([exit, out], [2, ""]);
+      assert.match(err, /required\n {2}See svc router offboard --help\.\n$/);
+    });
+  }
+
+  it("nothing is asked with --no-input", async () => {
+    const { exit, err } = await runCli("contracts status --no-input", { tty: true });
+    assert.deepEqual([exit, err], [2, "error: <composite-id> required\n  See svc contracts status --help.\n"]);
+  });
+});
