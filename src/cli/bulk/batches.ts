@@ -19,10 +19,12 @@ export interface InvalidRow extends Row {
 export interface Batch {
   /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
   readonly index: number;
-  /** Those that are sent; made when asked for, which is seldom. */
+  /** How many of them are identifiers. */
+  readonly count: number;
+  /** The rows that are identifiers; made when asked for, which is seldom. */
   readonly rows: () => Row[];
-  /** What is sent, one for each of `rows`. */
-  readonly values: readonly string[];
+  /** What is sent for them; made when it is sent, so that it does not live long. */
+  readonly values: () => string[];
   readonly invalid: readonly InvalidRow[];
   /** Of all rows up to the last of this batch, where asked for. */
   readonly digest: string | undefined;
@@ -84,15 +86,20 @@ class RawBatch {
 
   judged(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
     const { texts } = this;
-    const values: string[] = [];
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
       const why = this.#problems.get(i) ?? problem(text);
-      if (why === undefined) values.push(value(text));
-      else invalid.push({ number: this.#numbers[i]!, text, problem: why });
+      if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
     }
-    return { index, rows: () => this.#rowsBut(invalid), values, invalid, digest };
+    return {
+      index,
+      count: texts.length - invalid.length,
+      rows: () => this.#rowsBut(invalid),
+      values: () => (invalid.length === 0 ? texts : this.#rowsBut(invalid).map(({ text }) => text)).map(value),
+      invalid,
+      digest,
+    };
   }
 
   #rowsBut(invalid: readonly InvalidRow[]): Row[] {

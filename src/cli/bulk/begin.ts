@@ -9,6 +9,7 @@ import type { InvalidRow } from "./batches.ts";
 import { fileBytes } from "./bytes.ts";
 import { createJob, type JobRecord, newJobId } from "./jobs.ts";
 import { parseLimit } from "./limits.ts";
+import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { counted } from "./report.ts";
@@ -35,6 +36,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
 
 /** Looks at the input, then prints, writes or does what was asked for. */
 export async function beginJob(request: JobRequest, context: Context): Promise<Verdict | undefined> {
+  keepMemoryFlat();
   const { path, planned } = request;
   const isPiped = path === "-";
   if (isPiped && (request.planOut !== undefined || planned)) {

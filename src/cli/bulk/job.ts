@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import type { ServiceError } from "../../client/errors.ts";
 import { openInput } from "../body.ts";
 import type { Context } from "../command.ts";
@@ -35,9 +34,6 @@ export interface JobRun {
 export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
   const { record, work, job, progress, concurrency } = run;
   const { host, signal } = context;
-  // What a batch leaves behind would make V8 double its young generation until memory passes 150 MB; it is wide enough
-  // by now, and a wider one is hardly faster.
-  setFlagsFromString("--semi-space-growth-factor=1");
   const stopping = new Stopping(context, concurrency);
   const limit = record.max_errors === null ? undefined : parseLimit(record.max_errors, record.input.rows ?? undefined);
   const { send } = await createSender(
@@ -58,20 +54,20 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw wrongRow(batch.invalid[0]!, job.counts.rows);
     }
-    const outcome = batch.values.length === 0 ? { moved: 0 } : await send(batch).catch(refused);
+    const outcome = batch.count === 0 ? { moved: 0 } : await send(batch).catch(refused);
     const refusal = "moved" in outcome ? undefined : outcome;
     await job.finish(
       {
         batch: batch.index,
-        rows: refusal ? 0 : batch.values.length,
+        rows: refusal ? 0 : batch.count,
         invalid: batch.invalid.length,
-        failed: refusal ? batch.values.length : 0,
+        failed: refusal ? batch.count : 0,
         moved: "moved" in outcome ? outcome.moved : 0,
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
       },
       resultLines(batch, refusal, record.results),
     );
-    progress.add(batch.values.length + batch.invalid.length);
+    progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
     if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);

@@ -3,6 +3,7 @@ import type { Context } from "../command.ts";
 import { UsageError, type Verdict } from "../failure.ts";
 import type { JobRecord } from "./jobs.ts";
 import { parseLimit } from "./limits.ts";
+import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { refuseChanged, targetName } from "./plan.ts";
 import { fingerprintOf } from "./survey.ts";
@@ -19,6 +20,7 @@ export async function resumeJob(
     readonly context: Context;
   },
 ): Promise<Verdict | undefined> {
+  keepMemoryFlat();
   const { isPiped, context, maxErrors } = how;
   const { path } = record.input;
   if (path === "-" && !isPiped) {

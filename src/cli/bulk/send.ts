@@ -35,8 +35,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
 
   return {
     async send({ index, values }) {
-      const args = work.call(values, scope);
-      const built = buildRequest(operation, args, baseUrls, credentials);
+      const built = buildRequest(operation, work.call(values(), scope), baseUrls, credentials);
       // The same rows are always in the same batch of a job, so this names what is sent.
       const headers = { ...built.headers, "idempotency-key": `${jobId}-${index}` };
       const request = { ...built, headers };
