@@ -1,0 +1,117 @@
+// Checked and run by ../generated-client.test.ts, beside the types that it generates.
+import createClient from "openapi-fetch";
+import type { paths as Contracts } from "./contracts.ts";
+import type { paths as Emulator } from "./emulator.ts";
+import type { paths as Router } from "./router.ts";
+
+export interface Started {
+  readonly routerUrl: string;
+  readonly contractsUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly token: string;
+  readonly receiverUrl: string;
+}
+
+/** The journey from an uploaded file to an executed contract; says what it saw on the way. */
+export async function journey(started: Started) {
+  const key = { "client-id": started.clientId, "client-secret": started.clientSecret };
+  const contracts = createClient<Contracts>({ baseUrl: started.contractsUrl, headers: key });
+  const router = createClient<Router>({ baseUrl: started.routerUrl });
+  const emulator = createClient<Emulator>({
+    baseUrl: started.routerUrl,
+    headers: { authorization: `Bearer ${started.token}` },
+  });
+
+  const clusters = given(await router.GET("/router/v1/clusters/", {}));
+  const webhook = given(
+    await contracts.POST("/api/v2.1/public/webhooks/", {
+      body: {
+        title: "All",
+        url: started.receiverUrl,
+        only_for_activities: ["CONTRACT_CREATED", "CONTRACT_EXECUTED"],
+      },
+    }),
+  );
+
+  const uploads = given(
+    await contracts.POST("/api/v2.1/public/workspace/files/uploads/", {
+      body: { files: [{ filename: "brief.txt", content_type: "text/plain" }] },
+    }),
+  );
+  const file = uploads.files[0]!;
+  const put = await fetch(file.upload_url, {
+    method: "PUT",
+    headers: { "content-type": "text/plain" },
+    body: "hello",
+  });
+  const intake = given(
+    await contracts.POST("/api/v1/public/legal_intake/", {
+      body: { title: "Please draft", workflow_id: 201, file_ids: [file.file_id] },
+    }),
+  );
+
+  const created = given(
+    await contracts.POST("/api/v2.1/public/contracts/", {
+      body: {
+        contract_template_id: 101,
+        contract_name: "NDA with Initech",
+        contract_data: {},
+        counter_party_details: [
+          {
+            is_individual: false,
+            organization_name: "Initech",
+            poc_details: { first_name: "Bill", last_name: "L", email: "bill@initech.example" },
+          },
+        ],
+      },
+    }),
+  );
+  const path = { composite_id: created.id };
+  given(
+    await contracts.POST("/api/v2.1/public/contracts/{composite_id}/send_to_counterparties", {
+      params: { path },
+      body: {},
+    }),
+  );
+  const sent = given(await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }));
+  const recipients = given(
+    await contracts.GET("/api/v2.1/public/contracts/{composite_id}/recipients/", { params: { path } }),
+  );
+  given(
+    await emulator.POST("/_emulator/contracts/{id}/sign", {
+      params: { path: { id: created.id } },
+      body: { email: "bill@initech.example" },
+    }),
+  );
+  const executed = given(await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }));
+  given(await emulator.POST("/_emulator/clock/advance", { body: { until_idle: true } }));
+  const deliveries = given(
+    await emulator.GET("/_emulator/deliveries", { params: { query: { webhook: webhook.id, outcome: "delivered" } } }),
+  );
+
+  const refused = await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", {
+    params: { path: { composite_id: "T-999" } },
+  });
+  // @ts-expect-error The types know which bodies an operation takes.
+  void (() => contracts.POST("/api/v2.1/public/contracts/", { body: { contract_name: 7 } }));
+  // @ts-expect-error And which fields its answer has.
+  void (() => created.nothing_of_the_kind);
+
+  return {
+    clusters: clusters.map(({ cluster_id }) => cluster_id),
+    put: put.status,
+    attachments: intake.attachments.map(({ name }) => name),
+    sent: sent.contract_status,
+    recipients: recipients.items.map(({ recipient, status }) => `${recipient.user.email} ${status}`),
+    executed: executed.contract_status,
+    delivered: deliveries.items.map(({ activity }) => activity),
+    refused: [refused.response.status, refused.error],
+  };
+}
+
+/** The body of a success; throws when it was none. */
+function given<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${JSON.stringify(error)}`);
+  return data as T;
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { Webhook } from "standardwebhooks";
+import type { EmulatorOptions } from "../../emulator/index.ts";
+import { draft } from "../support/contracts.ts";
+import { emulator } from "../support/emulator.ts";
+import { type Received, receiver } from "../support/receiver.ts";
+
+const header = "x-svc-webhook-content-hash";
+
+/** What a receiver got when a contract was made whose name is not ASCII, and the base64 of the workspace's key. */
+async function delivered(t: TestContext, options: EmulatorOptions = {}): Promise<Received & { readonly key: string }> {
+  const { api, ask, clusters } = await emulator(t, options);
+  const target = await receiver(t);
+  await api("POST", "/api/v2.1/public/webhooks/", {
+    body: { title: "test", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
+  });
+  await draft(api, { contract_name: 'Ümläut – 契約 \u{1f4dc} "quoted"' });
+  await ask("POST", "clock/advance", { body: { by: "PT1S" } });
+  assert.equal(target.received.length, 1);
+  return { ...target.received[0]!, key: clusters[0]!.hmacKey! };
+}
+
+/** The same, with one byte changed. */
+const changed = (body: Buffer): Buffer => Buffer.from(body.toString("latin1").replace("CREATED", "CREATEd"), "latin1");
+
+/** A reason to skip where a program is missing. */
+const without = (program: string): string | false =>
+  spawnSync(program, ["--version"]).status === 0 ? false : `${program} is not installed`;
+
+/** OpenSSL before 3 says `version` where later ones say `--version` too. */
+const withoutOpenssl = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl is not installed";
+
+describe("the signature of a webhook, from the raw bytes that a receiver got", () => {
+  it("is what OpenSSL computes", { skip: withoutOpenssl }, async (t) => {
+    const { body, headers, key } = await delivered(t);
+    const openssl = async (bytes: Buffer) => {
+      const folder = await mkdtemp(join(tmpdir(), "svc-openssl-"));
+      t.after(() => rm(folder, { recursive: true, force: true }));
+      await writeFile(join(folder, "body"), bytes);
+      const hex = Buffer.from(key, "base64").toString("hex");
+      const mac = ["-sha512", "-mac", "HMAC", "-macopt", `hexkey:${hex}`, join(folder, "body")];
+      return execFileSync("openssl", ["dgst", ...mac], { encoding: "utf8" })
+        .split("= ")[1]
+        ?.trim();
+    };
+    assert.equal(await openssl(body), headers[header]);
+    assert.notEqual(await openssl(changed(body)), headers[header]);
+  });
+
+  it("is what Python's hmac computes", { skip: without("python3") }, async (t) => {
+    const { body, headers, key } = await delivered(t);
+    const program = [
+      "import base64, hashlib, hmac, sys",
+      "key = base64.b64decode(sys.argv[1], validate=True)",
+      "given = hmac.new(key, sys.stdin.buffer.read(), hashlib.sha512).hexdigest()",
+      "print(hmac.compare_digest(given, sys.argv[2]))",
+    ].join("\n");
+    const python = (bytes: Buffer) =>
+      execFileSync("python3", ["-c", program, key, String(headers[header])], { input: bytes, encoding: "utf8" }).trim();
+    assert.equal(python(body), "True");
+    assert.equal(python(changed(body)), "False");
+  });
+
+  it("is verified by WebCrypto", async (t) => {
+    const { body, headers, key } = await delivered(t);
+    const algorithm = { name: "HMAC", hash: "SHA-512" };
+    const imported = await crypto.subtle.importKey("raw", Buffer.from(key, "base64"), algorithm, false, ["verify"]);
+    const signature = Buffer.from(String(headers[header]), "hex");
+    assert.equal(await crypto.subtle.verify("HMAC", imported, signature, body), true);
+    assert.equal(await crypto.subtle.verify("HMAC", imported, signature, changed(body)), false);
+  });
+});
+
+describe("the opt-in headers of Standard Webhooks, through standardwebhooks", () => {
+  // Its tolerance is measured on the machine's clock, so virtual time must be there too.
+  const real = { standardWebhooks: true, clock: { mode: "real" } } as const;
+
+  it("verify, and give the payload", async (t) => {
+    const { body, headers, key } = await delivered(t, real);
+    const payload = new Webhook(key).verify(body, standard(headers)) as { activity: string };
+    assert.equal(payload.activity, "CONTRACT_CREATED");
+  });
+
+  it("do not verify for other bytes, another id or another key", async (t) => {
+    const { body, headers, key } = await delivered(t, real);
+    const given = standard(headers);
+    const refused = /No matching signature found/;
+    assert.throws(() => new Webhook(key).verify(changed(body), given), refused);
+    assert.throws(() => new Webhook(key).verify(body, { ...given, "webhook-id": "msg_0" }), refused);
+    const other = Buffer.alloc(64, 1).toString("base64");
+    assert.throws(() => new Webhook(other).verify(body, given), refused);
+  });
+
+  it("are refused as too old when virtual time is", async (t) => {
+    const { body, headers, key } = await delivered(t, {
+      ...real,
+      clock: { mode: "manual", start: "2020-01-01T00:00:00Z" },
+    });
+    assert.throws(() => new Webhook(key).verify(body, standard(headers)), /Message timestamp too old/);
+  });
+
+  it("are not there without --standard-webhooks", async (t) => {
+    const { headers } = await delivered(t);
+    assert.deepEqual(
+      Object.keys(headers).filter((name) => name.startsWith("webhook-")),
+      [],
+    );
+  });
+});
+
+const standard = (headers: Received["headers"]): Record<string, string> =>
+  Object.fromEntries(
+    ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])]),
+  );
