@@ -61,6 +61,18 @@ describe("svc webhooks verify", () => {
     assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
   });
 
+  it("exits 1 and says why when the bytes differ or the signature is of another form", async () => {
+    const cases = [
+      [signature, `${body}\n`, "mismatch"],
+      [signature.toUpperCase(), body, "malformed"],
+    ] as const;
+    for (const [given, bytes, code] of cases) {
+      const argv = ["webhooks", "verify", "-", "--signature", given, "--json"];
+      const { exit, out, err } = await runCli(argv, { env, stdin: bytes });
+      assert.deepEqual([exit, out, JSON.parse(err).error.code], [1, "", code]);
+    }
+  });
+
   it("asks for a signature before anything else, with exit 2", async () => {
     const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
     assert.deepEqual([exit, err.includes("--signature required")], [2, true]);

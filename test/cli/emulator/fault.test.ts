@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+
+describe("svc emulator fault", () => {
+  it("scripts trouble, counts what it met, and takes it away again", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
+    const { id } = await json<{ id: number }>(argv);
+    const refused = await svc("contracts templates list --retries 0");
+    assert.deepEqual([refused.exit, refused.err.includes("(503)")], [75, true]);
+    assert.equal((await svc("contracts templates list")).exit, 0);
+    const [fault] = await json<{ matched: number; hit: number }[]>("emulator fault list");
+    assert.deepEqual([fault!.matched, fault!.hit], [2, 1]);
+    assert.equal((await svc(`emulator fault remove ${id}`)).exit, 0);
+    assert.deepEqual(await json("emulator fault list"), []);
+  });
+
+  it("refuses a fault that does nothing", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc("emulator fault add --direction incoming");
+    assert.deepEqual(
+      [exit, err.includes("one of latency_ms, reset, status and truncated must be given")],
+      [2, true],
+      err,
+    );
+  });
+});
