@@ -1,6 +1,7 @@
 import type { Blob, Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Version } from "./contract-rows.ts";
+import { cleanFilename } from "./filenames.ts";
 import type { User } from "./workspaces.ts";
 
 /** Keeps the bytes of a document that came inline. Done before the transaction that refers to it. */
@@ -17,8 +18,11 @@ export function newVersion(
   tx: Transaction,
   by: User,
   at: number,
-  given: Pick<Version, "file_name" | "blob"> & Partial<Version>,
+  given: Pick<Version, "file_name" | "blob"> & Partial<Pick<Version, "content_type" | "is_executed_version">>,
 ): Version {
   const id = tx.next("contract_version");
-  return { id, content_type: pdfType, is_executed_version: false, uploaded_at: at, uploaded_by: by.id, ...given };
+  const { content_type = pdfType, is_executed_version = false } = given;
+  // It will stand in URLs and in the header of a download.
+  const file_name = cleanFilename(given.file_name, content_type);
+  return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

@@ -50,6 +50,27 @@ describe("downloading a contract", () => {
     assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), second);
   });
 
+  const names: readonly (readonly [sent: string, kept: string])[] = [
+    ["\ud800.pdf", "_.pdf"],
+    ["../drafts/a?b#.pdf", "a_b#.pdf"],
+    ["a\r\nb.pdf", "a__b.pdf"],
+  ];
+  for (const [sent, kept] of names) {
+    it(`keeps ${JSON.stringify(sent)} as ${kept}, under which it can be downloaded`, async (t) => {
+      const on = await emulator(t);
+      const { id, number } = await draft(on.api);
+      const bytes = await pdf();
+      const answer = await upload(on, number, { document_name: sent, document_base_64: bytes.toString("base64") });
+      assert.equal(answer.status, 201);
+      const { headers } = await download(on, id);
+      const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(kept)}`;
+      assert.equal(headers.get("content-disposition"), disposition);
+      const { body } = await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+      const { url, file_name } = body as { url: string; file_name: string };
+      assert.deepEqual([file_name, Buffer.from(await (await fetch(url)).arrayBuffer())], [kept, bytes]);
+    });
+  }
+
   it("gives a DOCX where there is one, and falls back to the PDF where that is asked for", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ForbiddenMove, lifecycle, type Move, type Trigger } from "../../../src/api/contracts/lifecycle.ts";
+import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 
 /** The triggers that an operation may pull, and what it tells beside them. */
@@ -41,7 +42,7 @@ const toldBy = (trigger: Trigger): readonly string[] =>
 describe("what an operation says it tells", () => {
   for (const [id, { triggers, beside = [] }] of Object.entries(pulled)) {
     it(`is what the lifecycle tells of its moves: ${id}`, () => {
-      const operation = registry.find((each) => each.id === id);
+      const operation = (registry as readonly Operation[]).find((each) => each.id === id);
       const expected = new Set([...triggers.flatMap(toldBy), ...beside]);
       assert.deepEqual([...(operation?.emits ?? [])].sort(), [...expected].sort());
     });
