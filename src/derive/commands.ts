@@ -1,4 +1,4 @@
-import type { Operation, ResponseBody } from "../api/operation.ts";
+import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
@@ -200,28 +200,37 @@ function exampleOf(
   example: Operation["examples"][number],
 ): CommandExample {
   const positionals = placeholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
-  const fromFlags = flags.flatMap(({ flag, type, target }): string[] => {
-    if (!target) return [];
-    const values = example[target.in] as Record<string, unknown> | undefined;
-    const value = isObject(values) ? values[target.name] : undefined;
-    if (value === undefined || value === null) return [];
-    if (type === "switch") return [`--${flag}`];
-    if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
-    return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
-  });
+  const fromFlags = (place: (target: NonNullable<FlagSpec["target"]>) => boolean) =>
+    flags.flatMap(({ flag, type, target }): string[] => {
+      if (!target || !place(target)) return [];
+      const values = example[target.in] as Record<string, unknown> | undefined;
+      const value = isObject(values) ? values[target.name] : undefined;
+      if (value === undefined || value === null) return [];
+      if (type === "switch") return [`--${flag}`];
+      if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
+      return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
+    });
   const covered = new Set(flags.flatMap(({ target }) => (target?.in === "body" ? [target.name] : [])));
   const deeper = isObject(example.body) ? Object.entries(example.body).filter(([name]) => !covered.has(name)) : [];
   const leaves = deeper.flatMap(([name, value]) => leavesOf(value, name));
-  const isWholeFile = leaves.length > 4 || (example.body !== undefined && !isObject(example.body));
-  const rest = isWholeFile
-    ? operation.request.body?.kind === "raw" || operation.request.body?.kind === "stream"
-      ? ["--file", "body.bin"]
-      : ["--data", "body.json"]
-    : leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]);
+  const asFile =
+    example.body === undefined ? undefined : fileFlagOf(operation.request.body, example.body, leaves.length);
+  const body = asFile ?? [
+    ...fromFlags(({ in: place }) => place === "body"),
+    ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
+  ];
   return {
     title: example.title,
-    argv: [...words, ...positionals, ...(isWholeFile ? [] : fromFlags), ...rest],
+    argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body],
   };
+}
+
+/** How a body is given whole: one of raw bytes always, others when there is a lot of it. */
+function fileFlagOf(declared: RequestBody | undefined, body: unknown, leaves: number): string[] | undefined {
+  if (declared?.kind === "raw" || declared?.kind === "stream") {
+    return ["--file", typeof body === "object" ? "body.json" : "body.bin"];
+  }
+  return leaves > 4 || !isObject(body) ? ["--data", "body.json"] : undefined;
 }
 
 function leavesOf(value: unknown, path: string): [string, string][] {

@@ -188,4 +188,13 @@ describe("the command of an operation", () => {
     );
     assert.equal(example({ name: "Ada", deep: { a: 1, b: 2, c: 3, d: 4, e: 5 } }), "things show 7 --data body.json");
   });
+
+  it("writes examples of a body that is sent unchanged with its file, and with the flags of the query", () => {
+    const { examples } = derive({
+      method: "POST",
+      request: { query: z.object({ at: z.int() }), body: raw() },
+      examples: [{ title: "One", query: { at: 5 }, body: { type: "x" } }],
+    });
+    assert.equal(examples[0]?.argv.join(" "), "things show --at 5 --file body.json");
+  });
 });

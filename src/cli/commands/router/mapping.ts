@@ -31,6 +31,7 @@ function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): 
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
   const flags = action === "unmap" ? [...mappingFlags, confirmFlag] : mappingFlags;
+  const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
   return {
     words,
     summary: action === "map" ? `Map ${kind.noun}s to a cluster` : `Remove ${kind.noun}s of a cluster`,
@@ -47,10 +48,10 @@ function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): 
     ],
     flags,
     examples: [
-      { title: "A column of a CSV file", argv: [...words, file, "--column", "id", "--cluster", "eu-1"] },
+      { title: "A column of a CSV file", argv: [...words, file, "--column", "id", ...to] },
       {
         title: "Plan first, then do exactly that",
-        argv: [...words, file, "--cluster", "eu-1", "--plan-out", "plan.json"],
+        argv: [...words, file, ...to, "--plan-out", "plan.json"],
       },
     ],
     async run(input, context, spec) {
