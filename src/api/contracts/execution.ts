@@ -37,7 +37,7 @@ export const unmarkForExecution = operation({
   auth: "api-key",
   request: { params, body: json(z.object({ note: z.string().optional() }).default({})) },
   responses: { 200: empty() },
-  failures: ["not-found", "forbidden-move", "cannot-unmark"],
+  failures: ["not-found", "cannot-unmark"],
   emits: ["CONTRACT_UNMARK_FOR_EXECUTION"],
   cli: { command: "contracts unmark" },
   basis: "public",

@@ -187,8 +187,13 @@ type RowOf<T extends Trigger> = Extract<(typeof lifecycle)[number], { readonly t
 type RequirementOf<Row> = Row extends { readonly requires: readonly (infer R extends Requirement)[] } ? R : never;
 type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
 
+type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
+type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
+/** Only where some status stands in no row of the trigger; a contract that is deleted is not found at all. */
+type ForbiddenBy<Row> = [Exclude<LifecycleState, FromOf<Unconditional<Row>>>] extends [never] ? never : "forbidden-move";
+
 /** The failures that a trigger can be refused with: what an operation that pulls it must declare. */
 export type RefusalOf<T extends Trigger> =
-  | "forbidden-move"
+  | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
   | OwnRefusalOf<RowOf<T>>;

@@ -139,7 +139,7 @@ export const deleteContract = operation({
   path: "/_emulator/contracts/{id}/delete",
   request,
   responses,
-  failures: ["no-such-contract", "forbidden-move"],
+  failures: ["no-such-contract"],
   emits: ["CONTRACT_DELETED"],
   cli: { command: "emulator delete" },
   examples: [{ title: "Move it to the deleted tab", params: { id: "T-1" }, body: {} }],
