@@ -190,7 +190,9 @@ type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends Fa
 type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
 type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
 /** Only where some status stands in no row of the trigger; a contract that is deleted is not found at all. */
-type ForbiddenBy<Row> = [Exclude<LifecycleState, FromOf<Unconditional<Row>>>] extends [never] ? never : "forbidden-move";
+type ForbiddenBy<Row> = [Exclude<LifecycleState, FromOf<Unconditional<Row>>>] extends [never]
+  ? never
+  : "forbidden-move";
 
 /** The failures that a trigger can be refused with: what an operation that pulls it must declare. */
 export type RefusalOf<T extends Trigger> =
