@@ -129,7 +129,8 @@ function valuesOf(value: IndexValue | readonly IndexValue[] | undefined): Iterab
 function freeze(value: object): void {
   if (Object.isFrozen(value)) return;
   Object.freeze(value);
-  for (const part of Object.values(value)) {
+  for (const name in value) {
+    const part: unknown = value[name as keyof object];
     if (typeof part === "object" && part !== null) freeze(part);
   }
 }
