@@ -85,7 +85,7 @@ export function problemsIn(operation: Operation, args: CallArguments): ArgumentP
 }
 
 function judge(place: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
-  const parsed = schema?.safeParse(value);
+  const parsed = schema?.safeParse(value, { jitless: true });
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
