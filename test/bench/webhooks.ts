@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
+import { draft } from "./support/draft.ts";
 import { type Load, send } from "./support/load.ts";
 import { figure, inTurns, note, ratios } from "./support/measure.ts";
 import { Parties, type Party, type RunningEmulator } from "./support/processes.ts";
@@ -21,18 +22,6 @@ const key = { client_id: "app", client_secret: "of the first workspace" };
 const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
 /** About as long as an event. */
 const body = JSON.stringify({ event: "x".repeat(900) });
-const draft = {
-  contract_template_id: 101,
-  contract_name: "NDA with Acme",
-  contract_data: {},
-  counter_party_details: [
-    {
-      is_individual: false,
-      organization_name: "Acme Inc.",
-      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
-    },
-  ],
-};
 
 interface Receiver extends Party {
   ask<T = number>(question: "count"): Promise<T>;

@@ -1,0 +1,13 @@
+/** A contract of the straight-through template of the demo seed. */
+export const draft = {
+  contract_template_id: 101,
+  contract_name: "NDA with Acme",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+};
