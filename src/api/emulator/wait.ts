@@ -75,7 +75,7 @@ export const wait = operation({
   request: { query: Awaited },
   responses: { 200: json(Met) },
   failures: ["no-such-contract"],
-  cli: { command: "emulator wait" },
+  cli: { by: "emulator wait-for" },
   basis: assumed("The control plane is the emulator's own."),
   examples: [
     { title: "Until it is executed", query: { contract: "T-12", contract_status: "EXECUTED" } },

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../support/cli-emulator.ts";
+
+describe("scripted trouble, from the command line", () => {
+  it("is added, met, listed and removed", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const add = "emulator fault add --direction incoming --operation health.check --status 418 --count 1";
+    assert.deepEqual(await json(add.split(" ")), {
+      id: 1,
+      direction: "incoming",
+      operation: "health.check",
+      status: 418,
+      nth: 1,
+      count: 1,
+      chance: 1,
+      seed: 1,
+      matched: 0,
+      hit: 0,
+    });
+    const { exit, err } = await svc(["router", "health"]);
+    assert.notEqual(exit, 0);
+    assert.match(err, /418/);
+    assert.equal((await svc(["router", "health"])).exit, 0);
+
+    const listed = await svc(["emulator", "fault", "list"]);
+    assert.deepEqual(listed.out.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
+    assert.equal((await svc(["emulator", "fault", "remove", "1"])).exit, 0);
+    assert.deepEqual(await json(["emulator", "fault", "list"]), []);
+  });
+
+  it("that makes no sense is refused in words", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
+    assert.notEqual(exit, 0);
+    assert.match(err, /effect must be given/);
+  });
+});
