@@ -53,5 +53,9 @@ export const groups: Readonly<Record<string, Group>> = {
     summary: "Send any request, with the credentials of its service",
     commands: () => import("./commands/api.ts"),
   },
+  completion: {
+    summary: "Print the script that completes svc in a shell",
+    commands: () => import("./commands/completion.ts"),
+  },
   openapi: { summary: "Print the OpenAPI document of a service", commands: () => import("./commands/openapi.ts") },
 };

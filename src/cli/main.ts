@@ -64,11 +64,12 @@ async function run(
   signal: AbortSignal,
   atForcedEnd: (act: () => void) => void,
 ): Promise<number> {
+  if (argv[0] === "complete") return complete(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locate(argv);
   if (argv.includes("--version") || argv.includes("-V")) {
     if (words.length === 0) return printed(host, `${host.version}\n`);
   }
-  if (words[0] === "help") return help(words.slice(1), host);
+  if (words[0] === "help") return words.length === 1 ? helpOn(argv, host) : help(words.slice(1), host);
   if (wantsHelp || words.length === 0) return help(words, host, argv);
 
   const parser = await parserFor(words, host);
@@ -158,6 +159,36 @@ async function help(words: readonly string[], host: Host, argv: readonly string[
   if (!isKnown) parser.parse(argv.length > 0 ? argv.filter((token) => token !== "-h" && token !== "--help") : words);
   if (words.length === 0 && argv.length > 0 && !argv.includes("-h") && !argv.includes("--help")) parser.parse(argv);
   return printed(host, parser.help(words));
+}
+
+/** The whole tree: as help, as data for programs, or as a manual page. */
+async function helpOn(argv: readonly string[], host: Host): Promise<number> {
+  const isData = argv.includes("--json");
+  if (!isData && !argv.includes("--man")) return help([], host);
+  const { wholeTree } = await import("./tree.ts");
+  const tree = await wholeTree(declarationsOf);
+  if (!isData) return printed(host, (await import("./manual.ts")).manualPage(tree, host.version));
+  return printed(host, `${JSON.stringify((await import("./manifest.ts")).manifest(tree, host.version), null, 2)}\n`);
+}
+
+/** What the shells ask at each Tab. */
+async function complete(words: readonly string[], host: Host): Promise<number> {
+  const { answerTo } = await import("./completion/answer.ts");
+  const names = new Set([...Object.keys(groups), ...(await specGroups())]);
+  return printed(
+    host,
+    await answerTo(words, {
+      groups: [
+        ...[...names].map((value) => ({ value, about: groups[value]?.summary ?? "" })),
+        { value: "help", about: "Show help for a command or a topic" },
+      ],
+      declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
+      profiles: async () => {
+        const { readProfiles } = await import("./profile.ts");
+        return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
+      },
+    }),
+  );
 }
 
 async function printed(host: Host, text: string): Promise<number> {

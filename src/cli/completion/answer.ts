@@ -1,0 +1,166 @@
+import type { CommandDeclaration, CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import { globalFlags } from "../globals.ts";
+
+/** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
+const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
+
+interface Candidate {
+  readonly value: string;
+  readonly about: string;
+}
+
+/** The command tree as completion needs it: nothing of it is loaded but what the words name. */
+export interface Tree {
+  readonly groups: readonly Candidate[];
+  readonly declarations: (group: string) => Promise<readonly CommandDeclaration[]>;
+  /** Names of profiles, for --profile. */
+  readonly profiles: () => Promise<readonly string[]>;
+}
+
+interface Answer {
+  readonly candidates: readonly Candidate[];
+  readonly directive: number;
+}
+
+const names = (values: readonly string[], about = ""): Candidate[] => values.map((value) => ({ value, about }));
+const only = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
+const files: Answer = { candidates: [], directive: directives.anything };
+
+/** What may stand at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
+export async function answerTo(words: readonly string[], tree: Tree): Promise<string> {
+  const typed = words.at(-1) ?? "";
+  const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
+  const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
+  const fitting = candidates.filter((one) => one.value.startsWith(value));
+  return [
+    ...fitting.map(({ value, about }) => (about ? `${value}\t${oneLine(about)}` : value)),
+    `:${directive}`,
+    "",
+  ].join("\n");
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
+
+async function candidatesFor(before: readonly string[], typed: string, tree: Tree): Promise<Answer> {
+  if (before.includes("--")) return files;
+  const group = bareWords(before, [])[0];
+  if (group === undefined) {
+    if (!typed.startsWith("-"))
+      return valueAwaited(before, []) ? valuesOf(valueAwaited(before, [])!, typed, undefined, tree) : only(tree.groups);
+    return flagOrValue(typed, undefined, before, tree);
+  }
+  const declarations = await tree.declarations(group);
+  const bare = bareWords(
+    before,
+    declarations.flatMap(({ flags }) => flags),
+  );
+  const command = deepest(declarations, bare);
+  const awaited = valueAwaited(before, command?.flags ?? []);
+  if (awaited) return valuesOf(awaited, typed, command, tree);
+  if (typed.startsWith("-")) return flagOrValue(typed, command, before, tree);
+  const next = nextWords(declarations, bare);
+  if (next.length > 0) return only(next);
+  return command ? positional(command, bare.length - command.words.length, tree) : only([]);
+}
+
+/** The words that are neither flags nor values of flags. */
+function bareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
+  const bare: string[] = [];
+  for (let i = 0; i < words.length; i += 1) {
+    const word = words[i]!;
+    if (!word.startsWith("-") || word === "-") bare.push(word);
+    else if (!word.includes("=") && takesValue(flagNamed(word, flags))) i += 1;
+  }
+  return bare;
+}
+
+const flagNamed = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
+  [...flags, ...globalFlags].find(({ flag, short }) => word === `--${flag}` || (short && word === `-${short}`));
+
+const takesValue = (spec: FlagSpec | undefined): boolean =>
+  spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
+
+/** The flag that the word before the cursor names, when it waits for its value. */
+function valueAwaited(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
+  const last = before.at(-1);
+  if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;
+  const spec = flagNamed(last, flags);
+  return takesValue(spec) ? spec : undefined;
+}
+
+const begins = (words: readonly string[], start: readonly string[]): boolean =>
+  start.every((word, i) => words[i] === word);
+
+const deepest = (
+  declarations: readonly CommandDeclaration[],
+  bare: readonly string[],
+): CommandDeclaration | undefined =>
+  declarations.filter(({ words }) => begins(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
+
+/** The words that may come next in the tree: `emulator clock` has `advance` below it. */
+function nextWords(declarations: readonly CommandDeclaration[], bare: readonly string[]): Candidate[] {
+  const below = declarations.filter(({ words }) => words.length > bare.length && begins(words, bare));
+  const found = new Map<string, string>();
+  for (const { words, summary } of below) {
+    const word = words[bare.length]!;
+    if (words.length === bare.length + 1 || !found.has(word))
+      found.set(word, words.length === bare.length + 1 ? summary : "");
+  }
+  return [...found].map(([value, about]) => ({ value, about }));
+}
+
+async function flagOrValue(
+  typed: string,
+  command: CommandDeclaration | undefined,
+  before: readonly string[],
+  tree: Tree,
+): Promise<Answer> {
+  const flags = [...(command?.flags ?? []), ...globalFlags];
+  if (typed.includes("=")) {
+    const name = typed.slice(0, typed.indexOf("="));
+    if (name === "--json") return fieldsOf(typed.slice(7), command);
+    const spec = flagNamed(name, command?.flags ?? []);
+    return spec ? valuesOf(spec, typed.slice(name.length + 1), command, tree) : only([]);
+  }
+  const given = new Set(before);
+  const free = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
+  return only([
+    ...free.flatMap(({ flag, type, description: about }) => [
+      { value: `--${flag}`, about },
+      ...(type === "boolean" ? [{ value: `--no-${flag}`, about }] : []),
+    ]),
+    { value: "--help", about: "Show help" },
+  ]);
+}
+
+async function valuesOf(
+  spec: FlagSpec,
+  typed: string,
+  command: CommandDeclaration | undefined,
+  tree: Tree,
+): Promise<Answer> {
+  if (spec.choices) return only(names(spec.choices));
+  if (spec.flag === "profile") return only(names(await tree.profiles()));
+  if (spec.flag === "fields") return fieldsOf(typed, command);
+  return isPath(spec.placeholder ?? "") ? files : only([]);
+}
+
+/** Fields of the answer, after those that stand there already: `id,st`. */
+function fieldsOf(typed: string, command: CommandDeclaration | undefined): Answer {
+  const known = (command as Partial<CommandSpec> | undefined)?.fields ?? [];
+  const start = typed.slice(0, typed.lastIndexOf(",") + 1);
+  const given = new Set(start.split(","));
+  const values = known.filter((name) => !given.has(name)).map((name) => start + name);
+  return { candidates: names(values), directive: directives.noFiles | directives.noSpace };
+}
+
+async function positional(command: CommandDeclaration, index: number, tree: Tree): Promise<Answer> {
+  const { positionals } = command;
+  const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
+  if (!spec) return only([]);
+  if (spec.choices) return only(names(spec.choices));
+  if (spec.name === "profile") return only(names(await tree.profiles()));
+  return isPath(spec.name) ? files : only([]);
+}
+
+const isPath = (name: string): boolean => /^(file|path|folder|dir)/i.test(name);
