@@ -35,3 +35,11 @@ export interface Cluster {
   /** A back end that we do not run. */
   readonly external: boolean;
 }
+
+/** Lets running clusters take over what a state that was put in as a whole says of them; their listeners stay. */
+export function adopt(clusters: readonly Cluster[], rows: readonly ClusterRow[]): void {
+  for (const { id, label, key, destinations } of rows) {
+    const cluster = clusters.find((each) => each.id === id);
+    if (cluster) Object.assign(cluster, { label, key, destinations });
+  }
+}

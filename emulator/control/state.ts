@@ -1,6 +1,6 @@
 import { clockState } from "../clock/virtual-clock.ts";
 import { workspaces } from "../cluster/workspaces.ts";
-import { clusterRows } from "../clusters.ts";
+import { adopt, clusterRows } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
 import { withKeptKeys } from "../kept-keys.ts";
 import { applySeed } from "../seed.ts";
@@ -41,12 +41,13 @@ export const stateHandlers: Handlers<
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
       throw error;
     }
+    adopt(clusters, await store.read((view) => view.list(clusterRows)));
     await ids.goOn(store);
     await runner.reload();
     return undefined;
   },
 
-  "state.reset": async (_, { store, settings, clock, wall, instance, ids, runner, faults, inboxes }) => {
+  "state.reset": async (_, { store, clusters, settings, clock, wall, instance, ids, runner, faults, inboxes }) => {
     faults.clear();
     // With --deterministic the same keys are drawn again, and what is drawn next depends on it.
     const seed = settings.deterministic ? instance.seed : await store.read((view) => withKeptKeys(view, instance.seed));
@@ -55,6 +56,7 @@ export const stateHandlers: Handlers<
       applySeed(tx, seed, ids);
       tx.put(clockState, clock.beginningAt(instance.start ?? wall.now()));
     });
+    adopt(clusters, await store.read((view) => view.list(clusterRows)));
     for (const inbox of inboxes.values()) inbox.clear();
     await runner.reload();
     return undefined;

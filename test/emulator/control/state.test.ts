@@ -19,6 +19,18 @@ describe("the whole state, over the control plane", () => {
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
 
+  it("brings the keys of its clusters, which hold from then on", async (t) => {
+    const [from, to] = [await emulator(t), await emulator(t, { strict: ["keys"] })];
+    assert.equal((await to.ask("PUT", "state", { body: (await from.ask("GET", "state")).body })).status, 204);
+    const map = (key: string) =>
+      to.router("POST", "/router/v1/cluster_emails/bulk", {
+        headers: { "x-cluster-key": key },
+        body: { cluster_id: "eu-1", email_hash_list: ["a"] },
+      });
+    assert.equal((await map(from.clusters[0]!.clusterKey)).status, 200);
+    assert.equal((await map(to.clusters[0]!.clusterKey)).status, 401);
+  });
+
   it("is refused when it is none, and stays as it was", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
