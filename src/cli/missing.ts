@@ -11,9 +11,10 @@ export interface Missing {
   readonly body: readonly FlagSpec[];
 }
 
-export function missingFrom({ positionals, flags }: CommandDeclaration, input: Input): Missing {
+export function missingFrom({ positionals, flags, bodyFrom = [] }: CommandDeclaration, input: Input): Missing {
   const isMissing = ({ flag, required }: FlagSpec) => required === true && input.flags[flag] === undefined;
-  const hasBody = input.flags.data !== undefined || input.flags.set !== undefined;
+  const isGiven = (name: string) => input.positionals[name] !== undefined || input.flags[name] !== undefined;
+  const hasBody = ["data", "set", ...bodyFrom].some(isGiven);
   return {
     positionals: positionals.filter(({ name, optional, variadic }) => {
       const value = input.positionals[name];

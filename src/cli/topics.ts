@@ -27,6 +27,7 @@ export const environment: readonly (readonly [string, string])[] = [
   ["SVC_EMULATOR_TOKEN", "Its token"],
   ["SVC_PROFILE", "Profile to use"],
   ["SVC_CONFIG_DIR", "Folder of profiles and credentials"],
+  ["SVC_STATE_DIR", "Folder of bulk jobs and their logs"],
   ["BROWSER", "Program that svc auth device-login opens a page with; none for no browser"],
   ["SVC_NO_INPUT", "Never ask anything"],
   ["SVC_NO_COLOR, NO_COLOR", "No colours"],

@@ -50,6 +50,8 @@ export interface CommandDeclaration {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
   readonly examples: readonly CommandExample[];
+  /** Positionals and flags that bring the body in another way, such as a file of rows: its fields are not asked for then. */
+  readonly bodyFrom?: readonly string[];
 }
 
 /** The command of one operation, as plain data. */

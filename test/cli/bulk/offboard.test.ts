@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { bulkStage } from "../../support/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli-emulator.ts";
+import { enter, person } from "../../support/person.ts";
 
 const everyKind = [
   "email Ada@Example.com",
@@ -92,5 +93,19 @@ describe("offboarding a workspace", () => {
     assert.equal((await cli.svc("router offboard eu-1 --from - --confirm eu-1", { stdin })).exit, 0);
     assert.equal((await cli.svc("router show-client mine")).exit, 5);
     assert.equal((await cli.json("router show-client theirs")).cluster_id, "us-1");
+  });
+});
+
+describe("the name of a cluster, on a terminal", () => {
+  it("is typed; anything else changes nothing", async (t) => {
+    const { svc, service } = await bulkStage(t, everyKind);
+    const argv = "router offboard eu-1 --from rows.txt";
+    const question = "This removes 7 identifiers of a workspace and cannot be undone. Type eu-1 to go on:";
+    const unsure = person([question, `us-1${enter}`]);
+    const declined = await svc(argv, unsure);
+    assert.match(declined.err, /error: Nothing was changed\./);
+    assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], 0]);
+    const sure = person([question, `eu-1${enter}`]);
+    assert.deepEqual([(await svc(argv, sure)).exit, sure.waiting(), service.calls.length], [0, [], 1]);
   });
 });

@@ -43,6 +43,7 @@ function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): 
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
     ].join(" "),
     extendsDerived: true,
+    bodyFrom: ["file", "apply"],
     positionals: [
       { name: "file", description: "File with one identifier a row, or - for standard input", optional: true },
     ],

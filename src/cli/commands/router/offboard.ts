@@ -29,6 +29,7 @@ export const offboard: Command = {
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
   extendsDerived: true,
+  bodyFrom: ["from", "apply"],
   positionals: [],
   flags,
   examples: [
