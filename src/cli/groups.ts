@@ -53,6 +53,7 @@ export const groups: Readonly<Record<string, Group>> = {
     summary: "Send any request, with the credentials of its service",
     commands: () => import("./commands/api.ts"),
   },
+  doctor: { summary: "Find out why commands do not work here", commands: () => import("./commands/doctor.ts") },
   completion: {
     summary: "Print the script that completes svc in a shell",
     commands: () => import("./commands/completion.ts"),

@@ -1,0 +1,48 @@
+import type { Command } from "../command.ts";
+import type { Finding } from "../doctor/check.ts";
+
+const doctor: Command = {
+  words: ["doctor"],
+  summary: "Find out why commands do not work here",
+  description: [
+    "Checks versions, configuration files and who may read them, profile, proxies, whether the services answer and",
+    "accept the credentials, whether clocks agree, sign-ins and the emulator of this folder. Sends two reading calls",
+    "and changes nothing. The exit code is that of the first check that failed: 75 for a service that cannot be",
+    "reached, 4 for credentials, 2 for settings.",
+  ].join(" "),
+  positionals: [],
+  flags: [],
+  examples: [
+    { title: "Before asking for help", argv: ["doctor"] },
+    { title: "For a report", argv: ["doctor", "--json"] },
+    { title: "Of another profile", argv: ["doctor", "--profile", "staging"] },
+  ],
+  async run(_input, context) {
+    const { output } = context;
+    const { withSpinner } = await import("../terminal/spinner.ts");
+    const [{ machineFindings }, { serviceFindings }, { aroundFindings }] = await Promise.all([
+      import("../doctor/machine.ts"),
+      import("../doctor/services.ts"),
+      import("../doctor/around.ts"),
+    ]);
+    const findings = await withSpinner(context, "Looking around", async () => [
+      ...(await machineFindings(context)),
+      ...(await serviceFindings(context)),
+      ...(await aroundFindings(context)),
+    ]);
+    const rows = findings.map(({ verdict: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
+    await output.show(rows, {
+      fields: ["check", "status", "detail", "hint"],
+      columns: ["check", "status", "detail"],
+    });
+    await advise(findings, context);
+    return findings.find(({ status }) => status === "failed")?.verdict;
+  },
+};
+
+async function advise(findings: readonly Finding[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
+  if (output.format !== "table") return;
+  for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);
+}
+
+export const commands: readonly Command[] = [doctor];

@@ -1,0 +1,33 @@
+import { readAccounts } from "../auth/accounts.ts";
+import { hasExpired } from "../auth/tokens.ts";
+import type { Context } from "../command.ts";
+import { explain } from "../exit.ts";
+import { readRunFile, stateFile } from "../run-file.ts";
+import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+
+/** The sign-ins that are kept, and the emulator of this folder. */
+export async function aroundFindings(context: Context): Promise<Finding[]> {
+  return [await signIns(context), await emulator(context)];
+}
+
+async function signIns(context: Context): Promise<Finding> {
+  const { env, wall } = context.host;
+  if (env.SVC_TOKEN) return ok("sign-in", "SVC_TOKEN is set");
+  try {
+    const accounts = Object.entries(await readAccounts(context));
+    if (accounts.length === 0) return skipped("sign-in", "Nobody is signed in");
+    const over = accounts.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
+    if (over.length === 0) return ok("sign-in", accounts.map(([address]) => address).join(", "));
+    const names = over.map(([address]) => address).join(", ");
+    return warning("sign-in", `Ended at ${names}`, "svc auth device-login");
+  } catch (error) {
+    return failed("sign-in", explain(error).message, "usage");
+  }
+}
+
+async function emulator({ host }: Context): Promise<Finding> {
+  const file = stateFile(host, undefined);
+  const running = await readRunFile(`${file}.run`);
+  if (!running) return skipped("emulator", "None runs in this folder");
+  return ok("emulator", `${running.routerUrl} (pid ${running.pid})`);
+}

@@ -1,0 +1,58 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Context } from "../command.ts";
+import { explain } from "../exit.ts";
+import { configFolder, profilesPath, readProfiles } from "../profile.ts";
+import { effectiveSettings } from "../settings.ts";
+import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+
+/** What can be said without sending anything. */
+export async function machineFindings(context: Context): Promise<Finding[]> {
+  return [versions(context), ...(await files(context)), await profile(context), await proxies(context)];
+}
+
+/** engines of package.json */
+const oldest = [20, 19] as const;
+
+function versions({ host }: Context): Finding {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+  const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
+  return isOld ? warning("versions", detail, `Node ${oldest.join(".")} or later is needed.`) : ok("versions", detail);
+}
+
+/** Secrets must be readable by their owner alone. */
+async function files({ host: { env } }: Context): Promise<Finding[]> {
+  const folder = configFolder(env);
+  const open: string[] = [];
+  let seen = 0;
+  for (const path of [folder, profilesPath(env), join(folder, "tokens.json")]) {
+    const found = await stat(path).catch(() => undefined);
+    if (!found) continue;
+    seen += 1;
+    if (process.platform !== "win32" && (found.mode & 0o077) !== 0) open.push(path);
+  }
+  if (seen === 0) return [skipped("files", `There is no configuration in ${folder}`)];
+  if (open.length === 0) return [ok("files", `${folder} is yours alone`)];
+  return [warning("files", `Others may read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+}
+
+async function profile(context: Context): Promise<Finding> {
+  try {
+    const { profiles } = await readProfiles(context.host.env);
+    const [chosen] = await effectiveSettings(context).then((found) => found.filter(({ key }) => key === "profile"));
+    if (chosen) return ok("profile", `${chosen.value}, from ${chosen.origin}`);
+    const count = Object.keys(profiles).length;
+    return skipped("profile", count > 0 ? `None of ${count} is chosen` : "There are none");
+  } catch (error) {
+    const { message, hint } = explain(error);
+    return failed("profile", message, "usage", hint);
+  }
+}
+
+async function proxies(context: Context): Promise<Finding> {
+  const found = (await effectiveSettings(context).catch(() => [])).filter(({ key }) => key.endsWith("_proxy"));
+  if (found.length === 0) return skipped("proxy", "None is set");
+  return ok("proxy", found.map(({ value, origin }) => `${origin} ${value}`).join(", "));
+}

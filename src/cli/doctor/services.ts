@@ -1,0 +1,92 @@
+import type { Operation } from "../../api/operation.ts";
+import type { Context, Target } from "../command.ts";
+import { explain } from "../exit.ts";
+import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+
+/** More than this and signed addresses, codes and tokens are judged wrongly. */
+const toleratedSkewMs = 30_000;
+
+type Asked = { readonly headers: Readonly<Record<string, string>>; readonly value: unknown; readonly tookMs: number };
+
+/** Asks the services: are they there, do they know us, do their clocks agree with ours? */
+export async function serviceFindings(context: Context): Promise<Finding[]> {
+  const target = await context.target("router").catch((error: unknown) => error);
+  if (!isTarget(target)) {
+    const { message, hint } = explain(target);
+    return [failed("services", message, "usage", hint)];
+  }
+  const [{ checkHealth }, { listTemplates }] = await Promise.all([
+    import("../../api/router/health.ts"),
+    import("../../api/contracts/templates.ts"),
+  ]);
+  const { baseUrls, credentials, origin } = target;
+  const router = baseUrls.router === undefined ? undefined : await asked("router", checkHealth, context);
+  const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
+  const contracts =
+    baseUrls.contracts !== undefined && hasKey ? await asked("contracts", listTemplates, context) : undefined;
+  return [
+    ok("services", `Found by ${origin}`),
+    router === undefined
+      ? skipped("router", "Its address is not known")
+      : routerFinding(String(baseUrls.router), router),
+    contractsFinding(String(baseUrls.contracts), contracts, hasKey),
+    skew(context, [router, contracts]),
+  ];
+}
+
+const isTarget = (value: unknown): value is Target =>
+  typeof value === "object" && value !== null && "baseUrls" in value;
+
+async function asked(service: "router" | "contracts", operation: Operation, context: Context): Promise<Asked | Error> {
+  const { wall } = context.host;
+  const startedAt = wall.now();
+  try {
+    const client = await context.client(service);
+    const args = operation.request.query ? { query: {} } : {};
+    const { headers, value } = await client.send(operation, args, { signal: context.signal, retries: 0 });
+    return { headers, value, tookMs: wall.now() - startedAt };
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    return error as Error;
+  }
+}
+
+function troubleFinding(check: string, error: Error): Finding {
+  const { message, hint, exitCode } = explain(error);
+  const verdict = exitCode === 75 ? "temporary" : exitCode === 4 ? "forbidden" : "failed";
+  return failed(check, message, verdict, hint);
+}
+
+function routerFinding(address: string, answer: Asked | Error): Finding {
+  if (answer instanceof Error) return troubleFinding("router", answer);
+  const isWell = (answer.value as { database?: boolean }).database !== false;
+  return isWell
+    ? ok("router", `${address} answers in ${answer.tookMs} ms`)
+    : warning("router", `${address} answers, but its database is down`);
+}
+
+function contractsFinding(address: string, answer: Asked | Error | undefined, hasKey: boolean): Finding {
+  if (answer === undefined) {
+    const why = hasKey ? "Its address is not known" : "No API key is set (client_id and client_secret)";
+    return skipped("contract API", why);
+  }
+  if (answer instanceof Error) return troubleFinding("contract API", answer);
+  return ok("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
+}
+
+/** Compares the Date header with our clock; HTTP gives whole seconds. */
+function skew({ host: { wall } }: Context, answers: readonly (Asked | Error | undefined)[]): Finding {
+  const dated = answers.find(
+    (one): one is Asked => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
+  );
+  const theirs = dated === undefined ? Number.NaN : Date.parse(dated.headers.date!);
+  if (Number.isNaN(theirs)) return skipped("clock", "No service told its time");
+  const seconds = Math.round((wall.now() - theirs) / 1_000);
+  const detail =
+    seconds === 0
+      ? "agrees with the service"
+      : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
+  return Math.abs(seconds) * 1_000 > toleratedSkewMs
+    ? warning("clock", detail, "Set the clock of this machine: expiries are judged wrongly.")
+    : ok("clock", detail);
+}

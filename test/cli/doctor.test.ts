@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { type RunResult, runCli } from "../support/run-cli.ts";
+
+interface Row {
+  readonly check: string;
+  readonly status: string;
+  readonly detail: string;
+  readonly hint: string | null;
+}
+const rowsOf = ({ out }: RunResult): Row[] => JSON.parse(out);
+const statuses = (result: RunResult) => Object.fromEntries(rowsOf(result).map(({ check, status }) => [check, status]));
+const rowOf = (result: RunResult, name: string) => rowsOf(result).find(({ check }) => check === name)!;
+
+describe("svc doctor", () => {
+  it("finds all well with an emulator, and changes nothing there", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const before = (await emulator.ask("GET", "state")).body;
+    const result = await svc("doctor --json");
+    assert.equal(result.exit, 0);
+    assert.deepEqual(statuses(result), {
+      versions: "ok",
+      files: "ok",
+      profile: "skipped",
+      proxy: "skipped",
+      services: "ok",
+      router: "ok",
+      "contract API": "ok",
+      clock: "ok",
+      "sign-in": "skipped",
+      emulator: "skipped",
+    });
+    assert.deepEqual((await emulator.ask("GET", "state")).body, before);
+    assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
+  });
+
+  it("says that credentials are refused: exit 4", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
+    assert.deepEqual([result.exit, rowOf(result, "contract API").status], [4, "failed"]);
+    assert.match(String(rowOf(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+  });
+
+  it("says that a service cannot be reached: exit 75", async () => {
+    const result = await runCli("doctor --json --base-url http://127.0.0.1:1");
+    assert.equal(result.exit, 75);
+    assert.match(rowOf(result, "router").detail, /nothing listens there/);
+    assert.equal(rowOf(result, "contract API").status, "skipped");
+  });
+
+  it("says that something else answers there: exit 1", async (t) => {
+    const page = await receiver(t);
+    page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
+    const result = await runCli(["doctor", "--json", "--base-url", page.url]);
+    assert.equal(result.exit, 1);
+    assert.match(rowOf(result, "router").detail, /HTML/);
+  });
+
+  it("says that clocks disagree", async (t) => {
+    const service = await receiver(t);
+    service.answer((_, response) =>
+      response.writeHead(200, { date: new Date(Date.now() - 120_000).toUTCString() }).end('{"database":true}'),
+    );
+    const result = await runCli(["doctor", "--json", "--base-url", service.url]);
+    assert.match(rowOf(result, "clock").detail, /^1(19|20|21) s ahead of the service$/);
+    assert.equal(rowOf(result, "clock").status, "warning");
+  });
+
+  it("says that nothing is configured: exit 2, with the way out", async () => {
+    const result = await runCli("doctor");
+    assert.equal(result.exit, 2);
+    assert.match(result.err, /^services: Give --base-url URL/m);
+  });
+
+  it("says that others may read the secrets, and that a file is damaged", async (t) => {
+    const folder = join(await testFolder(t), "svc");
+    await mkdir(folder, { mode: 0o700 });
+    await writeFile(join(folder, "profiles.json"), "{ very-secret");
+    await chmod(join(folder, "profiles.json"), 0o644);
+    const result = await runCli("doctor --json", { env: { SVC_CONFIG_DIR: folder } });
+    assert.equal(rowOf(result, "files").hint, `chmod go= ${join(folder, "profiles.json")}`);
+    assert.deepEqual([rowOf(result, "profile").status, result.out.includes("very-secret")], ["failed", false]);
+  });
+});

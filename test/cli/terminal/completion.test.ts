@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { completionScript, shells } from "../../../src/cli/completion/scripts.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { runCli } from "../../support/run-cli.ts";
+import { hasProgram, installSvc, terminal } from "../../support/terminal.ts";
+
+const run = promisify(execFile);
+
+/** What svc answers to the shell: the candidates without their descriptions, and the directive. */
+async function answer(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
+  const { exit, out, err } = await runCli(["complete", "--", ...words], { env });
+  assert.deepEqual([exit, err], [0, ""]);
+  return out
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t")[0]!);
+}
+
+describe("svc complete", () => {
+  const cases: [string, string[], string[]][] = [
+    ["groups", ["cont"], ["contracts", ":4"]],
+    ["commands", ["contracts", "stat"], ["status", ":4"]],
+    ["commands below commands", ["emulator", "clock", "a"], ["advance", ":4"]],
+    ["after global flags and their values", ["--format", "json", "contracts", "stat"], ["status", ":4"]],
+    ["flags", ["contracts", "send", "T-1", "--wait-"], ["--wait-timeout", ":4"]],
+    ["values of flags", ["contracts", "send", "T-1", "--wait", "ex"], ["executed", ":4"]],
+    ["values after an equals sign", ["contracts", "send", "--wait=ex"], ["executed", ":4"]],
+    ["values of positionals", ["completion", "z"], ["zsh", ":4"]],
+    ["fields of answers", ["contracts", "status", "--json=contract_n"], ["contract_name", ":6"]],
+    ["further fields", ["contracts", "status", "--fields", "contract_name,"], ["contract_name,contract_status", ":6"]],
+    ["files where a file is meant", ["contracts", "create", "--data", ""], [":0"]],
+    ["files after --", ["emulator", "exec", "--", "np"], [":0"]],
+    ["nothing where anything may stand", ["contracts", "status", ""], [":4"]],
+    ["nothing below what does not exist", ["nonsense", ""], [":4"]],
+  ];
+  for (const [what, words, expected] of cases) {
+    it(`completes ${what}`, async () => assert.deepEqual(await answer(words), expected));
+  }
+
+  it("completes profiles, and nothing when their file is damaged", async (t) => {
+    const folder = await testFolder(t);
+    await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
+    assert.deepEqual(await answer(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
+    assert.deepEqual(await answer(["--profile", ""], { SVC_CONFIG_DIR: folder }), ["staging", "prod", ":4"]);
+    await writeFile(join(folder, "profiles.json"), "{");
+    assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), [":4"]);
+  });
+
+  it("prints a script for each shell", async () => {
+    for (const shell of shells) {
+      const { exit, out } = await runCli(["completion", shell]);
+      assert.deepEqual([exit, out], [0, completionScript(shell)]);
+      assert.match(out, /svc complete|& svc complete/);
+    }
+    assert.equal((await runCli("completion tcsh")).exit, 2);
+  });
+});
+
+/** A folder with svc in it, and the script of a shell. */
+async function machine(t: TestContext, shell: (typeof shells)[number]) {
+  const folder = await testFolder(t);
+  installSvc(folder);
+  await writeFile(join(folder, "script"), completionScript(shell));
+  return folder;
+}
+
+const missing = (...programs: string[]) => {
+  const absent = programs.filter((name) => !hasProgram(name));
+  return absent.length > 0 ? `${absent.join(" and ")} not installed` : false;
+};
+
+describe("Tab", () => {
+  it("completes in bash, twice loaded, and runs nothing that was typed", {
+    skip: missing("bash", "tmux"),
+  }, async (t) => {
+    const folder = await machine(t, "bash");
+    const { keys, until } = await terminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    await keys("source script; source script; clear; echo loaded", "Enter");
+    await until(/^loaded$/m);
+    await keys("svc contracts stat", "Tab");
+    await until("svc contracts status");
+    await keys("T-1 --json=contract_n", "Tab");
+    await until("--json=contract_name");
+    await keys("C-u", "svc contracts send --wait ex", "Tab");
+    await until("--wait executed");
+    await keys("C-u", "svc contracts $(touch ran) ", "Tab", "C-u", "ls; echo listed", "Enter");
+    const screen = await until(/^listed$/m);
+    assert.equal(/^ran$/m.test(screen), false, screen);
+  });
+
+  it("completes in zsh", { skip: missing("zsh", "tmux") }, async (t) => {
+    const folder = await machine(t, "zsh");
+    const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
+    await keys("autoload -Uz compinit && compinit -u -D && source ./script; clear; echo loaded", "Enter");
+    await until(/^loaded$/m);
+    await keys("svc contracts stat", "Tab");
+    await until("svc contracts status");
+    await keys("C-u", "svc contracts send --wait ex", "Tab");
+    await until("--wait executed");
+  });
+
+  it("completes in fish", { skip: missing("fish") }, async (t) => {
+    const folder = await machine(t, "fish");
+    const ask = async (line: string) => {
+      const { stdout } = await run("fish", ["--no-config", "-c", `source script; complete -C '${line}'`], {
+        cwd: folder,
+        env: { HOME: folder, PATH: `${folder}:${process.env.PATH}` },
+      });
+      return stdout.trimEnd().split("\n");
+    };
+    assert.deepEqual(await ask("svc contracts stat"), ["status\tShow a contract's status"]);
+    assert.deepEqual(await ask("svc contracts send --wait=ex"), ["--wait=executed"]);
+  });
+});

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { hasProgram, installSvc, terminal } from "../../support/terminal.ts";
+
+const skip = hasProgram("tmux") ? false : "tmux is not installed";
+
+/** A shell at a real terminal, with an emulator in its environment. */
+async function atShell(t: TestContext, size: { columns?: number } = {}) {
+  const folder = await testFolder(t);
+  installSvc(folder);
+  const world = await emulator(t);
+  const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
+  const env = { ...(environmentOf(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
+  const shell = await terminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
+  await shell.until("$");
+  return { world, ...shell };
+}
+
+describe("svc at a real terminal", { skip }, () => {
+  it("asks, is answered by arrow keys, and leaves the answer in a pipe clean", async (t) => {
+    const { keys, until, cursor } = await atShell(t);
+    await keys("svc contracts templates show --json > out.json; echo exit=$?", "Enter");
+    await until("Mutual NDA");
+    await keys("Down", "Enter");
+    await until("exit=0");
+    await keys("clear; node -p 'JSON.parse(fs.readFileSync(\"out.json\")).name'", "Enter");
+    await until("Service Agreement");
+    assert.equal(await cursor(), true);
+  });
+
+  it("gives the terminal back after Ctrl-C at a question: exit 130, no stack", async (t) => {
+    const { keys, until, cursor } = await atShell(t);
+    await keys("svc contracts templates show; echo exit=$?", "Enter");
+    await until("Mutual NDA");
+    await keys("C-c");
+    const screen = await until("exit=130");
+    assert.equal(/error:|\.ts:|at async/.test(screen), false, screen);
+    assert.equal(await cursor(), true);
+    await keys("echo typed", "Enter");
+    await until(/^typed$/m);
+  });
+
+  it("turns a spinner while a service is slow, and clears it away after Ctrl-C", async (t) => {
+    const slow = await receiver(t);
+    slow.answer(() => {});
+    const { keys, until, cursor } = await atShell(t);
+    await keys(`svc router health --base-url ${slow.url}; echo exit=$?`, "Enter");
+    const turning = await until("Check the health of the routing service");
+    assert.match(turning, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Check the health/);
+    await keys("C-c");
+    const screen = await until("exit=130");
+    assert.equal(screen.includes("Check the health"), false, screen);
+    assert.equal(await cursor(), true);
+  });
+
+  it("clears the spinner away before it prints the answer", async (t) => {
+    const slow = await receiver(t);
+    let answer = () => {};
+    slow.answer((_, response) => {
+      answer = () => response.writeHead(200).end('{"database":true}');
+    });
+    const { keys, until } = await atShell(t);
+    await keys(`clear; svc router health --base-url ${slow.url}; echo exit=$?`, "Enter");
+    await until("⠋ Check the health").catch(() => until("Check the health"));
+    answer();
+    const screen = await until("exit=0");
+    assert.match(screen, /^database {2}true\nexit=0$/m);
+    assert.equal(screen.includes("Check the health"), false, screen);
+  });
+
+  it("fits into a narrow window", async (t) => {
+    const { keys, until } = await atShell(t, { columns: 36 });
+    await keys("svc config set --help", "Enter");
+    const help = await until("Every command also");
+    assert.ok(help.split("\n").every((line) => line.length <= 36));
+    await keys("clear; svc contracts templates show; echo exit=$?", "Enter");
+    await until("101  Mutual NDA");
+    await keys("Enter");
+    await until("exit=0");
+  });
+});
