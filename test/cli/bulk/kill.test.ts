@@ -131,6 +131,8 @@ describe("a job that is killed", () => {
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 30_000]);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message\r\n");
+    const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
+    assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 300 });
   });
 
   it("and read a pipe goes on when the same rows are piped again, and refuses others", async (t) => {

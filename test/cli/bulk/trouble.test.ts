@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+import { StandingWall } from "../../support/standing-wall.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
@@ -139,6 +141,18 @@ describe("a service that is busy", () => {
     assert.deepEqual([exit, sent().length], [0, 3]);
     assert.ok(slept.some((ms) => ms >= 42_000));
     assert.match(err, /rate limited, resuming in 4[23] s/);
+  });
+
+  it("for one call is left alone by the others too", async (t) => {
+    const busy = { status: 429, headers: { "retry-after": "42" } };
+    const { svc, sent } = await bulkStage(t, numbered(8), ({ number }) => (number === 1 ? busy : undefined));
+    const wall = new StandingWall(Date.parse("2031-01-02T03:04:05Z"));
+    const waiting = () => wall.sleeping.filter((ms) => ms >= 42_000).length;
+    const run = svc("router map-clients rows.txt --batch-size 2 --concurrency 2 --cluster eu-1", { wall });
+    while (waiting() < 2 && sent().length < 5) await setImmediate();
+    const before = sent().length;
+    await wall.pass(43_000);
+    assert.deepEqual([(await run).exit, before < 5, sent().length], [0, true, 5]);
   });
 
   it("for longer than --max-wait: the job stops with 75 at once, and can be resumed", async (t) => {
