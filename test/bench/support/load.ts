@@ -2,10 +2,10 @@ import { Pool } from "undici";
 
 export interface Load {
   readonly url: string;
-  readonly path: string;
+  /** Several: one for each request, in turn; the same goes for bodies. */
+  readonly path: string | readonly string[];
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
-  /** Several: one for each request, in turn. */
   readonly body?: string | readonly string[];
   readonly connections: number;
   /** How many requests in all. */
@@ -21,11 +21,12 @@ export async function send({ url, path, connections, count, status = 200, ...res
   const one = async () => {
     while (sent < count) {
       const { method = "GET", headers = {}, body = null } = rest;
-      const own = typeof body === "object" && body ? body[sent % body.length]! : body;
+      const at = turn(path, sent);
+      const own = body && turn(body, sent);
       sent += 1;
-      const response = await pool.request({ path, method, headers, body: own });
+      const response = await pool.request({ path: at, method, headers, body: own });
       if (response.statusCode !== status) {
-        throw new Error(`${method} ${path}: ${response.statusCode} ${await response.body.text()}`);
+        throw new Error(`${method} ${at}: ${response.statusCode} ${await response.body.text()}`);
       }
       await response.body.dump();
     }
@@ -36,3 +37,6 @@ export async function send({ url, path, connections, count, status = 200, ...res
   await pool.close();
   return took;
 }
+
+const turn = (given: string | readonly string[], at: number): string =>
+  typeof given === "string" ? given : given[at % given.length]!;
