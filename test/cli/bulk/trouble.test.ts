@@ -149,10 +149,10 @@ describe("a service that is busy", () => {
     const wall = new StandingWall(Date.parse("2031-01-02T03:04:05Z"));
     const waiting = () => wall.sleeping.filter((ms) => ms >= 42_000).length;
     const run = svc("router map-clients rows.txt --batch-size 2 --concurrency 2 --cluster eu-1", { wall });
-    while (waiting() < 2 && sent().length < 5) await setImmediate();
+    while (waiting() < 2 && sent().length < 4) await setImmediate();
     const before = sent().length;
     await wall.pass(43_000);
-    assert.deepEqual([(await run).exit, before < 5, sent().length], [0, true, 5]);
+    assert.deepEqual([(await run).exit, before, sent().length], [0, 2, 5]);
   });
 
   it("for longer than --max-wait: the job stops with 75 at once, and can be resumed", async (t) => {
