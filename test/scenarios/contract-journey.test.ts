@@ -16,7 +16,11 @@ describe("the contract journey", () => {
       body: { files: [{ filename: "brief.txt", content_type: "text/plain" }] },
     });
     const [file] = (uploads.body as { files: { file_id: string; upload_url: string }[] }).files;
-    const put = await fetch(file!.upload_url, { method: "PUT", headers: { "content-type": "text/plain" }, body: "hello" });
+    const put = await fetch(file!.upload_url, {
+      method: "PUT",
+      headers: { "content-type": "text/plain" },
+      body: "hello",
+    });
     assert.equal(put.status, 200);
 
     const intake = await api("POST", "/api/v1/public/legal_intake/", {

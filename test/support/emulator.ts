@@ -51,7 +51,11 @@ export function sender(base: string, always: Readonly<Record<string, string>> = 
     const response = await fetch(`${base}${path.startsWith("/") ? path : `/${path}`}`, {
       method,
       redirect: "manual",
-      headers: { ...(body === undefined || isBytes ? {} : { "content-type": "application/json" }), ...always, ...headers },
+      headers: {
+        ...(body === undefined || isBytes ? {} : { "content-type": "application/json" }),
+        ...always,
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) }),
     });
     return { status: response.status, headers: response.headers, body: parsed(await response.text()) };

@@ -54,19 +54,19 @@ describe("a device that polls", () => {
   it("too early is slowed down by 5 s for good, each time", async (t) => {
     const world = await emulator(t);
     const { poll } = await device(world);
-    const after = async (wait: number) => {
+    const errorAfter = async (wait: number) => {
       await world.clock.advance({ by: seconds(wait) });
       return ((await poll()).body as { error: string }).error;
     };
     assert.deepEqual(
       [
-        await after(0.001),
-        await after(1),
-        await after(5),
-        await after(15),
-        await after(14),
-        await after(19),
-        await after(20),
+        await errorAfter(0.001),
+        await errorAfter(1),
+        await errorAfter(5),
+        await errorAfter(15),
+        await errorAfter(14),
+        await errorAfter(19),
+        await errorAfter(20),
       ],
       [
         "authorization_pending",
