@@ -1,6 +1,9 @@
-import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { registry } from "./src/api/registry.ts";
+import { declarationsOf } from "./src/cli/main.ts";
+import { manualPage } from "./src/cli/manual.ts";
+import { wholeTree } from "./src/cli/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
 import { deriveSpecs } from "./src/derive/specs.ts";
 
@@ -70,6 +73,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     metafile: true,
   });
   writeSpecs(`${fresh}/specs`);
+  await writeManual(`${fresh}/man`);
   writeTypes(fresh);
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
@@ -90,6 +94,13 @@ function writeSpecs(folder: string): void {
   for (const [group, commands] of Object.entries(specs)) {
     writeFileSync(`${folder}/${group}.json`, JSON.stringify(commands));
   }
+}
+
+/** `man svc`: package.json names the page. */
+async function writeManual(folder: string): Promise<void> {
+  const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/svc.1`, manualPage(await wholeTree(declarationsOf), version));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) await bundle(new URL("dist", import.meta.url).pathname);

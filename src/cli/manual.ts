@@ -65,4 +65,5 @@ const roff = (text: string): string =>
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")
     .replace(/\s*\n\s*/g, " ")
-    .replace(/^([.'])/, "\\&$1");
+    .replace(/^([.'])/, "\\&$1")
+    .replace(/[^\x20-\x7e]/gu, (char) => `\\[u${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`);

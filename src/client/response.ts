@@ -64,9 +64,17 @@ async function read(declared: ResponseBody, response: HttpResponse): Promise<{ v
       const value = jsonOf(response.status, await textOf(response.body));
       return { value, drift: driftIn(declared.schema, value) };
     }
-    case "empty":
-      await textOf(response.body);
+    case "empty": {
+      // Content is ignored; but a page is what proxies and sign-ins answer in place of the service.
+      const text = await textOf(response.body);
+      if (/^\s*</.test(text)) {
+        throw new UnreadableAnswer(
+          response.status,
+          `Expected nothing, but the service answered ${response.status} with HTML.`,
+        );
+      }
       return plain(undefined);
+    }
     case "html":
       return plain(await textOf(response.body));
     case "bytes":

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { describe, it } from "node:test";
+import { exitCodes } from "../../src/cli/exit.ts";
+import { allCommands } from "../support/all-commands.ts";
+import { runCli } from "../support/run-cli.ts";
+import { hasProgram } from "../support/terminal.ts";
+
+const commands = await allCommands();
+
+describe("svc help --json", () => {
+  it("is the whole command line as data", async () => {
+    const { exit, out, err } = await runCli("help --json");
+    const manifest = JSON.parse(out);
+    assert.deepEqual([exit, err, manifest.name, manifest.exit_codes], [0, "", "svc", exitCodes]);
+    assert.deepEqual(
+      manifest.commands.map(({ command }: { command: string }) => command),
+      commands.map(({ words }) => words.join(" ")),
+    );
+  });
+
+  it("tells of a command what its help page tells", async () => {
+    const { commands: entries } = JSON.parse((await runCli("help --json")).out);
+    const status = entries.find(({ command }: { command: string }) => command === "contracts status");
+    assert.deepEqual(status, {
+      command: "contracts status",
+      summary: "Show a contract's status",
+      positionals: status.positionals,
+      flags: [],
+      examples: [{ title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] }],
+      operation: "contracts.status",
+      service: "contracts",
+      method: "GET",
+      path: "/api/v2.1/public/contracts/{composite_id}/status",
+      fields: ["contract_status", "contract_name"],
+    });
+  });
+});
+
+describe("the manual page", () => {
+  it("names every command, every flag and every exit code", async () => {
+    const { exit, out } = await runCli("help --man");
+    const text = out.replaceAll("\\-", "-");
+    assert.equal(exit, 0);
+    assert.match(text, /^\.TH SVC 1 /);
+    const missing = commands.flatMap(({ words, flags }) => [
+      ...(text.includes(`\\fBsvc ${words.join(" ")}\\fR`) ? [] : [words.join(" ")]),
+      ...flags.filter(({ flag }) => !text.includes(`--${flag}`)).map(({ flag }) => flag),
+    ]);
+    assert.deepEqual(missing, []);
+    for (const { code } of exitCodes) assert.ok(text.includes(`\\fB${code}\\fR`), String(code));
+  });
+
+  it("has no text that the formatter takes for a request", async () => {
+    const { out } = await runCli("help --man");
+    const requests = new Set(
+      out
+        .split("\n")
+        .filter((line) => /^[.']/.test(line))
+        .map((line) => line.split(" ")[0]),
+    );
+    assert.deepEqual([...requests].sort(), [".B", ".PP", ".RE", ".RS", ".SH", ".SS", ".TH", ".TP"]);
+  });
+
+  it("is understood by groff without a warning", {
+    skip: hasProgram("groff") ? false : "groff is not installed",
+  }, async () => {
+    const { out } = await runCli("help --man");
+    const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], { input: out, encoding: "utf8" });
+    assert.deepEqual([status, stderr, stdout.includes("device-login")], [0, "", true]);
+  });
+});
+
+describe("help topics", () => {
+  for (const [topic, held] of [
+    ["exit-codes", /75 +temporary/],
+    ["environment", /SVC_OAUTH_CLIENT_ID/],
+    ["formats", /--format ndjson/],
+  ] as const) {
+    it(`tell of ${topic}`, async () => {
+      const { exit, out } = await runCli(["help", topic]);
+      assert.equal(exit, 0);
+      assert.match(out, held);
+    });
+  }
+});
