@@ -15,8 +15,11 @@ try {
   await using parties = new Parties();
   const { url, clusters } = (await parties.emulator({ ephemeral: true })).ready;
   const { clientId = "", clientSecret = "" } = clusters[0]!;
+  // The environment of the shell that asks: what it costs every process of Node's (certificates to load, say) is part of
+  // what a person waits for, on both sides.
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
   const env = {
-    PATH: process.env.PATH,
+    ...inherited,
     HOME: home,
     SVC_CONFIG_DIR: home,
     SVC_BASE_URL: url,
