@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -20,7 +20,8 @@ const files = (folders.length > 0 ? folders : everything)
   .flatMap((folder) =>
     readdirSync(join(here, folder), { recursive: true }).map((path) => join(here, folder, String(path))),
   )
-  .filter((path) => path.endsWith(".test.ts"))
+  // What stands below `examples` is run by the test that it is an example for, with the runner that it is written for.
+  .filter((path) => path.endsWith(".test.ts") && !path.includes(`${sep}examples${sep}`))
   .sort();
 if (files.length === 0) throw new Error(`No test below ${folders.join(", ")}`);
 
