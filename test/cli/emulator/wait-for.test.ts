@@ -2,22 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli-emulator.ts";
 import { following } from "../../support/following.ts";
+import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 import { runCli } from "../../support/run-cli.ts";
-
-const nda = JSON.stringify({
-  contract_template_id: 101,
-  contract_name: "NDA",
-  contract_data: {},
-  counter_party_details: [
-    {
-      is_individual: false,
-      organization_name: "Acme Inc.",
-      organization_type: "Corporation",
-      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
-    },
-  ],
-});
 
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);
