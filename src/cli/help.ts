@@ -1,10 +1,31 @@
 import type { CommandExample } from "../derive/command-spec.ts";
 
-/** The examples of a help page, each under its title. */
-export const exampleLines = (examples: readonly CommandExample[]): string =>
-  `Examples:\n${examples.map(({ title, argv }) => `  # ${title}\n  ${commandLine(argv)}`).join("\n")}`;
+/** The examples of a help page, each under its title; long ones go on in the next line, as shells allow. */
+export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
+  ["Examples:", ...examples.flatMap(({ title, argv }) => [`  # ${title}`, ...broken(argv, width)])].join("\n");
 
 /** A command line as it is typed, quoted where a POSIX shell needs it. */
 export const commandLine = (argv: readonly string[]): string => ["svc", ...argv].map(quoted).join(" ");
+
+function broken(argv: readonly string[], width: number): string[] {
+  const lines = ["  svc"];
+  for (const unit of units(argv)) {
+    const last = lines.at(-1)!;
+    if (last.length + unit.length + 3 <= width || last.trim() === "svc") lines[lines.length - 1] = `${last} ${unit}`;
+    else lines.push(`    ${unit}`);
+  }
+  return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+}
+
+/** Words that stay together: a flag with its value. */
+function units(argv: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const [i, word] of argv.entries()) {
+    const isValue = i > 0 && /^--?[a-z]/.test(argv[i - 1]!) && !word.startsWith("-");
+    if (isValue) found.push(`${found.pop()} ${quoted(word)}`);
+    else found.push(quoted(word));
+  }
+  return found;
+}
 
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -7,13 +7,13 @@ import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } f
 import { Interrupted } from "./failure.ts";
 import { annotates, annotation } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
-import { groups } from "./groups.ts";
+import { groupNames, groups } from "./groups.ts";
 import type { Host } from "./host.ts";
 import { completed } from "./missing.ts";
 import { createOutput } from "./output/output.ts";
 import { write } from "./output/write.ts";
-import { type GroupEntry, type Invocation, Parser } from "./parser.ts";
-import { specGroups, specsOf } from "./specs.ts";
+import { type Invocation, Parser } from "./parser.ts";
+import { specsOf } from "./specs.ts";
 
 /** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
 type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
@@ -69,13 +69,11 @@ async function run(
   if (argv.includes("--version") || argv.includes("-V")) {
     if (words.length === 0) return printed(host, `${host.version}\n`);
   }
-  if (words[0] === "help") return words.length === 1 ? helpOn(argv, host) : help(words.slice(1), host);
-  if (wantsHelp || words.length === 0) return help(words, host, argv);
+  if (wantsHelp || words.length === 0 || words[0] === "help") return help(argv, host);
 
-  const parser = await parserFor(words, host);
-  if (parser.isGroup(words)) return printed(host, parser.help(words));
-  const chosen = parser.parse(argv);
-  return chosen ? perform(chosen, host, signal, atForcedEnd) : printed(host, parser.help(words));
+  const parser = await parserFor(words);
+  const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
+  return chosen ? perform(chosen, host, signal, atForcedEnd) : help(argv, host);
 }
 
 async function perform(
@@ -111,19 +109,13 @@ function typed({ positionals: declared }: CommandDeclaration, input: Input): Inp
   return { ...input, positionals: positionals as Input["positionals"] };
 }
 
-/** The tree with all groups as lines of help, and the commands of the named one. */
-async function parserFor(words: readonly string[], host: Host): Promise<Parser<Declared>> {
-  const names = new Set([...Object.keys(groups), ...(await specGroups())]);
-  const entries = await Promise.all(
-    [...names].map(async (name): Promise<GroupEntry<Declared>> => {
-      const summary = groups[name]?.summary ?? `Commands of the group ${name}`;
-      return { name, summary, declarations: name === words[0] ? await declarationsOf(name) : [] };
-    }),
-  );
-  return new Parser(entries, words, {
-    columns: host.stdout.columns ?? (host.stdout.isTTY ? 80 : 120),
-    version: host.version,
-  });
+/** The tree with the names of all groups, and the commands of the named one. */
+async function parserFor(words: readonly string[]): Promise<Parser<Declared>> {
+  const entries = (await groupNames()).map(async (name) => ({
+    name,
+    declarations: name === words[0] ? await declarationsOf(name) : [],
+  }));
+  return new Parser(await Promise.all(entries), words);
 }
 
 /** A hand-written command stands for the derived one of the same words. */
@@ -150,31 +142,16 @@ function extended(command: Command, spec: CommandSpec): Declared {
   };
 }
 
-async function help(words: readonly string[], host: Host, argv: readonly string[] = []): Promise<number> {
-  const topic = words.length === 1 ? (await import("./topics.ts")).topics[words[0]!] : undefined;
-  if (topic) return printed(host, topic());
-  const parser = await parserFor(words, host);
-  // A word that names nothing is a mistake, unless help was asked for anyway.
-  const isKnown = words.length === 0 || words[0]! in groups || (await specGroups()).includes(words[0]!);
-  if (!isKnown) parser.parse(argv.length > 0 ? argv.filter((token) => token !== "-h" && token !== "--help") : words);
-  if (words.length === 0 && argv.length > 0 && !argv.includes("-h") && !argv.includes("--help")) parser.parse(argv);
-  return printed(host, parser.help(words));
-}
-
-/** The whole tree: as help, as data for programs, or as a manual page. */
-async function helpOn(argv: readonly string[], host: Host): Promise<number> {
-  const isData = argv.includes("--json");
-  if (!isData && !argv.includes("--man")) return help([], host);
-  const { wholeTree } = await import("./tree.ts");
-  const tree = await wholeTree(declarationsOf);
-  if (!isData) return printed(host, (await import("./manual.ts")).manualPage(tree, host.version));
-  return printed(host, `${JSON.stringify((await import("./manifest.ts")).manifest(tree, host.version), null, 2)}\n`);
+async function help(argv: readonly string[], host: Host): Promise<number> {
+  const { helpText } = await import("./help/help.ts");
+  const check = async (line: readonly string[]) => void (await parserFor(locate(line).words)).parse(line);
+  return printed(host, await helpText(argv, host, { declarationsOf, check }));
 }
 
 /** What the shells ask at each Tab. */
 async function complete(words: readonly string[], host: Host): Promise<number> {
   const { answerTo } = await import("./completion/answer.ts");
-  const names = new Set([...Object.keys(groups), ...(await specGroups())]);
+  const names = new Set(await groupNames());
   return printed(
     host,
     await answerTo(words, {

@@ -1,7 +1,7 @@
 import type { CommandDeclaration, CommandSpec, FlagSpec } from "../derive/command-spec.ts";
+import { environment } from "./environment.ts";
 import { exitCodes } from "./exit.ts";
 import { globalFlags } from "./globals.ts";
-import { environment } from "./topics.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */

@@ -1,8 +1,8 @@
 import type { CommandDeclaration, FlagSpec } from "../derive/command-spec.ts";
+import { environment } from "./environment.ts";
 import { exitCodes } from "./exit.ts";
 import { globalFlags } from "./globals.ts";
 import { commandLine } from "./help.ts";
-import { environment } from "./topics.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /** The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. */

@@ -1,6 +1,5 @@
 import type { CommandDeclaration } from "../derive/command-spec.ts";
-import { groups } from "./groups.ts";
-import { specGroups } from "./specs.ts";
+import { groupNames, groups } from "./groups.ts";
 
 export interface TreeGroup {
   readonly name: string;
@@ -12,8 +11,11 @@ export interface TreeGroup {
 export async function wholeTree(
   declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
 ): Promise<TreeGroup[]> {
-  const names = [...new Set([...Object.keys(groups), ...(await specGroups())])];
   return Promise.all(
-    names.map(async (name) => ({ name, summary: groups[name]?.summary ?? "", commands: await declarationsOf(name) })),
+    (await groupNames()).map(async (name) => ({
+      name,
+      summary: groups[name]?.summary ?? "",
+      commands: await declarationsOf(name),
+    })),
   );
 }

@@ -1,0 +1,56 @@
+import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import type { Table } from "./layout.ts";
+
+/** Longer lists of choices are left to completion and to the message that refuses a wrong one. */
+const choicesShown = 12;
+
+/** `<composite-id>`, `[file]`, `<path...>` */
+export function positionalTerm({ name, optional, variadic }: PositionalSpec): string {
+  const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
+  return optional ? `[${shown}]` : `<${shown}>`;
+}
+
+export const positionalTable = (positionals: readonly PositionalSpec[]): Table => ({
+  title: "Arguments",
+  rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
+});
+
+/** Flags of a page. Where one of them has a short form, the long ones stand below each other all the same. */
+export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table {
+  const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
+  return {
+    title,
+    rows: flags.map((spec) => [
+      `${spec.short ? `-${spec.short}, ` : indent}${longTerm(spec)}`,
+      withNotes(spec.description, ...notesOf(spec, bodyFrom)),
+    ]),
+  };
+}
+
+const longTerm = (spec: FlagSpec): string =>
+  spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...valueTerm(spec)].join(" ");
+
+/** How the value of a flag is shown, here and where it is refused: `<FILE>`; nothing for one that takes none. */
+export function valueTerm({ type, placeholder, optionalValue }: FlagSpec): string[] {
+  if (type === "switch" || type === "boolean") return [];
+  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : "TEXT");
+  return [optionalValue ? `[${name}]` : `<${name}>`];
+}
+
+function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
+  const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
+  return [
+    ...(spec.required ? [isOneWay ? "required without a file" : "required"] : []),
+    ...choiceNote(spec.choices),
+    ...(spec.repeatable ? ["may be repeated"] : []),
+    ...(spec.default === undefined || spec.default === "" ? [] : [`default ${spec.default}`]),
+  ];
+}
+
+const choiceNote = (choices: readonly string[] = []): string[] =>
+  choices.length > 0 && choices.length <= choicesShown ? [choices.join(", ")] : [];
+
+const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
+  const said = notes.flat();
+  return [text, said.length > 0 ? `(${said.join("; ")})` : ""].filter(Boolean).join(" ");
+};

@@ -1,0 +1,44 @@
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
+import { locate } from "../argv.ts";
+import { groupNames } from "../groups.ts";
+import type { Host } from "../host.ts";
+import { laidOut } from "./layout.ts";
+import { pageOf, rootPage } from "./pages.ts";
+import { topicPage, topics } from "./topics.ts";
+
+export interface HelpTree {
+  readonly declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>;
+  /** Throws a usage error where the command line names what does not exist. */
+  readonly check: (line: readonly string[]) => Promise<void>;
+}
+
+/** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
+export async function helpText(
+  argv: readonly string[],
+  host: Host,
+  { declarationsOf, check }: HelpTree,
+): Promise<string> {
+  const { words, wantsHelp } = locate(argv);
+  const isVerb = words[0] === "help";
+  const named = isVerb ? words.slice(1) : words;
+  if (isVerb && argv.includes("--json")) {
+    const [{ wholeTree }, { manifest }] = await Promise.all([import("../tree.ts"), import("../manifest.ts")]);
+    return `${JSON.stringify(manifest(await wholeTree(declarationsOf), host.version), null, 2)}\n`;
+  }
+  if (isVerb && argv.includes("--man")) {
+    const [{ wholeTree }, { manualPage }] = await Promise.all([import("../tree.ts"), import("../manual.ts")]);
+    return manualPage(await wholeTree(declarationsOf), host.version);
+  }
+  const columns = host.stdout.columns ?? (host.stdout.isTTY ? 80 : 100);
+  const topic = named.length === 1 ? topics[named[0]!] : undefined;
+  if (topic) return laidOut(await topicPage(topic), columns);
+
+  const names = await groupNames();
+  if (named.length === 0) {
+    if (!isVerb && !wantsHelp) await check(argv);
+    return laidOut(rootPage(names), columns);
+  }
+  // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
+  if (isVerb || !names.includes(named[0]!)) await check(named);
+  return laidOut(pageOf(named, await declarationsOf(named[0]!)), columns);
+}

@@ -1,0 +1,63 @@
+import type { CommandExample } from "../../derive/command-spec.ts";
+import { exampleLines } from "../help.ts";
+
+/** What stands on a help page, before it is laid out for a window. */
+export interface Page {
+  readonly usage?: string;
+  readonly about: readonly string[];
+  readonly examples: readonly CommandExample[];
+  readonly tables: readonly Table[];
+  readonly notes: readonly string[];
+}
+
+export interface Table {
+  readonly title: string;
+  readonly rows: readonly (readonly [term: string, text: string])[];
+}
+
+/** Longer lines are tiring to read, however wide the window is. */
+const widestColumns = 100;
+const widestTerm = 30;
+const narrowestText = 30;
+
+/** The page as text, for a window of so many columns. */
+export function laidOut({ usage, about, examples, tables, notes }: Page, columns: number): string {
+  const width = Math.min(columns, widestColumns);
+  const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapped(text, width).join("\n"));
+  const blocks = [
+    ...(usage === undefined ? [] : [wrapped(`Usage: ${usage}`, width, 4).join("\n")]),
+    ...paragraphs(about),
+    ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
+    ...tables.filter(({ rows }) => rows.length > 0).map((table) => tableText(table, width)),
+    ...paragraphs(notes),
+  ];
+  return `${blocks.join("\n\n")}\n`;
+}
+
+/** Terms beside their texts; a long term has its text below it, and so have all in a window that is too narrow. */
+function tableText({ title, rows }: Table, width: number): string {
+  const widest = Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
+  const side = width - widest - 4 >= narrowestText ? widest : 0;
+  const lines = rows.flatMap(([term, text]) => {
+    const isBeside = side > 0 && term.length <= side;
+    const indent = side > 0 ? side + 4 : 6;
+    const [first = "", ...rest] = wrapped(text, width - indent);
+    const more = (isBeside ? rest : [first, ...rest]).filter((line) => line !== "");
+    return [
+      isBeside ? `  ${term.padEnd(side)}  ${first}`.trimEnd() : `  ${term}`,
+      ...more.map((line) => " ".repeat(indent) + line),
+    ];
+  });
+  return [`${title}:`, ...lines].join("\n");
+}
+
+/** Lines of at most so many characters, where words allow it; all but the first begin with `indent` blanks. */
+export function wrapped(text: string, width: number, indent = 0): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(last === undefined ? word : " ".repeat(indent) + word);
+  }
+  return lines;
+}

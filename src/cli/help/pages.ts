@@ -1,0 +1,132 @@
+import type { CommandDeclaration, CommandExample, CommandSpec } from "../../derive/command-spec.ts";
+import { globalFlags } from "../globals.ts";
+import { type Group, groups } from "../groups.ts";
+import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
+import type { Page, Table } from "./layout.ts";
+import { topics } from "./topics.ts";
+
+/** What the tree knows of a command; `spec` is the derived one that a hand-written one stands for. */
+export type Described = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
+
+/** The page of the whole program. */
+export const rootPage = (names: readonly string[]): Page => ({
+  usage: "svc <group> <command> [options]",
+  about: ["Command-line toolkit and local emulator for a contract platform."],
+  examples: [
+    { title: "See all of it in a few seconds, on an emulator that leaves nothing behind", argv: ["tour"] },
+    { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
+    {
+      title: "Keep where a service is, and call it",
+      argv: ["config", "set", "contracts_url", "https://api.example.com"],
+    },
+    { title: "The help of one command", argv: ["contracts", "create", "--help"] },
+  ],
+  tables: [
+    ...headings(names).map(
+      (title): Table => ({
+        title,
+        rows: names.filter((name) => headingOf(name) === title).map((name) => [name, groups[name]?.summary ?? ""]),
+      }),
+    ),
+    {
+      title: "Help topics (svc help TOPIC)",
+      rows: Object.entries(topics).map(([name, { summary }]) => [name, summary]),
+    },
+    flagTable("Options of every command", [
+      ...globalFlags,
+      { flag: "version", short: "V", type: "switch", description: "Print the version" },
+      { flag: "help", short: "h", type: "switch", description: "Show the help of what stands before it" },
+    ]),
+  ],
+  notes: [],
+});
+
+/** The groups' headings, in the order in which groups first stand under them. */
+export const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
+export const headingOf = (name: string): string => groups[name]?.heading ?? "More";
+
+/** The page that these words name: of a group, of the words in between, or of a command. */
+export function pageOf(words: readonly string[], declarations: readonly Described[]): Page {
+  const at = deepest(words, declarations);
+  const declared = declarations.find((one) => sameWords(one.words, at));
+  const below = declarations.filter(({ words: own }) => own.length > at.length && begins(own, at));
+  return declared ? commandPage(declared, below) : groupPage(at, below, at.length === 1 ? groups[at[0]!] : undefined);
+}
+
+/** The longest beginning of the words that stands in the tree. */
+function deepest(words: readonly string[], declarations: readonly Described[]): readonly string[] {
+  for (let length = words.length; length > 1; length -= 1) {
+    const start = words.slice(0, length);
+    if (declarations.some(({ words: own }) => begins(own, start))) return start;
+  }
+  return words.slice(0, 1);
+}
+
+const begins = (own: readonly string[], start: readonly string[]): boolean => start.every((word, i) => own[i] === word);
+const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
+
+function commandPage(command: Described, below: readonly Described[]): Page {
+  const { words, summary, description, positionals, flags, examples, bodyFrom } = command;
+  return {
+    usage: ["svc", ...words, ...positionals.map(positionalTerm), "[options]"].join(" "),
+    about: [`${summary}.`, ...(description ? [description] : [])],
+    examples,
+    tables: [positionalTable(positionals), flagTable("Options", flags, bodyFrom), ...commandTables(words, below)],
+    notes: [...operationNotes(command), everyCommand],
+  };
+}
+
+function groupPage(words: readonly string[], below: readonly Described[], group: Group | undefined): Page {
+  return {
+    usage: ["svc", ...words, "<command> [options]"].join(" "),
+    about: group ? [`${group.summary}.`] : [],
+    examples: groupExamples(below, group),
+    tables: commandTables(words, below),
+    notes: [`svc ${words.join(" ")} COMMAND --help shows the options of a command.`],
+  };
+}
+
+/** The first example of the commands that a newcomer wants to see: those that the group names, else its first ones. */
+function groupExamples(below: readonly Described[], group: Group | undefined): CommandExample[] {
+  const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
+  return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
+}
+
+/** The commands directly below some words, and the words that have further ones below them. */
+function commandTables(words: readonly string[], below: readonly Described[]): Table[] {
+  const depth = words.length;
+  const next = [...new Set(below.map((one) => one.words[depth]!))];
+  const own = (word: string) => below.find((one) => one.words.length === depth + 1 && one.words[depth] === word);
+  const inner = (word: string) =>
+    below
+      .filter((one) => one.words.length > depth + 1 && one.words[depth] === word)
+      .map((one) => one.words[depth + 1]!);
+  return [
+    {
+      title: "Commands",
+      rows: next.flatMap((word): [string, string][] => {
+        const command = own(word);
+        if (!command) return [];
+        const more = inner(word);
+        const also = more.length > 0 ? `; also: ${word} ${more.join(", ")}` : "";
+        return [[[word, ...command.positionals.map(positionalTerm)].join(" "), `${command.summary}${also}`]];
+      }),
+    },
+    {
+      title: "More commands, by what they are about",
+      rows: next.filter((word) => !own(word)).map((word) => [word, inner(word).join(", ")]),
+    },
+  ];
+}
+
+function operationNotes(command: Described): string[] {
+  const { operation, method, path, fields } = command.spec ?? (command as Partial<CommandSpec>);
+  return [
+    ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
+    ...(operation ? [`Operation ${operation}: ${[method].flat().join("|")} ${path}`] : []),
+  ];
+}
+
+const everyCommand =
+  "Every command also takes --help, --json[=fields], --format, --base-url, --emulator, --profile, …: see svc --help. " +
+  "What exit codes mean: svc help exit-codes.";

@@ -1,0 +1,133 @@
+import { environment } from "../environment.ts";
+import { exitCodes } from "../exit.ts";
+import type { Page } from "./layout.ts";
+
+interface Topic {
+  readonly summary: string;
+  readonly page: () => Promise<Partial<Page>> | Partial<Page>;
+}
+
+const streams = "Standard output carries data, standard error everything else: notes, progress, questions, failures.";
+
+/** What `svc help <topic>` shows, beside the help of commands. */
+export const topics: Readonly<Record<string, Topic>> = {
+  "exit-codes": {
+    summary: "What exit codes mean",
+    page: () => ({
+      tables: [{ title: "Exit codes", rows: exitCodes.map(({ code, meaning }) => [String(code), meaning]) }],
+      notes: [
+        "svc emulator exec exits with the code of its command; 127 when there is no such program, 126 when it cannot be run.",
+      ],
+    }),
+  },
+  environment: {
+    summary: "The environment variables that are read",
+    page: () => ({
+      tables: [{ title: "Environment variables", rows: environment }],
+      notes: ["Flags come before the environment, and the environment before the profile: svc help addresses."],
+    }),
+  },
+  formats: {
+    summary: "How answers are printed, for people and for programs",
+    page: () => ({
+      about: [streams],
+      tables: [{ title: "Output formats", rows: outputFormats }],
+      notes: [
+        "With --json a failure leaves standard output empty and writes one line of JSON to standard error:",
+        '{"error":{"code","message","details","hint","requestId","retryable","exitCode","next"}}',
+      ],
+    }),
+  },
+  addresses: {
+    summary: "Where a command goes, and with which credentials",
+    page: () => ({
+      about: ["Of the addresses below the first one that is given says where the services are."],
+      tables: [
+        {
+          title: "Addresses",
+          rows: [
+            ["--emulator", "The emulator that runs in this folder, else one inside this very process"],
+            ["--base-url URL", "This address, for both services"],
+            ["--profile NAME", "The addresses and credentials of this profile, before those of the environment"],
+            ["SVC_BASE_URL", "With SVC_ROUTER_URL and SVC_CONTRACTS_URL, where a service has an address of its own"],
+            ["SVC_PROFILE", "The profile of this name, else the one that svc config use chose"],
+          ],
+        },
+      ],
+      examples: [
+        {
+          title: "Keep a service as a profile",
+          argv: ["config", "set", "contracts_url", "https://api.example.com", "--profile", "staging"],
+        },
+        {
+          title: "Its secret is typed, and not shown",
+          argv: ["config", "set", "client_secret", "--profile", "staging"],
+        },
+        { title: "Use it from now on", argv: ["config", "use", "staging"] },
+        { title: "See what commands would use here, and why", argv: ["config", "list", "--show-origin"] },
+      ],
+      notes: [
+        "Secrets are never words of a command line: they come from the environment, from a file, from a pipe, or are typed.",
+        "When commands do not work, svc doctor says why.",
+      ],
+    }),
+  },
+  bulk: {
+    summary: "Mapping, unmapping and offboarding millions of rows",
+    page: () => ({
+      about: [
+        "A file of identifiers is a job: read as a stream, checked before anything is sent, sent in batches, and logged, so that it goes on where it stopped, even after kill -9.",
+      ],
+      examples: [
+        {
+          title: "A column of a CSV file; also plain lines and NDJSON, each gzipped or not",
+          argv: ["router", "map-emails", "people.csv.gz", "--column", "email", "--cluster", "eu-1"],
+        },
+        {
+          title: "Say what would be done, then do exactly that",
+          argv: ["router", "map-emails", "people.csv", "--cluster", "eu-1", "--plan-out", "plan.json"],
+        },
+        { title: "The second half of that", argv: ["router", "map-emails", "people.csv", "--apply", "plan.json"] },
+        {
+          title: "One of 16 machines that share an input",
+          argv: ["router", "map-emails", "people.csv", "--cluster", "eu-1", "--shard", "3/16"],
+        },
+        { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
+        { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },
+      ],
+      notes: ["Exit 3 means that some rows were left out or refused; the rest is done."],
+    }),
+  },
+  activities: {
+    summary: "What webhooks tell of",
+    page: async () => {
+      const { activityGroups } = await import("../../api/activities.ts");
+      return {
+        tables: Object.entries(activityGroups).map(([title, names]) => ({
+          title,
+          rows: names.map((name) => [name, ""]),
+        })),
+        notes: ["What causes each of them stands in the reference; svc webhooks trigger tells of any by hand."],
+      };
+    },
+  },
+};
+
+/** How answers are printed, by flag. */
+export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
+  ["(default)", "a table on a terminal, tab-separated rows without headings in a pipe"],
+  ["--json", "the whole answer as one JSON document"],
+  ["--json=id,status", "these fields only; owner.email reaches deeper"],
+  ["--fields id,status", "the same choice for the other formats"],
+  ["--format ndjson", "one JSON document per row"],
+  ["--format csv", "RFC 4180 with a heading line"],
+  ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
+];
+
+export const topicPage = async ({ page }: Topic): Promise<Page> => ({
+  about: [],
+  examples: [],
+  tables: [],
+  notes: [],
+  ...(await page()),
+});
