@@ -1,14 +1,16 @@
-import { SplitMap } from "./split-map.ts";
+import { PackedMap } from "./packed-map.ts";
 import type { Mapping } from "./store.ts";
 
 /** What `identifiers` belonged to before, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
-/** Identifiers and the clusters that own them. One string per cluster id, however many identifiers refer to it. */
+/** Identifiers and the clusters that own them. A cluster's id is kept once, however many identifiers refer to it. */
 export class MappingTable {
   readonly declaration: Mapping;
-  readonly #owners = new SplitMap();
-  readonly #clusters = new Map<string, string>();
+  readonly #owners = new PackedMap();
+  /** By their number in `#owners`; nothing has the number 0. */
+  readonly #clusters: (string | undefined)[] = [undefined];
+  readonly #numbers = new Map<string, number>();
 
   constructor(declaration: Mapping) {
     this.declaration = declaration;
@@ -19,40 +21,28 @@ export class MappingTable {
   }
 
   lookup(identifier: string): string | undefined {
-    return this.#owners.get(identifier);
+    return this.#clusters[this.#owners.get(identifier)];
   }
 
   set(identifier: string, cluster: string): void {
-    this.#owners.set(identifier, this.#intern(cluster));
+    this.#owners.set(identifier, this.#numberOf(cluster));
   }
 
   /** Many at once, for the start: identifier, cluster, identifier, cluster, … */
   load(pairs: readonly string[]): void {
-    let last = "";
-    let owner = "";
-    for (let i = 0; i < pairs.length; i += 2) {
-      const cluster = pairs[i + 1]!;
-      if (cluster !== last) {
-        last = cluster;
-        owner = this.#intern(cluster);
-      }
-      this.#owners.set(pairs[i]!, owner);
-    }
+    for (let i = 0; i < pairs.length; i += 2) this.set(pairs[i]!, pairs[i + 1]!);
   }
 
   map(cluster: string, identifiers: readonly string[]): Owners {
-    const owner = this.#intern(cluster);
-    return identifiers.map((identifier) => {
-      const before = this.#owners.get(identifier);
-      if (before !== owner) this.#owners.set(identifier, owner);
-      return before;
-    });
+    const owner = this.#numberOf(cluster);
+    return identifiers.map((identifier) => this.#clusters[this.#owners.set(identifier, owner)]);
   }
 
   /** Removes those that belong to the cluster; an `undefined` in the answer stands for one that was left alone. */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
+    const owner = this.#numberOf(cluster);
     return identifiers.map((identifier) => {
-      if (this.#owners.get(identifier) !== cluster) return undefined;
+      if (this.#owners.get(identifier) !== owner) return undefined;
       this.#owners.delete(identifier);
       return cluster;
     });
@@ -64,26 +54,27 @@ export class MappingTable {
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = before[i];
       if (owner === undefined) this.#owners.delete(identifiers[i]!);
-      else this.#owners.set(identifiers[i]!, owner);
+      else this.set(identifiers[i]!, owner);
     }
   }
 
   /** Takes an `unmap` back. */
   undoUnmap(identifiers: readonly string[], before: Owners): void {
     for (const [i, owner] of before.entries()) {
-      if (owner !== undefined) this.#owners.set(identifiers[i]!, owner);
+      if (owner !== undefined) this.set(identifiers[i]!, owner);
     }
   }
 
-  /** See SplitMap for what this promises while others write. */
-  entries(): Generator<[identifier: string, cluster: string], void> {
-    return this.#owners.entries();
+  /** See PackedMap for what this promises while others write. */
+  *entries(): Generator<[identifier: string, cluster: string], void> {
+    for (const [identifier, owner] of this.#owners.entries()) yield [identifier, this.#clusters[owner]!];
   }
 
-  #intern(cluster: string): string {
-    const known = this.#clusters.get(cluster);
+  #numberOf(cluster: string): number {
+    const known = this.#numbers.get(cluster);
     if (known !== undefined) return known;
-    this.#clusters.set(cluster, cluster);
-    return cluster;
+    const number = this.#clusters.push(cluster) - 1;
+    this.#numbers.set(cluster, number);
+    return number;
   }
 }

@@ -22,9 +22,9 @@ const identifier = (i: number): string => createHash("sha256").update(String(i))
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
   const small = await filled("small.json", few);
-  const before = heap();
+  const before = held();
   const large = await filled("large.json", many);
-  figure("heap bytes per mapping", (heap() - before) / many, "");
+  figure("bytes of memory per mapping", (held() - before) / many, "");
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
@@ -44,9 +44,11 @@ async function filled(name: string, count: number): Promise<Store> {
   return store;
 }
 
-function heap(): number {
+/** Bytes of the heap and of what lies beside it. */
+function held(): number {
   globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 }
 
 async function compareCosts(small: Store, large: Store): Promise<void> {
