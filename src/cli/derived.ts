@@ -10,14 +10,19 @@ import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
 import { argumentsOf, usageOfProblems } from "./arguments.ts";
 import type { Context, Input } from "./command.ts";
-import { mayAsk } from "./context.ts";
-import { CommandFailed, UsageError, type Verdict } from "./failure.ts";
+import { confirmName, confirmYes } from "./confirm.ts";
+import type { Verdict } from "./failure.ts";
 import { checkFields } from "./output/output.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
 /** Runs the command of one operation: input → call → answer on standard output. */
-export async function runDerived(spec: CommandSpec, input: Input, context: Context): Promise<Verdict | undefined> {
-  const prepared = await call(spec, input, context);
+export async function runDerived(
+  spec: CommandSpec,
+  input: Input,
+  context: Context,
+  changes: CallChanges = {},
+): Promise<Verdict | undefined> {
+  const prepared = await call(spec, input, context, changes);
   if (prepared !== "dry-run") await prepared.send();
   return undefined;
 }
@@ -37,6 +42,8 @@ export interface CallChanges {
   readonly sign?: (args: CallArguments, operation: Operation) => Promise<CallArguments> | CallArguments;
   /** Beside those of the target. */
   readonly credentials?: Credentials;
+  /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
+  readonly confirm?: (args: CallArguments) => Promise<void>;
 }
 
 /** Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send. */
@@ -44,7 +51,7 @@ export async function call(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { sign = (args) => args, credentials }: CallChanges = {},
+  { sign = (args) => args, credentials, confirm }: CallChanges = {},
 ): Promise<PreparedCall | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -59,7 +66,7 @@ export async function call(
     await printPlan(operation, { args, contentType }, context, credentials);
     return "dry-run";
   }
-  await confirmed(spec, input, context);
+  await (confirm ? confirm(args) : confirmed(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer = operation.auth === "bearer" ? await (await import("./auth/tokens.ts")).bearerFor(context) : undefined;
@@ -92,27 +99,13 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return found;
 }
 
-/** Asks before what cannot be undone; scripts say --yes, or --confirm NAME where a name is asked for. */
-async function confirmed(spec: CommandSpec, input: Input, context: Context): Promise<void> {
+/** Asks first where the operation declares it. */
+async function confirmed(spec: CommandSpec, { positionals, flags }: Input, context: Context): Promise<void> {
   if (spec.confirm === undefined) return;
-  const target = String(Object.values(input.positionals)[0] ?? "");
-  if (spec.confirm === "name") {
-    return confirmedByName(spec, target, input.flags.confirm as string | undefined, context);
-  }
-  const what = [spec.summary, target].filter(Boolean).join(" ");
-  if (!(await context.confirm(`${what}?`, "--yes")))
-    throw new CommandFailed("failed", "declined", "Nothing was changed.");
-}
-
-/** The name is typed, or repeated in --confirm; --yes is not enough. */
-async function confirmedByName(spec: CommandSpec, name: string, given: string | undefined, context: Context) {
-  const { host, globals, signal } = context;
-  if (given === name) return;
-  if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
-  if (!mayAsk(host, globals)) throw new UsageError(`--confirm ${name} required: this cannot be undone`);
-  const { askText } = await import("./terminal/ask.ts");
-  const typed = await askText(`${spec.summary}: this cannot be undone. Type ${name} to go on:`, host, signal);
-  if (typed.trim() !== name) throw new CommandFailed("failed", "declined", "Nothing was changed.");
+  const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  const deed = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
+  if (spec.confirm === "yes") return confirmYes(deed, context);
+  return confirmName(deed, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
 /** Notes of an answer that is good all the same. */

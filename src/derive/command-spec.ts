@@ -29,6 +29,8 @@ export interface FlagSpec {
   readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
   readonly required?: boolean;
+  /** The flag that this one is another spelling of: where it stands, nobody is asked for that one. */
+  readonly sameAs?: string;
   readonly choices?: readonly string[];
   readonly default?: string | number | boolean;
   /** Where the value goes in the request of a derived command. */

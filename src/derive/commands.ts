@@ -219,9 +219,11 @@ function exampleOf(
     ...fromFlags(({ in: place }) => place === "body"),
     ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
   ];
+  const isByName = "command" in operation.cli && operation.cli.confirm === "name";
+  const confirmed = isByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
   return {
     title: example.title,
-    argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body],
+    argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body, ...confirmed],
   };
 }
 

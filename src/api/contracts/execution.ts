@@ -55,7 +55,7 @@ export const voidContract = operation({
   responses: { 204: empty() },
   failures: ["not-found", "forbidden-move", "cannot-void-executed"],
   emits: ["CONTRACT_VOIDED"],
-  cli: { command: "contracts void", confirm: "yes" },
+  cli: { command: "contracts void", confirm: "name" },
   basis: "public",
   examples: [{ title: "The deal is off", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
 });

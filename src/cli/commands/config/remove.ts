@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
+import { confirmYes } from "../../confirm.ts";
 
 export const configRemove: Command = {
   words: ["config", "remove"],
@@ -11,9 +11,7 @@ export const configRemove: Command = {
     const { refuseUnknown, removeProfile } = await import("../../profile-change.ts");
     const name = String(input.positionals.profile);
     await refuseUnknown(context, name);
-    if (!(await context.confirm(`Remove profile ${name} with its credentials?`, "--yes"))) {
-      throw new CommandFailed("failed", "declined", "Nothing was changed.");
-    }
+    await confirmYes(`Remove profile ${name} with its credentials`, context);
     await removeProfile(context, name);
     await context.output.note(`Removed profile ${name}`);
     return undefined;

@@ -1,15 +1,22 @@
+import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/work.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { UsageError, type Verdict } from "../../failure.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
-import { confirmRemoval } from "./confirm.ts";
+import { confirmRemoval, removalFlag } from "./removal.ts";
 
 const batchSize = 1_000;
 
 const mappingFlags: readonly FlagSpec[] = [
-  { flag: "cluster", type: "text", placeholder: "ID", description: "Cluster that owns the identifiers of the file" },
+  {
+    flag: "cluster",
+    sameAs: "cluster-id",
+    type: "text",
+    placeholder: "ID",
+    description: "Cluster that owns the identifiers of the file",
+  },
   {
     flag: "column",
     type: "text",
@@ -19,18 +26,12 @@ const mappingFlags: readonly FlagSpec[] = [
   ...bulkFlags(batchSize),
 ];
 
-const confirmFlag: FlagSpec = {
-  flag: "confirm",
-  type: "text",
-  placeholder: "ID",
-  description: "Repeat the cluster, to remove more than 10,000 rows or those of a pipe",
-};
-
 /** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
-function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): Command {
+function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
+  const { name, kind } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
-  const flags = action === "unmap" ? [...mappingFlags, confirmFlag] : mappingFlags;
+  const flags = action === "unmap" ? [...mappingFlags, removalFlag] : mappingFlags;
   const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
   return {
     words,
@@ -59,7 +60,7 @@ function mappingCommand({ name, kind }: MappingTable, action: "map" | "unmap"): 
       const { file: path, isJob } = inputOf(input);
       return isJob
         ? runMapping(`${action}-${name}`, flags, path, input, context)
-        : runFew(spec!, action, input, context);
+        : runFew(spec!, table, action, input, context);
     },
   };
 }
@@ -72,6 +73,7 @@ function inputOf({ positionals, flags }: Input): { file: string | undefined; isJ
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
+  { kind: { noun }, listField }: MappingTable,
   action: "map" | "unmap",
   input: Input,
   context: Context,
@@ -83,8 +85,11 @@ async function runFew(
   const { runDerived } = await import("../../derived.ts");
   const cluster = input.flags.cluster ?? input.flags["cluster-id"];
   const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
-  const confirm = action === "unmap" ? ({ confirm: "yes" } as const) : {};
-  return runDerived({ ...spec, ...confirm }, { ...input, flags }, context);
+  const confirm = ({ body }: CallArguments) => {
+    const { cluster_id, [listField]: list } = body as Record<string, unknown>;
+    return confirmRemoval({ noun, cluster: cluster_id as string, rows: (list as unknown[]).length }, input, context);
+  };
+  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { confirm } : {});
 }
 
 async function runMapping(
@@ -120,9 +125,7 @@ async function runMapping(
       },
       planned: undefined,
       async confirm(rows) {
-        if (work.action !== "unmap") return;
-        const what = rows === undefined ? `the ${work.noun}s of standard input` : `${rows} ${work.noun}s`;
-        await confirmRemoval({ what, cluster, rows }, input, context);
+        if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, input, context);
       },
     },
     context,

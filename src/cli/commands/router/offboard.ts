@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
 import type { Command } from "../../command.ts";
+import { confirmName } from "../../confirm.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
-import { confirmName } from "./confirm.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
@@ -43,16 +43,17 @@ export const offboard: Command = {
     const given = input.flags.confirm as string | undefined;
     const from = input.flags.from as string | undefined;
     if (from === undefined && input.flags.apply === undefined) {
-      if (input.flags["dry-run"] !== true) await confirmName("routing data of a workspace", cluster, given, context);
       const { runDerived } = await import("../../derived.ts");
-      return runDerived(spec!, input, context);
+      const confirm = () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context);
+      return runDerived(spec!, input, context, { confirm });
     }
     const { beginJob } = await import("../../bulk/begin.ts");
     if (input.flags.apply !== undefined) {
       refuseBesideApply(flags, input);
       const { applied } = await import("../../bulk/apply.ts");
       const request = await applied(offboardWork, undefined, input.flags, context);
-      if (!request.dryRun) await confirmName(`what the plan names`, request.scope.cluster_id!, cluster, context);
+      const planned = request.scope.cluster_id!;
+      if (!request.dryRun) await confirmName(`Delete what the plan names from ${planned}`, planned, cluster, context);
       return beginJob(request, context);
     }
     return beginJob(
@@ -63,7 +64,8 @@ export const offboard: Command = {
         columns: offboardWork.columns!,
         scope: { cluster_id: cluster },
         planned: undefined,
-        confirm: (rows) => confirmName(`${rows ?? "all"} identifiers of a workspace`, cluster, given, context),
+        confirm: (rows) =>
+          confirmName(`Delete ${rows ?? "all"} identifiers of a workspace from ${cluster}`, cluster, given, context),
       },
       context,
     );

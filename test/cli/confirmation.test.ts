@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { deriveSpecs } from "../../src/derive/specs.ts";
+import { cliEmulator } from "../support/cli-emulator.ts";
+import { enter, person } from "../support/person.ts";
+import { receiver } from "../support/receiver.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** The commands of one operation that ask first; those of the mapping tables stand in test/cli/bulk. */
+const askedFirst = {
+  "contracts contacts delete": "yes",
+  "contracts void": "name",
+  "emulator reset": "yes",
+  "emulator state import": "yes",
+  "intake delete": "yes",
+  "router offboard": "name",
+  "router unmap-chat-a-teams": "yes",
+  "router unmap-clients": "yes",
+  "router unmap-counterparty-tokens": "yes",
+  "router unmap-creator-tokens": "yes",
+  "router unmap-emails": "yes",
+  "router unmap-external-integrations": "yes",
+  "webhooks delete": "yes",
+};
+/** They take away what the emulator made for tests, and nothing else. */
+const harmless = ["emulator clear-requests", "emulator fault remove"];
+
+const env = {
+  SVC_CLIENT_ID: "id",
+  SVC_CLIENT_SECRET: "secret",
+  SVC_TOKEN: "token",
+  SVC_BASIC_AUTH: "user:password",
+  SVC_CLUSTER_KEY: "key",
+  SVC_EMULATOR_TOKEN: "token",
+};
+
+const changing = Object.values(deriveSpecs())
+  .flat()
+  .filter(({ method, byHand, words }) => method !== "GET" && (!byHand || words[0] === "router"))
+  .map(({ words, method, examples }) => ({
+    name: words.join(" "),
+    method,
+    argv: words.includes("import") ? [...words, "--data", "-"] : (examples[0]?.argv ?? words),
+  }));
+
+/** Without what confirms. */
+const unconfirmed = (argv: readonly string[]) => {
+  const at = argv.indexOf("--confirm");
+  return at < 0 ? argv : argv.toSpliced(at, 2);
+};
+
+describe("confirmation", () => {
+  it("is asked for by the commands that take something away, and by no others", async (t) => {
+    const service = await receiver(t);
+    const asked: Record<string, string> = {};
+    for (const { name, argv } of changing) {
+      const sent = service.received.length;
+      const words = [...unconfirmed(argv), "--base-url", service.url, "--retries", "0"];
+      const { err } = await runCli(words, { env, stdin: '{"svc_state":1}' });
+      const level = /--yes required/.test(err) ? "yes" : /--confirm \S+ required/.test(err) ? "name" : undefined;
+      if (level === undefined) continue;
+      asked[name] = level;
+      assert.equal(service.received.length, sent, `${name} asked, and sent`);
+    }
+    assert.deepEqual(Object.fromEntries(Object.entries(asked).sort()), askedFirst);
+  });
+
+  it("is asked for by every command that deletes", () => {
+    const deleting = changing.filter(({ method }) => method === "DELETE").map(({ name }) => name);
+    assert.deepEqual(deleting.filter((name) => !(name in askedFirst)).sort(), harmless);
+  });
+
+  it("is needed for what cannot be undone, and never asked for without a terminal", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await json("intake create --title x --workflow-id 201");
+    const refused = await svc("intake delete 1");
+    assert.deepEqual([refused.exit, refused.err], [2, "error: --yes required when not running interactively\n"]);
+    assert.equal((await svc("intake show 1")).exit, 0);
+    assert.equal((await svc("intake delete 1 --yes")).exit, 0);
+    // An unknown intake is answered 403 (decisions.md, C1).
+    assert.equal((await svc("intake show 1")).exit, 4);
+  });
+
+  it("by name is not given by --yes alone", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const offboard = "router offboard eu-1 --client-ids a";
+    assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 required/);
+    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must repeat eu-1/);
+    assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
+  });
+
+  it("is not asked for in CI or with --no-input, even on a terminal", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const [argv, env] of [
+      ["intake delete 1", { CI: "true" }],
+      ["intake delete 1", { SVC_NO_INPUT: "1" }],
+      ["intake delete 1 --no-input", {}],
+    ] as const) {
+      assert.equal((await svc(argv, { tty: true, env })).exit, 2, JSON.stringify([argv, env]));
+    }
+  });
+
+  it("names what is about to go, and how much of it", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const [argv, question] of [
+      ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],
+      ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client ids from eu-1?"],
+      ["emulator reset", "Go back to the seed?"],
+    ] as const) {
+      const ada = person([question, enter]);
+      const { exit, err } = await svc(argv, ada);
+      assert.deepEqual([exit, ada.waiting()], [1, []], err);
+      assert.match(err, /error: Nothing was changed\.\n$/);
+    }
+  });
+
+  it("of a contract to void is its id, typed or repeated", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await emulator.api("POST", "/api/v2.1/public/contracts/", {
+      body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
+    });
+    const argv = ["contracts", "void", "T-1", "--note", "Deal lost"];
+    const refused = await svc([...argv, "--yes"]);
+    assert.deepEqual(
+      [refused.exit, refused.err],
+      [
+        2,
+        "error: --confirm T-1 required: this cannot be undone\n" +
+          "  What it would do: Void a contract (composite id T-1).\n",
+      ],
+    );
+    const wrong = person(["Type T-1 to go on", `T-2${enter}`]);
+    assert.equal((await svc(argv, wrong)).exit, 1);
+    assert.equal((await json("contracts status T-1")).contract_status, "DRAFT");
+    assert.equal((await svc([...argv, "--confirm", "T-1"])).exit, 0);
+    assert.equal((await json("contracts status T-1")).contract_status, "VOIDED");
+  });
+});
