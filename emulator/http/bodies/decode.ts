@@ -2,14 +2,13 @@ import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
 import { lastValues, MissingBoundary, parseFields, parseMultipart } from "./form.ts";
-import { codePointIndex, type Decoded, parseJson } from "./json.ts";
+import { type Decoded, type Place, parseJson, placeOf } from "./json.ts";
 import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
 export type Unreadable =
-  /** `at` is an index in code points; `text` the document it points into. */
-  | { readonly why: "json"; readonly message: string; readonly at: number; readonly text: string }
+  | ({ readonly why: "json"; readonly message: string } & Place)
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
@@ -88,7 +87,7 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string): Decoded {
     return parseJson(text);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw new UnreadableBody({ why: "json", message: error.message, at: codePointIndex(text, error.at), text });
+      throw new UnreadableBody({ why: "json", message: error.message, ...placeOf(text, error.at) });
     }
     if (error instanceof JsonLimitError) throw new UnreadableBody({ why: "limit", message: error.message });
     throw error;

@@ -60,11 +60,18 @@ function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
 
 function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   if (bytes.length % 4 !== 0) throw new EncodingError("not utf-32");
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4) {
-    const point = littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+  // A copy of its own begins where numbers may begin.
+  const copy = new Uint8Array(bytes);
+  const view = new DataView(copy.buffer);
+  const units = new Uint16Array(bytes.length / 2);
+  let end = 0;
+  for (let at = 0; at < copy.length; at += 4) {
+    const point = view.getUint32(at, littleEndian);
     if (point > 0x10ffff) throw new EncodingError("not utf-32");
-    text += String.fromCodePoint(point);
+    if (point > 0xffff) {
+      units[end++] = 0xd7c0 + (point >> 10);
+      units[end++] = 0xdc00 + (point & 0x3ff);
+    } else units[end++] = point;
   }
-  return text;
+  return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }

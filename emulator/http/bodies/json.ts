@@ -76,8 +76,28 @@ const isDigit = (text: string, at: number): boolean => {
   return code >= 0x30 && code <= 0x39;
 };
 
-const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
+/** A place in a document as Python names it: all in code points, `line` and `column` from 1. */
+export interface Place {
+  readonly at: number;
+  readonly line: number;
+  readonly column: number;
+}
 
-/** An index in UTF-16 units as Python counts: in code points. */
-export const codePointIndex = (text: string, at: number): number =>
-  at - (text.slice(0, at).match(surrogatePairs)?.length ?? 0);
+/** The place of an index in UTF-16 units. One pass and no copies, however long the document is. */
+export function placeOf(text: string, index: number): Place {
+  let at = 0;
+  let line = 1;
+  let lineStart = 0;
+  for (let i = 0; i < index; i += 1) {
+    const code = text.charCodeAt(i);
+    if (isLowSurrogate(code) && i > 0 && isHighSurrogate(text.charCodeAt(i - 1))) continue;
+    at += 1;
+    if (code !== 0x0a) continue;
+    line += 1;
+    lineStart = at;
+  }
+  return { at, line, column: at - lineStart + 1 };
+}
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;

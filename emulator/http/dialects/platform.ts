@@ -76,10 +76,8 @@ function add(fields: Fields, path: readonly string[], message: string): void {
 /** What Python's ValueError says: `Expecting value: line 1 column 6 (char 5)`. */
 function reasonOf(problem: Unreadable): string {
   if (problem.why === "json") {
-    const before = [...problem.text].slice(0, problem.at).join("");
-    const line = before.split("\n").length;
-    const column = problem.at - [...before.slice(0, before.lastIndexOf("\n") + 1)].length + 1;
-    return `${problem.message}: line ${line} column ${column} (char ${problem.at})`;
+    const { message, line, column, at } = problem;
+    return `${message}: line ${line} column ${column} (char ${at})`;
   }
   if (problem.why === "limit") return `The document is ${problem.message}`;
   return "'utf-8' codec can't decode the body: invalid byte";

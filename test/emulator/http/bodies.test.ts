@@ -99,16 +99,30 @@ describe("A JSON body", () => {
     assert.deepEqual(JSON.parse(answer.body).detail[0].loc, ["body", 10]);
   });
 
-  it("of 10 MB of nothing is refused, not chewed", async (t) => {
-    const answer = await post(t, anything, " ".repeat(10_000_000));
-    assert.deepEqual(JSON.parse(answer.body).detail[0], {
-      type: "json_invalid",
-      loc: ["body", 10_000_000],
-      msg: "JSON decode error",
-      input: {},
-      ctx: { error: "Expecting value" },
+  for (const [service, of, byte, says] of [
+    [router, "white space", 0x20, { loc: ["body", 10_000_000], error: "Expecting value" }],
+    [router, "zero bytes, which are UTF-32", 0, { loc: ["body", 0], error: "Expecting value" }],
+    [contracts, "zero bytes", 0, "JSON parse error - Expecting value: line 1 column 1 (char 0)"],
+    [contracts, "line breaks", 0x0a, "JSON parse error - Expecting value: line 10000001 column 1 (char 10000000)"],
+  ] as const) {
+    it(`of 10 MB of ${of} is refused by ${service.name}, not chewed`, async (t) => {
+      const body = Buffer.alloc(10_000_000, byte);
+      const taking = await serving(t, [alone(made(service, "POST", "/made", { body: raw() }), () => null)]);
+      const reading = await serving(t, [alone(made(service, "POST", "/made", { body: json(anything) }), echo)]);
+      const cost = async ({ send }: typeof taking) => {
+        const before = process.cpuUsage();
+        const answer = await send("POST", "/made", { headers: jsonType, body });
+        const { user, system } = process.cpuUsage(before);
+        return { answer, cpu: user + system };
+      };
+      await cost(taking);
+      const least = Math.min((await cost(taking)).cpu, (await cost(taking)).cpu, (await cost(taking)).cpu);
+      const { answer, cpu } = await cost(reading);
+      const { detail } = JSON.parse(answer.body);
+      assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, says);
+      assert.ok(cpu < 20 * least, `${cpu} µs to refuse what takes ${least} µs to receive`);
     });
-  });
+  }
 });
 
 describe("A form", () => {
