@@ -3,6 +3,7 @@ import type { Fail } from "../../src/api/failures.ts";
 import { contractFacts } from "../cluster/contract-facts.ts";
 import { type Contract, compositeId, contracts } from "../cluster/contract-rows.ts";
 import { dataPerPerson, emailEventData } from "../cluster/happenings.ts";
+import { workspaces } from "../cluster/workspaces.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { View } from "../store/store.ts";
 import { emit } from "../webhooks/emit.ts";
@@ -51,6 +52,12 @@ async function contractMeant(
   fail: Fail<"no-such-contract" | "no-contract-yet">,
 ): Promise<Contract> {
   if (id !== undefined) return namedContract(view, String(id), fail);
-  const newestFirst = await view.list(contracts, { reverse: true });
-  return newestFirst.find((row) => row.deleted_at === null) ?? fail("no-contract-yet");
+  // The index of a workspace knows its newest contract, and leaves the deleted ones out.
+  const own = await Promise.all(
+    (await view.list(workspaces)).map((row) =>
+      view.list(contracts, { by: "workspace", equals: row.id, reverse: true, limit: 1 }),
+    ),
+  );
+  const [newest] = own.flat().sort((a, b) => b.id - a.id);
+  return newest ?? fail("no-contract-yet");
 }

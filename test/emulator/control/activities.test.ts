@@ -4,7 +4,7 @@ import { activities } from "../../../src/api/activities.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts";
-import { begin, draft } from "../../support/contracts.ts";
+import { begin, draft, statusOf } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -23,7 +23,7 @@ const onlyFired = [
 
 describe("each of the 39 activities", () => {
   for (const activity of activities) {
-    it(`${activity} can be fired, and is delivered signed, about the contract`, async (t) => {
+    it(`${activity} can be fired, and is delivered signed, about a contract that stays as it is`, async (t) => {
       const { api, ask, clusters } = await emulator(t);
       const target = await receiver(t);
       const contract = await draft(api);
@@ -50,6 +50,7 @@ describe("each of the 39 activities", () => {
       assert.equal(told.contract_id, contract.number);
       assert.equal(told.activity_data.probe, activity);
       assert.equal(told.activity_data.timestamp, begin.replace("Z", ".000000Z"));
+      assert.equal(await statusOf(api, contract), "DRAFT");
     });
   }
 

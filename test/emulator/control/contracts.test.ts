@@ -5,6 +5,7 @@ import { domain, draft, type Made, made, pdfBase64, recipientsOf, sent, statusOf
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
+import { apiOf } from "../../support/workspace-api.ts";
 
 const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
@@ -316,18 +317,31 @@ describe("naming a contract to the control plane", () => {
 });
 
 describe("firing an activity", () => {
-  it("tells each of the 39 on a contract that stays as it is", async (t) => {
+  it("means the newest contract of any workspace where none is named, and needs one", async (t) => {
     const on = await emulator(t);
-    const contract = await draft(on.api);
-    const told = await subscribe(t, on, [...activities]);
-    for (const [i, activity] of activities.entries()) {
-      assert.deepEqual(plain(await on.ask("POST", "activities", { body: { activity, contract_id: 1 } })), {
-        status: 200,
-        body: { activity, contract_id: 1, composite_id: "T-1", deliveries: [i + 1] },
-      });
-    }
-    assert.deepEqual(activitiesTold(await told()), activities);
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    const fire = () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });
+    const about = (contract_id: number) => ({
+      status: 200,
+      body: { activity: "CONTRACT_SIGNED", contract_id, composite_id: `T-${contract_id}`, deliveries: [] },
+    });
+    await assertRefused(on, fire, {
+      status: 404,
+      body: {
+        error: {
+          code: "no_contract_yet",
+          message: "There is no contract that the activity could be about.",
+          hint: "Create one with `svc contracts create`.",
+        },
+      },
+    });
+    const purchases = await apiOf(on, 2);
+    const [first, second] = [await draft(purchases, { contract_template_id: 103 }), await draft(on.api)];
+    const third = await draft(purchases, { contract_template_id: 103 });
+    assert.deepEqual(plain(await fire()), about(third.number));
+    await act(on, third, "delete");
+    assert.deepEqual(plain(await fire()), about(second.number));
+    await act(on, second, "delete");
+    assert.deepEqual(plain(await fire()), about(first.number));
   });
 
   it("adds the keys that are given to activity_data", async (t) => {
