@@ -11,6 +11,21 @@ const subscribe = ({ api }: EmulatorProcess, url: string) =>
     body: { title: "test", url, only_for_activities: ["CONTRACT_CREATED"] },
   });
 
+/** Does something for 1 to `count`, so many at a time. */
+async function eachAtOnce(count: number, atOnce: number, work: (n: number) => Promise<void>): Promise<void> {
+  let next = 1;
+  const worker = async () => {
+    while (next <= count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+/** How much waits in the schedule, and until when. */
+async function queueOf({ ask }: EmulatorProcess) {
+  const { pending, next_due } = (await ask("GET", "clock")).body as { pending: number; next_due: string };
+  return { pending, next_due };
+}
+
 const advance = ({ ask }: EmulatorProcess, by: string) => ask("POST", "clock/advance", { body: { by } });
 
 /** The one delivery, in few words: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
@@ -82,5 +97,60 @@ describe("kill -9", () => {
     assert.deepEqual(await told(after), [{ outcome: "delivered", next: null, attempts: ["+0 500", "+5 200"] }]);
     const bodies = new Set(sink.received.map(({ body }) => body.toString()));
     assert.deepEqual([sink.received.length, bodies.size], [3, 1]);
+  });
+
+  it("with 10,000 retries waiting, and again amidst them: none is lost, and they run in order", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const sink = await receiver(t);
+    const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });
+    const [receivers, events, atOnce] = [2_000, 5, 32];
+    const retries = receivers * events;
+
+    sink.answer(500);
+    const first = await start();
+    await eachAtOnce(receivers, 16, async (n) => {
+      assert.equal((await subscribe(first, `${sink.url}/${n}`)).status, 201);
+    });
+    // One failure fewer than disables them; the retries come due half a minute apart.
+    for (let event = 0; event < events; event += 1) {
+      await draft(first.api);
+      await advance(first, "PT30S");
+    }
+    await first.kill();
+    assert.equal(sink.received.length, retries);
+
+    const second = await start();
+    assert.deepEqual(await queueOf(second), { pending: retries, next_due: begin.replace("04:05Z", "09:05.000Z") });
+    const amidst = new Promise<void>((resolve) => {
+      sink.answer((_, response) => {
+        response.end();
+        if (sink.received.length === retries + 4_321) resolve();
+      });
+    });
+    const broken = advance(second, "PT1H").catch(() => "nobody answered");
+    await amidst;
+    await second.kill();
+    assert.equal(await broken, "nobody answered");
+
+    const third = await start();
+    await advance(third, "PT1H");
+    assert.deepEqual(await queueOf(third), { pending: 0, next_due: null });
+    // The place of each retry in the order of the queue: by contract, then by receiver.
+    const places = sink.received.slice(retries).map(({ url, body }) => {
+      const { contract_id } = JSON.parse(body.toString()) as { contract_id: number };
+      return (contract_id - 1) * receivers + Number(url.slice(1)) - 1;
+    });
+    assert.equal(new Set(places).size, retries);
+    const repeated = places.length - retries;
+    assert.ok(repeated <= atOnce, `${repeated} were made again, though no more than ${atOnce} were under way`);
+    const firsts = [...new Set(places)];
+    // They are registered and sent many at once, so that a busy machine moves some of them; not by a quarter.
+    const outOfTurn = firsts.filter((place, turn) => Math.abs(place - turn) > receivers / 4);
+    assert.deepEqual(outOfTurn, []);
+    const contracts = firsts.map((place) => Math.floor(place / receivers));
+    assert.deepEqual(
+      contracts,
+      contracts.toSorted((a, b) => a - b),
+    );
   });
 });

@@ -6,12 +6,9 @@ import { describe, it, type TestContext } from "node:test";
 import { collections } from "../../../emulator/collections.ts";
 import { openFileStore } from "../../../emulator/store/file-store.ts";
 import type { Store } from "../../../emulator/store/store.ts";
-import { emit } from "../../../emulator/webhooks/emit.ts";
-import { SYSTEM } from "../../../emulator/webhooks/payload.ts";
-import { subscriptions } from "../../../emulator/webhooks/subscriptions.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
-import { begin, minutes, post, subscriptionOf } from "../../support/webhooks.ts";
+import { minutes, post } from "../../support/webhooks.ts";
 
 async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-"));
@@ -60,39 +57,6 @@ describe("after a restart", () => {
     assert.equal(sink.received.length, 2);
     assert.deepEqual(sink.received[0]?.body, sink.received[1]?.body);
   });
-
-  it("10,000 waiting retries are still there and run in order", async (t) => {
-    const open = await stateFile(t);
-    const sink = await receiver(t);
-    const before = await post(t, { store: await open() });
-    const [events, receivers] = [4, 2_500];
-    await before.store.transaction("wait", async (tx) => {
-      for (let id = 1; id <= receivers; id += 1) tx.put(subscriptions, subscriptionOf(id, sink.url));
-      // The later event first, so that order is not just that of insertion.
-      for (let event = events; event > 0; event -= 1) {
-        const due = begin + minutes(event);
-        await emit(
-          tx,
-          { now: () => due },
-          { workspace_id: 1, activity: "CONTRACT_CREATED", at: due, performed_by: SYSTEM },
-        );
-      }
-    });
-    assert.equal((await before.runner.status()).pending, events * receivers);
-    await before.close();
-
-    const after = await post(t, { store: await open() });
-    const { ran, pending, status } = await after.runner.advance({ untilIdle: true });
-    assert.deepEqual([ran.length, pending, status], [events * receivers, 0, "done"]);
-    const order = ran.map(({ at, id }) => [at, id] as const);
-    assert.deepEqual(
-      order,
-      order.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]),
-    );
-    // Each at its planned time, and started in the order of the queue.
-    const sent = sink.received.map(({ body }) => timestampOf(body));
-    assert.deepEqual([sent.length, sent], [events * receivers, sent.toSorted()]);
-  });
 });
 
 /** Sleeps of closing end at once. */
@@ -100,5 +64,3 @@ const impatient = {
   ...systemWall,
   sleep: (ms: number, signal?: AbortSignal) => systemWall.sleep(Math.min(ms, 50), signal),
 };
-
-const timestampOf = (body: Buffer): string => JSON.parse(body.toString()).activity_data.timestamp;
