@@ -14,8 +14,8 @@ import type { LifecycleWorld } from "./transition.ts";
 type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
- * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address>`) tells what
- * the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
+ * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
+ * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
  */
 export function contractKinds(world: LifecycleWorld & { readonly store: Store }): Kinds {
   const { store, clock } = world;
@@ -34,7 +34,7 @@ export function contractKinds(world: LifecycleWorld & { readonly store: Store })
   });
 
   return {
-    "contract-activity": kind("schedule.contract-activity", async (tx, contract, [activity = "", address = ""]) => {
+    "contract-activity": kind("schedule.contract-activity", async (tx, contract, [activity, recipient = "", mode]) => {
       tx.put(contracts, contract);
       await emit(tx, clock, {
         workspace_id: contract.workspace_id,
@@ -42,7 +42,7 @@ export function contractKinds(world: LifecycleWorld & { readonly store: Store })
         at: clock.now(),
         performed_by: SYSTEM,
         contract: await contractFacts(tx, contract),
-        data: emailEventData(address, clock.now()),
+        data: emailEventData({ recipient, mode: mode === "cc" ? "cc" : "to" }, clock.now()),
       });
       return "told";
     }),

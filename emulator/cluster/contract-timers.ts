@@ -3,7 +3,7 @@ import type { Move } from "../../src/api/contracts/lifecycle.ts";
 import { enqueue, schedule } from "../clock/schedule.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Contract } from "./contract-rows.ts";
-import { type Addressees, counterpartyAddresses } from "./happenings.ts";
+import { type Addressees, type Mail, redliningMails, signingMails } from "./happenings.ts";
 
 /** The provider reports an e-mail as delivered this much after it was sent (decisions.md, C11). */
 const emailDeliveryMs = 60_000;
@@ -27,7 +27,7 @@ export function stopTimers(tx: Transaction, contract: Contract): Contract {
 export function startTimers(tx: Transaction, contract: Contract, timing: Timing): Contract {
   const { taken, leaves, at, autoSignMs, addressees } = timing;
   const emails = (taken.later ?? []).flatMap((activity) =>
-    peopleOf(activity, contract, addressees).map((email) => delivered(tx, contract, activity, email, at)),
+    mailsOf(activity, contract, addressees).map((mail) => delivered(tx, contract, activity, mail, at)),
   );
   const signs = leaves && contract.status === "SIGN" && autoSignMs !== undefined;
   const signatures = signs
@@ -37,23 +37,21 @@ export function startTimers(tx: Transaction, contract: Contract, timing: Timing)
 }
 
 /** The signing e-mail went out once more. */
-export const remindLater = (tx: Transaction, contract: Contract, email: string, at: number): Contract => ({
+export const remindLater = (tx: Transaction, contract: Contract, recipient: string, at: number): Contract => ({
   ...contract,
-  timers: [...contract.timers, delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", email, at)],
+  timers: [...contract.timers, delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", { recipient, mode: "to" }, at)],
 });
 
 const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): number =>
   enqueue(tx, { due, kind, lane: `contract ${id}`, ref: [id, ...ref].join(" ") }).id;
 
-const delivered = (tx: Transaction, contract: Contract, activity: Activity, email: string, at: number): number =>
-  timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, email);
+const delivered = (tx: Transaction, contract: Contract, activity: Activity, { recipient, mode }: Mail, at: number) =>
+  timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, recipient, mode);
 
 const inOrder = ({ signatories }: Contract) =>
   signatories
     .filter((signatory) => signatory.action === null)
     .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
 
-const peopleOf = (activity: Activity, contract: Contract, addressees?: Addressees): readonly string[] =>
-  activity.startsWith("SIGNING_")
-    ? contract.signatories.map((signatory) => signatory.email)
-    : counterpartyAddresses(contract, addressees);
+const mailsOf = (activity: Activity, contract: Contract, addressees?: Addressees): readonly Mail[] =>
+  activity.startsWith("SIGNING_") ? signingMails(contract) : redliningMails(contract, addressees);

@@ -9,8 +9,25 @@ export interface Addressees {
 }
 
 /** The addresses of the counterparties' contacts, unless the caller named others. */
-export const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
+const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
+
+/** An e-mail as its provider reports it: whom it went to, and whether as a copy (contract-api-facts.md, 5.2). */
+export interface Mail {
+  readonly recipient: string;
+  readonly mode: "to" | "cc";
+}
+const mailTo = (recipient: string): Mail => ({ recipient, mode: "to" });
+
+/** The e-mails that go to the signatories; a copy goes to nobody (decisions.md, C11). */
+export const signingMails = (contract: Contract): readonly Mail[] =>
+  contract.signatories.map(({ email }) => mailTo(email));
+
+/** The e-mails by which a contract is shared with the counterparties. */
+export const redliningMails = (contract: Contract, addressees?: Addressees): readonly Mail[] => [
+  ...counterpartyAddresses(contract, addressees).map(mailTo),
+  ...(addressees?.cc ?? []).map((recipient) => ({ recipient, mode: "cc" as const })),
+];
 
 /**
  * The further keys of `activity_data`, once for each time that the activity is told (contract-api-facts.md, 5.2): most
@@ -39,6 +56,6 @@ export function dataPerPerson(
 }
 
 /** The key of the eight e-mail activities; `occured_at` is spelled so on the wire. */
-export const emailEventData = (recipient: string, at: number): Readonly<Record<string, unknown>> => ({
-  email_event_data: { recipient_email: recipient, email_mode: "to", occured_at: isoMicros(at) },
+export const emailEventData = ({ recipient, mode }: Mail, at: number): Readonly<Record<string, unknown>> => ({
+  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: isoMicros(at) },
 });

@@ -21,7 +21,8 @@ export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown
       const at = clock.now();
       const [usual = {}] = dataPerPerson(activity, contract);
       const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
-      const email = activity.includes("EMAIL") && recipient !== undefined ? emailEventData(recipient, at) : {};
+      const email =
+        activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
       const entries = await emit(tx, clock, {
         workspace_id: contract.workspace_id,
         activity,

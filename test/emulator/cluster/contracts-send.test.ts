@@ -65,6 +65,23 @@ describe("sending a contract to its counterparties", () => {
     });
   });
 
+  it("reports the e-mail for review as delivered to everybody, the copies too", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_template_id: 104 });
+    const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+      body: { to_emails: ["legal@acme.example"], cc_emails: ["jo@acme.example"] },
+    });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.email_event_data),
+      [
+        { recipient_email: "legal@acme.example", email_mode: "to", occured_at: "2031-01-02T03:05:05.000000Z" },
+        { recipient_email: "jo@acme.example", email_mode: "cc", occured_at: "2031-01-02T03:05:05.000000Z" },
+      ],
+    );
+  });
+
   it("refuses a second time, and what is wrong in the keys that are sent", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
