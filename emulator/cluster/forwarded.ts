@@ -1,3 +1,4 @@
+import { aboutNotEmulated } from "../../src/api/contracts/not-emulated.ts";
 import { appsOf } from "../apps.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { Passthrough } from "../http/reply.ts";
@@ -53,7 +54,7 @@ export const forwardedTo =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world)) ??
       (await identityAnswer(request, path, world));
-    if (!answer && ownPaths.test(path)) return undefined;
+    if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
     inbox.add({
       at: world.clock.now(),
@@ -65,6 +66,15 @@ export const forwardedTo =
     });
     return given;
   };
+
+/** A public route that the emulator does not have; undefined where the service has none either. */
+function notBuilt(path: string): Passthrough | undefined {
+  const about = aboutNotEmulated(path);
+  if (about === undefined) return undefined;
+  const message = `The service has this route (${about}), but its bodies are not public: the emulator does not have it.`;
+  const hint = "Script an answer to it in the seed (apps.answers).";
+  return json(501, { error: { code: "not_built", message, hint } });
+}
 
 async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterWorld) {
   const { answers } = await store.read(appsOf);

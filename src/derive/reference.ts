@@ -1,6 +1,6 @@
 import type { Operation } from "../api/operation.ts";
 import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
-import { activitySection, failureSection } from "./reference/catalogue.ts";
+import { activitySection, failureSection, notEmulatedSection } from "./reference/catalogue.ts";
 import { flagTable, usage } from "./reference/commands.ts";
 import { lifecycleSection } from "./reference/lifecycle.ts";
 import { blocks, code, codes, table } from "./reference/markdown.ts";
@@ -40,6 +40,7 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
       code(usage(command)),
       flagTable(command.flags),
     ]),
+    notEmulatedSection(),
     lifecycleSection(),
     activitySection(registry),
     failureSection(),

@@ -1,4 +1,5 @@
 import { activityGroups } from "../../api/activities.ts";
+import { notEmulated } from "../../api/contracts/not-emulated.ts";
 import type { Failure } from "../../api/failure.ts";
 import { failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
@@ -14,6 +15,17 @@ export const failureSection = (): string =>
       Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, { status, shape, when, basis }]) => [code(name), String(status), shape, when, basisWords(basis)]),
+    ),
+  );
+
+/** The public routes that are known by name alone. */
+export const notEmulatedSection = (): string =>
+  blocks(
+    "## Public routes that are not emulated",
+    "The service has them, but what their bodies hold is not public. The emulator answers them 501, unless the seed scripts an answer (`apps.answers`).",
+    table(
+      ["Route", "About"],
+      notEmulated.map(({ path, about }) => [code(path), about]),
     ),
   );
 

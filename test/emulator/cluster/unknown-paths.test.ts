@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { namedSeeds } from "../../../emulator/seed.ts";
+import { notEmulated } from "../../../src/api/contracts/not-emulated.ts";
 import { emulator, plain, sender } from "../../support/emulator.ts";
 
 describe("a path that a cluster does not know", () => {
@@ -20,6 +22,34 @@ describe("a path that a cluster does not know", () => {
       (await on.api("GET", "/api/v2/public/contracts/")).headers.get("x-svc-nearest"),
       "contracts.list GET /api/v2.1/public/contracts/",
     );
+  });
+
+  it("is 501 where the service has the route and nobody knows its bodies, unless the seed scripts an answer", async (t) => {
+    const path = "/api/v2.1/public/contracts/1/related_contracts/";
+    const on = await emulator(t);
+    const notBuilt = {
+      status: 501,
+      body: {
+        error: {
+          code: "not_built",
+          message:
+            "The service has this route (the contracts that hang on one another), but its bodies are not public: the emulator does not have it.",
+          hint: "Script an answer to it in the seed (apps.answers).",
+        },
+      },
+    };
+    assert.deepEqual(plain(await on.api("GET", path)), notBuilt);
+    assert.deepEqual(plain(await on.api("GET", path.slice(0, -1))), notBuilt);
+    for (const { path } of notEmulated) {
+      const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
+      assert.equal((await on.api("POST", asked, { body: {} })).status, 501, asked);
+    }
+    const { body } = await on.ask("GET", "clusters/eu-1/inbox");
+    assert.equal((body as { total: number }).total, 0);
+
+    const answers = [{ method: "GET", path, status: 200, body: { items: [] } }];
+    const scripted = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    assert.deepEqual(plain(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
   });
 
   it("is echoed elsewhere, as what the router forwards, and noted in the inbox", async (t) => {
