@@ -37,16 +37,19 @@ ${content}
 `.text;
 
 /**
- * Headers of such a page: nothing is loaded, nobody may frame or keep it. `formTargets` are the origins that its
- * forms may lead to, redirects included, beside its own.
+ * Headers of such a page: nothing is loaded, nobody may keep it, or frame it unless it is made for that. `formTargets`
+ * are the origins that its forms may lead to, redirects included, beside its own.
  */
-export const pageHeaders = (formTargets: readonly string[] = []): Readonly<Record<string, string>> => ({
+export const pageHeaders = (
+  formTargets: readonly string[] = [],
+  { framed = false } = {},
+): Readonly<Record<string, string>> => ({
   "cache-control": "no-store",
   "content-security-policy": [
     "default-src 'none'",
     "style-src 'unsafe-inline'",
     `form-action ${["'self'", ...formTargets].join(" ")}`,
-    "frame-ancestors 'none'",
+    `frame-ancestors ${framed ? "*" : "'none'"}`,
   ].join("; "),
   "referrer-policy": "no-referrer",
 });

@@ -22,10 +22,10 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
   const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
   if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
 
-  const document = version ?? (sheet && (await madePdf(blobs, sheet)));
+  const document = version ?? (sheet && (await madePdf(sheet)));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const lines = await pdfLines(await whole(bytesOf(blobs, document.blob)));
+  const lines = await pdfLines(await whole(bytesOf(blobs, document)));
   if (!lines) return { ...about, extraction_status: "failed" as const };
   return {
     ...about,
@@ -40,7 +40,8 @@ type Content = ResultOf<typeof showContent>;
 const textIn = (format: Content["content_format"], lines: readonly string[]): Pick<Content, "content" | "segments"> =>
   format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
 
-async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function whole(bytes: Buffer | AsyncIterable<Uint8Array>): Promise<Buffer> {
+  if (Buffer.isBuffer(bytes)) return bytes;
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks);

@@ -7,12 +7,16 @@ import { text } from "./identity/answer.ts";
 
 const path = /^\/contracts\/([TH]-(\d{1,15}))$/;
 
-/** The small page behind `contract_link` and signing links (decisions.md, C25); undefined for any other request. */
+/**
+ * The small page behind `contract_link`, signing links and embedded links (decisions.md, C25); undefined for any other
+ * request. An embedded link is made for a frame; nothing on the page can be clicked.
+ */
 export async function contractPage(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,
   { store, cluster }: Pick<ClusterWorld, "store" | "cluster">,
 ): Promise<Passthrough | undefined> {
-  const [, composite, number] = path.exec(target.split("?")[0]!) ?? [];
+  const [address = "", search] = target.split("?");
+  const [, composite, number] = path.exec(address) ?? [];
   if (method !== "GET" || composite === undefined || number === undefined) return undefined;
   const row = await store.read((view) => view.get(contracts, number));
   const found = row && row.cluster_id === cluster.id && row.deleted_at === null && compositeId(row) === composite;
@@ -20,7 +24,8 @@ export async function contractPage(
 
   const content = html`<p>${composite}: ${row.status}</p>
 ${row.signatories.map((signatory) => html`<p>${signatory.name} ${stateOf(signatory)}</p>`)}`;
-  return text(200, page(row.name, content), pageHeaders());
+  const framed = new URLSearchParams(search).has("counterparty");
+  return text(200, page(row.name, content), pageHeaders([], { framed }));
 }
 
 function stateOf({ action }: Signatory): string {

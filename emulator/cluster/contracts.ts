@@ -2,7 +2,7 @@ import type { RefusalOf } from "../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { Handlers } from "../http/handler.ts";
 import { createdContract } from "./contract-records.ts";
-import { requireContract, requireContractNumber } from "./contract-rows.ts";
+import { compositeId, requireContract, requireContractNumber } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
@@ -14,7 +14,8 @@ type ContractOperation =
   | "contracts.send"
   | "contracts.status"
   | "contracts.recipients"
-  | "contracts.recipient-link";
+  | "contracts.recipient-link"
+  | "contracts.embedded-link";
 
 export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member> = {
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail }) =>
@@ -58,7 +59,16 @@ export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member>
       const email = query.recipient_email.toLowerCase();
       const signatory = row.signatories.find((each) => each.email.toLowerCase() === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}/contracts/T-${row.id}?signatory=${signatory.id}` };
+      return { link: `${cluster.url}/contracts/${compositeId(row)}?signatory=${signatory.id}` };
+    }),
+
+  "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, fail);
+      const email = query.cp_email_id.toLowerCase();
+      const party = row.counterparties.find(({ poc }) => poc?.email.toLowerCase() === email);
+      if (!party) return fail("not-a-contact", { email: query.cp_email_id });
+      return { url: `${cluster.url}/contracts/${compositeId(row)}?counterparty=${party.counterparty_id}` };
     }),
 };
 

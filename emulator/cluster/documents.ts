@@ -4,13 +4,16 @@ import { isoSeconds } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import type { Blobs } from "../store/blobs.ts";
+import { problemsOf, withDefaults } from "./answers.ts";
 import { contentOf } from "./contract-content.ts";
-import { bytesOf, type Document, docxType, madePdf, newestVersion, sheetOf } from "./contract-pdf.ts";
+import { bytesOf, type Document, docxType, kept, madePdf, newestVersion, previewOf, sheetOf } from "./contract-pdf.ts";
 import { type Contract, requireContract, requireContractNumber } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { keepFile, newVersion, pdfType } from "./inline-file.ts";
 import { changed } from "./new-contract.ts";
 import { signedObjectUrl, storedObjects } from "./objects.ts";
+import { ownTemplate } from "./own-rows.ts";
+import { noSuchRow } from "./people.ts";
 import { performer } from "./performer.ts";
 import { transition } from "./transition.ts";
 import { uploadOf } from "./uploaded-document.ts";
@@ -20,6 +23,7 @@ type DocumentOperation =
   | "documents.download"
   | "documents.download-docx"
   | "documents.link"
+  | "documents.preview"
   | "documents.upload-version"
   | "documents.add-supporting";
 
@@ -27,6 +31,17 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
   "documents.download": async ({ params }, call) => {
     const { document } = await documentOf(params.composite_id, "PDF", call);
     return attachment(document, call.blobs);
+  },
+
+  "documents.preview": async ({ body }, { store, blobs, clock, caller, fail }) => {
+    const template = await store.read((view) => ownTemplate(view, caller.workspace, body.contract_template_id));
+    if (!template) {
+      return fail("invalid-fields", { contract_template_id: [noSuchRow(body.contract_template_id)] });
+    }
+    const answers = withDefaults(template.attributes, body.contract_data);
+    const problems = problemsOf(template.attributes, answers, { partial: true });
+    if (problems) return fail("invalid-fields", { contract_data: problems });
+    return attachment(await madePdf(previewOf(template, answers, clock.now())), blobs);
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
@@ -40,7 +55,8 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
   "documents.content": contentOf,
 
   "documents.link": async ({ params, body }, call) => {
-    const { row, document } = await documentOf(params.composite_id, body.format, call);
+    const { row, document: found } = await documentOf(params.composite_id, body.format, call);
+    const document = await kept(call.blobs, found);
     const { store, ids, clock, cluster } = call;
     return store.transaction("documents.link", async (tx) => {
       const object = {
@@ -101,10 +117,10 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
   },
 };
 
-function attachment({ file_name, blob }: Document, blobs: Blobs) {
-  return reply(200, bytesOf(blobs, blob), {
-    "content-length": String(blob.size),
-    "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(file_name)}`,
+function attachment(document: Document, blobs: Blobs) {
+  return reply(200, bytesOf(blobs, document), {
+    "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
+    "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(document.file_name)}`,
   });
 }
 
@@ -115,7 +131,7 @@ type DocumentCall = ClusterWorld & { readonly caller: Member; readonly fail: Fai
 async function documentOf(
   composite: string,
   format: Format,
-  { store, blobs, caller, fail }: DocumentCall,
+  { store, caller, fail }: DocumentCall,
 ): Promise<{ readonly row: Contract; readonly document: Document }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
@@ -124,6 +140,6 @@ async function documentOf(
   const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });
-  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(blobs, sheet)));
+  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }

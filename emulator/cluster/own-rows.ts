@@ -6,6 +6,8 @@ import {
   contractTypes,
   type Entity,
   entities,
+  type Template,
+  templates,
   type User,
   users,
   type Workspace,
@@ -25,6 +27,12 @@ export async function ownContractType(
   if (type?.workspace_id === workspace.id) return type;
   problems.add(["contract_type_id"], noSuchRow(id));
   return undefined;
+}
+
+/** A template that the workspace can use; undefined when it is unknown, foreign or archived. */
+export async function ownTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
+  const template = await view.get(templates, String(id));
+  return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
 }
 
 export async function ownEntity(

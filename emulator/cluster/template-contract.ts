@@ -9,10 +9,11 @@ import { requireKnownConfiguration } from "./external-metadata.ts";
 import { Problems } from "./field-problems.ts";
 import type { Member } from "./home.ts";
 import { newContract } from "./new-contract.ts";
+import { ownTemplate } from "./own-rows.ts";
 import { noSuchRow } from "./people.ts";
 import { checkCounterparties, givenParties, nameOf } from "./template-parties.ts";
 import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
-import { type Entity, entities, type Template, templates, type Workspace } from "./workspaces.ts";
+import { type Entity, entities, type Template, type Workspace } from "./workspaces.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
 type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
@@ -60,8 +61,8 @@ export async function draftFromTemplate(
 
 /** The template, or what is wrong with the id. */
 async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
-  const template = await view.get(templates, String(id));
-  if (template?.workspace_id !== workspace.id || template.archived) return noSuchRow(id);
+  const template = await ownTemplate(view, workspace, id);
+  if (!template) return noSuchRow(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
 

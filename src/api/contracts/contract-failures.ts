@@ -149,6 +149,13 @@ export const contractFailures = {
     code: "SVC_ASSUMED_114",
     says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
   }),
+  "not-a-contact": domain({
+    status: 400,
+    when: "no counterparty of the contract has a contact with that address",
+    basis: ownCode,
+    code: "SVC_ASSUMED_115",
+    says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
+  }),
   // contract-api-facts.md, 2.4: business_user and process_metrics say it with a capital F and without a full stop.
   "contract-not-found": detail({
     status: 404,

@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
-import { ContractStatus, CreatedContract, compositeIdParam } from "./records.ts";
+import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam } from "./records.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({
@@ -21,6 +21,9 @@ export const SendRequest = z.object({
   subject: z.string().optional(),
 });
 
+/** Of switches for steps that people go through in the application, where the emulator has none. */
+const taken = "taken, without effect in the emulator";
+
 /** contract-api-facts.md, 4.3 */
 export const CreateContractRequest = z.object({
   contract_template_id: z.int().describe("A signature-capable template of the workspace"),
@@ -34,14 +37,14 @@ export const CreateContractRequest = z.object({
   entity_reference_id: z.string().nullish().describe("Own entity; the primary one when left out"),
   workflow_config: z
     .object({
-      auto_send_to_counterparty: z.boolean().default(false),
-      api_only_contract_edits: z.boolean().default(false),
-      skip_cp_info_collection: z.boolean().default(false),
-      skip_creator_info_collection: z.boolean().default(false),
+      auto_send_to_counterparty: z.boolean().default(false).describe("Send it at once"),
+      api_only_contract_edits: z.boolean().default(false).describe(`Nobody edits in the application; ${taken}`),
+      skip_cp_info_collection: z.boolean().default(false).describe(`Ask the counterparty nothing; ${taken}`),
+      skip_creator_info_collection: z.boolean().default(false).describe(`Ask the creator nothing; ${taken}`),
     })
     .nullish(),
   send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
-  is_embedded_contract: z.boolean().default(false),
+  is_embedded_contract: z.boolean().default(false).describe(`The counterparty sees it in another page; ${taken}`),
 });
 
 const params = z.object({ composite_id: compositeIdParam });
@@ -174,7 +177,7 @@ export const showRecipientLink = operation({
   path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
   auth: "api-key",
   request: {
-    params: z.object({ contract_id: z.int().describe("Number of the contract, without T- or H-") }),
+    params: z.object({ contract_id: contractIdParam }),
     query: z.object({ recipient_email: z.email().describe("Address of the recipient") }),
   },
   responses: { 200: json(z.strictObject({ link: z.string() })) },
@@ -182,4 +185,22 @@ export const showRecipientLink = operation({
   cli: { command: "contracts recipient-link" },
   basis: assumed("The route is public; what an unknown address answers is not."),
   examples: [{ title: "A signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } }],
+});
+
+export const showEmbeddedLink = operation({
+  id: "contracts.embedded-link",
+  service: contracts,
+  summary: "Get the address under which a counterparty sees a contract within another page",
+  method: "GET",
+  path: "/api/v2.1/public/embedded/contracts/{contract_id}/counter_party/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: contractIdParam }),
+    query: z.object({ cp_email_id: z.email().describe("Address of the counterparty's contact") }),
+  },
+  responses: { 200: json(z.strictObject({ url: z.string() })) },
+  failures: ["not-found", "not-a-contact"],
+  cli: { command: "contracts embedded-link" },
+  basis: assumed("The route is public; that any contract has one, and what an unknown address answers, is not."),
+  examples: [{ title: "For a frame", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
 });

@@ -104,6 +104,29 @@ export const linkDownload = operation({
   examples: [{ title: "A link for a person", params: { composite_id: "T-1" }, body: { format: "PDF" } }],
 });
 
+export const previewDocument = operation({
+  id: "documents.preview",
+  service: contracts,
+  summary: "Preview the document that a template and its data make",
+  description: "Nothing is created; required answers may be left out.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/preview/",
+  auth: "api-key",
+  request: {
+    body: json(
+      z.object({
+        contract_template_id: z.int().describe("A template of the workspace"),
+        contract_data: z.record(z.string(), z.unknown()).default({}).describe("Answers to the template's attributes"),
+      }),
+    ),
+  },
+  responses: { 200: bytes("application/pdf") },
+  failures: [],
+  cli: { command: "contracts preview" },
+  basis: assumed("That it takes a template with data and gives a PDF is public; the names of the two fields are not."),
+  examples: [{ title: "Before it is created", body: { contract_template_id: 101, contract_data: {} } }],
+});
+
 export const uploadVersion = operation({
   id: "documents.upload-version",
   service: contracts,

@@ -81,6 +81,26 @@ describe("the signatories of a contract", () => {
   });
 });
 
+describe("the embedded link of a contract", () => {
+  it("leads a counterparty's contact to a page that may be framed, and nobody else", async (t) => {
+    const on = await emulator(t);
+    const { number } = await draft(on.api);
+    const link = (address: string, id = number) =>
+      on.api("GET", `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=${address}`);
+    const answer = await link("Jo@acme.example");
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: { url: `${on.clusters[0]!.url}/contracts/T-1?counterparty=1` },
+    });
+    const page = await fetch((answer.body as { url: string }).url);
+    assert.match(page.headers.get("content-security-policy") ?? "", /frame-ancestors \*$/);
+    assert.match(await page.text(), /<h1>NDA with Acme<\/h1>/);
+    const stranger = "eve@evil.example is not a contact of a counterparty of this contract.";
+    await assertRefused(on, () => link("eve@evil.example"), domain("SVC_ASSUMED_115", stranger));
+    await assertRefused(on, () => link("jo@acme.example", 7), notFound);
+  });
+});
+
 describe("a contract that the workspace does not have", () => {
   const routes: readonly (readonly [string, string])[] = [
     ["POST", "send_to_counterparties"],

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { pdfProblem } from "../../../emulator/cluster/pdf/pdf.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
 import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
@@ -105,6 +108,49 @@ describe("downloading a contract", () => {
     const expected = domain("SVC_ASSUMED_114", "This contract has no PDF document.");
     await assertRefused(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
   });
+});
+
+describe("previewing a document", () => {
+  const preview = (api: TestEmulator["api"], body: object) =>
+    api("POST", "/api/v2.1/public/contracts/preview/", { body });
+
+  it("makes a PDF of a template and some of its answers, and creates nothing", async (t) => {
+    const on = await emulator(t);
+    const before = await on.ask("GET", "state");
+    const body = { contract_template_id: 102, contract_data: { seats: 3 } };
+    const { status, headers, body: bytes } = await preview(on.api, body);
+    assert.deepEqual(
+      [status, headers.get("content-type"), headers.get("content-disposition")],
+      [200, "application/pdf", "attachment; filename*=UTF-8''Service%20Agreement.pdf"],
+    );
+    assert.match(String(bytes), /^%PDF-/);
+    assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+  });
+
+  it("refuses a template that the workspace does not have, and answers of the wrong kind", async (t) => {
+    const on = await emulator(t);
+    await assertRefused(
+      on,
+      () => preview(on.api, { contract_template_id: 103 }),
+      fields({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
+    );
+    await assertRefused(
+      on,
+      () => preview(on.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
+      fields({ contract_data: { seats: ["Input should be a valid integer"] } }),
+    );
+  });
+});
+
+it("documents that are made of a template are kept only where a link leads to them", async (t) => {
+  const folder = await testFolder(t);
+  const on = await emulator(t, { file: join(folder, "emulator.json") });
+  const { id } = await draft(on.api);
+  await download(on, id);
+  await on.api("GET", `/api/v2.1/public/contracts/${id}/content`);
+  assert.deepEqual(await readdir(join(folder, "files")), []);
+  await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+  assert.equal((await readdir(join(folder, "files"))).length, 1);
 });
 
 describe("downloading the DOCX of a contract", () => {
