@@ -100,7 +100,7 @@ describe("the name of a cluster, on a terminal", () => {
   it("is typed; anything else changes nothing", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
-    const question = "This removes 7 identifiers of a workspace and cannot be undone. Type eu-1 to go on:";
+    const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to go on:";
     const unsure = person([question, `us-1${enter}`]);
     const declined = await svc(argv, unsure);
     assert.match(declined.err, /error: Nothing was changed\./);
