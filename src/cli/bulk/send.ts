@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Operation } from "../../api/operation.ts";
 import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
@@ -29,6 +30,8 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   const operation: Operation = await work.operation();
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
+  // Each call in flight listens; Node would take more than ten for a leak.
+  setMaxListeners(0, cut, signal);
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
   // When the service asks one call to wait, the others wait with it.
   let resumesAt = 0;
@@ -38,7 +41,8 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       const built = buildRequest(operation, work.call(values(), scope), baseUrls, credentials);
       // The same rows are always in the same batch of a job, so this names what is sent.
       const headers = { ...built.headers, "idempotency-key": `${jobId}-${index}` };
-      const request = { ...built, headers };
+      // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
+      const request = { ...built, headers, body: Buffer.from(built.body as string) };
       const response = await withRetries(
         async () => {
           const now = host.wall.now();

@@ -133,6 +133,26 @@ describe("a service that is busy", () => {
     return { wall, slept };
   }
 
+  it("with a dozen calls at a time: Node does not warn of a leak", async (t) => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error) => warnings.push(warning);
+    process.on("warning", warned);
+    t.after(() => process.off("warning", warned));
+    let open = () => {};
+    const all = new Promise<undefined>((resolve) => {
+      open = () => resolve(undefined);
+    });
+    const { svc } = await bulkStage(t, numbered(12), ({ number }) => {
+      if (number === 12) open();
+      return all;
+    });
+    const { exit, err } = await svc(
+      "router map-clients rows.txt --batch-size 1 --concurrency 12 --cluster eu-1 --quiet",
+    );
+    await setImmediate();
+    assert.deepEqual([exit, err, warnings], [0, "", []]);
+  });
+
   it("is not asked again before Retry-After has passed, and that is said", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
     const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
