@@ -1,11 +1,8 @@
 import * as z from "zod";
+import { contractStatuses } from "../../src/api/contract-statuses.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import { rows, type View } from "../store/store.ts";
 import type { Member } from "./home.ts";
-
-/** contract-api-facts.md, 4.1, plus decisions.md, C22. */
-export const statuses = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"] as const;
-export type ContractStatus = (typeof statuses)[number];
 
 /** The kinds that the public routes can make, as webhook payloads name them (contract-api-facts.md, 4.1). */
 export const kinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;
@@ -107,9 +104,9 @@ export const Contract = z.strictObject({
   workspace_id: z.int(),
   name: z.string(),
   kind: z.enum(kinds),
-  status: z.enum(statuses),
+  status: z.enum(contractStatuses),
   /** What a resume returns to; null unless on hold. */
-  held_from: z.enum(statuses).nullable(),
+  held_from: z.enum(contractStatuses).nullable(),
   contract_type_id: z.int(),
   template_id: z.int().nullable(),
   /** Sending shares it with the counterparty for review first (taken from the template). */

@@ -52,14 +52,17 @@ interface Filters {
   readonly webhook?: number | undefined;
   readonly activity?: string | undefined;
   readonly contract?: string | undefined;
+  readonly outcome?: string | undefined;
 }
 
-async function* watched(store: Store, clock: Clock, { webhook, activity, contract }: Filters, signal: AbortSignal) {
+async function* watched(store: Store, clock: Clock, filters: Filters, signal: AbortSignal) {
+  const { webhook, activity, contract, outcome } = filters;
   const contract_id = contractNumber(contract);
   for await (const { delivery, attempt, at } of deliveryEvents(store, clock, signal)) {
     if (webhook !== undefined && delivery.webhook_id !== webhook) continue;
     if (activity !== undefined && delivery.activity !== activity) continue;
     if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
+    if (outcome !== undefined && delivery.outcome !== outcome) continue;
     yield {
       ...deliveryRecord(delivery),
       at: isoMillis(at),

@@ -1,3 +1,4 @@
+import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store, View } from "../store/store.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
@@ -11,7 +12,6 @@ export interface DeliveryEvent {
 }
 
 const pageSize = 100;
-const skipped = ["skipped_disabled", "skipped_deleted", "skipped_not_allowed"] as const;
 
 /** Every attempt and every skip from now on, in order, until the signal is aborted. */
 export async function* deliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
@@ -88,6 +88,8 @@ const isNews = (row: Attempt, known: Attempt): boolean =>
   row.at >= known.at && (row.delivery_id !== known.delivery_id || row.number !== known.number);
 
 async function skippedIn(view: View): Promise<readonly Delivery[]> {
-  const lists = await Promise.all(skipped.map((outcome) => view.list(deliveries, { by: "outcome", equals: outcome })));
+  const lists = await Promise.all(
+    skippedOutcomes.map((outcome) => view.list(deliveries, { by: "outcome", equals: outcome })),
+  );
   return lists.flat().sort((a, b) => a.id - b.id);
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
+import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import { rows } from "../store/store.ts";
 
 /** One happening as it is told: serialised once, and every delivery of it refers to these bytes. */
@@ -28,16 +29,7 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
   },
 });
 
-/** `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. The others are final. */
-export const Outcome = z.enum([
-  "waiting",
-  "retrying",
-  "delivered",
-  "failed",
-  "skipped_disabled",
-  "skipped_deleted",
-  "skipped_not_allowed",
-]);
+export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
 /** One activity to one subscription. */

@@ -1,8 +1,6 @@
 import type { Activity } from "../activities.ts";
+import type { ContractStatus } from "../contract-statuses.ts";
 import type { FailureCode } from "../failures.ts";
-
-/** contract-api-facts.md, 4.1; "(new)" and "(deleted)" are the ends of the diagram, not statuses. */
-export type LifecycleState = "DRAFT" | "REDLINING" | "SIGN" | "EXECUTED" | "ON_HOLD" | "VOIDED";
 
 /** What moves a contract, with the words of a refusal: "A contract in status VOIDED cannot be <words>." */
 export const triggers = {
@@ -51,13 +49,14 @@ export const requirements = {
 } as const satisfies Record<string, FailureCode>;
 export type Requirement = keyof typeof requirements;
 
+/** `(new)` and `(deleted)` are the ends of the diagram, not statuses. */
 export interface Move {
   readonly trigger: Trigger;
-  readonly from: readonly (LifecycleState | "(new)")[];
+  readonly from: readonly (ContractStatus | "(new)")[];
   readonly when?: Condition;
   readonly requires?: readonly Requirement[];
   /** `=` stays where it is; `held` returns to the state before the hold. */
-  readonly to: LifecycleState | "=" | "held" | "(deleted)";
+  readonly to: ContractStatus | "=" | "held" | "(deleted)";
   readonly emits: readonly Activity[];
   /** One virtual minute later, one per person concerned, unless the contract has left the state by then. */
   readonly later?: readonly Activity[];
@@ -68,7 +67,7 @@ export interface Move {
 /** A move that is forbidden in words of its own, which public material gives. */
 export interface ForbiddenMove {
   readonly trigger: Trigger;
-  readonly from: readonly LifecycleState[];
+  readonly from: readonly ContractStatus[];
   readonly refusedAs: FailureCode;
 }
 
@@ -190,7 +189,7 @@ type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends Fa
 type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
 type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
 /** Only where some status stands in no row of the trigger; a contract that is deleted is not found at all. */
-type ForbiddenBy<Row> = [Exclude<LifecycleState, FromOf<Unconditional<Row>>>] extends [never]
+type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { contractStatuses } from "../contract-statuses.ts";
 
-/** contract-api-facts.md, 4.1 */
-export const ContractStatus = z.enum(["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"]);
+export const ContractStatus = z.enum(contractStatuses);
 
 /** Path parameter of the routes that take `T-12` or `H-12`. */
 export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");

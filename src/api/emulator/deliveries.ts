@@ -1,15 +1,14 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
+import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
 /** Of a delivery. */
-export const DeliveryOutcome = z
-  .enum(["waiting", "retrying", "delivered", "failed", "skipped_disabled", "skipped_deleted", "skipped_not_allowed"])
-  .describe("waiting and retrying are not final");
+export const DeliveryOutcome = z.enum(deliveryOutcomes).describe("waiting and retrying are not final");
 
 const attempt = {
   number: z.int(),
@@ -57,6 +56,7 @@ const filters = {
     .regex(/^([TH]-)?[1-9]\d{0,14}$/)
     .optional()
     .describe("Only of this contract: 12 or T-12"),
+  outcome: DeliveryOutcome.optional().describe("Only with this outcome"),
 };
 
 /** What one attempt, or the end of a delivery without one, brought. */
@@ -78,7 +78,6 @@ export const listDeliveries = operation({
   request: {
     query: z.object({
       ...filters,
-      outcome: DeliveryOutcome.optional(),
       limit: z.int().min(1).max(500).default(50).describe("How many at most"),
       offset: z.int().min(0).default(0).describe("How many to pass over first"),
     }),

@@ -200,6 +200,33 @@ describe("svc webhooks deliveries", () => {
     );
   });
 
+  it("follows those with one outcome alone; none is ever told of that waits for its first attempt", async (t) => {
+    const { svc, app } = await withReceiver(t);
+    const watching = following(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
+    await watching.saw('"version"');
+    app.answer(500);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    app.answer(200);
+    await svc("emulator clock advance --by PT5M");
+    await svc("webhooks trigger CONTRACT_VOIDED");
+    await watching.saw('"CONTRACT_VOIDED"');
+    watching.signal("SIGINT");
+    await watching.ended;
+    assert.deepEqual(
+      watching
+        .events()
+        .slice(1)
+        .map(({ activity, outcome }) => [activity, outcome]),
+      [
+        ["CONTRACT_SIGNED", "delivered"],
+        ["CONTRACT_VOIDED", "delivered"],
+      ],
+    );
+    const { exit, err } = await svc("webhooks deliveries --follow --outcome waiting");
+    assert.equal(exit, 2);
+    assert.match(err, /^error: --outcome waiting cannot go with --follow/);
+  });
+
   it("ends by itself when the emulator does", async (t) => {
     const { svc } = await withReceiver(t);
     const watching = following(svc, ["webhooks", "deliveries", "--follow"]);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Contract, ContractStatus, Review } from "../../../emulator/cluster/contract-rows.ts";
+import type { Contract, Review } from "../../../emulator/cluster/contract-rows.ts";
 import { move } from "../../../emulator/cluster/lifecycle.ts";
+import type { ContractStatus } from "../../../src/api/contract-statuses.ts";
 import { contractFailures } from "../../../src/api/contracts/contract-failures.ts";
 import { lifecycle, type Trigger, triggers } from "../../../src/api/contracts/lifecycle.ts";
 

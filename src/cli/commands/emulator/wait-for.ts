@@ -1,4 +1,6 @@
 import { activities } from "../../../api/activities.ts";
+import { contractStatuses } from "../../../api/contract-statuses.ts";
+import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
@@ -8,9 +10,6 @@ import { checkedDuration } from "../../globals.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
-
-const outcomes = ["delivered", "retrying", "failed", "skipped_disabled", "skipped_deleted", "skipped_not_allowed"];
-const statuses = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"];
 
 /** One long poll asks for so long at most: proxies and clients end silent calls. */
 const longestPollMs = 20_000;
@@ -27,14 +26,14 @@ export const emulatorWaitFor: Command = {
       flag: "outcome",
       type: "text",
       placeholder: "NAME",
-      choices: outcomes,
+      choices: deliveryOutcomes,
       description: "A delivery with this outcome",
     },
     {
       flag: "status",
       type: "text",
       placeholder: "STATUS",
-      description: `The contract in this status: ${statuses.join(", ")}`,
+      description: `The contract in this status: ${contractStatuses.join(", ")}`,
     },
     { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
     { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
@@ -122,8 +121,8 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 function queryOf({ flags }: Input): Query {
   const { activity, outcome, contract, webhook, count } = flags;
   const status = (flags.status as string | undefined)?.toUpperCase().replaceAll("-", "_");
-  if (status !== undefined && !statuses.includes(status)) {
-    throw new UsageError(`--status takes one of ${statuses.join(", ")}, not "${flags.status}"`);
+  if (status !== undefined && !(contractStatuses as readonly string[]).includes(status)) {
+    throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${flags.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
     throw new UsageError("--activity, --outcome or --status required");

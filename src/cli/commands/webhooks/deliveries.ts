@@ -1,4 +1,5 @@
 import { activities } from "../../../api/activities.ts";
+import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -8,16 +9,6 @@ import { follow } from "../../follow.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;
-
-const outcomes = [
-  "waiting",
-  "retrying",
-  "delivered",
-  "failed",
-  "skipped_disabled",
-  "skipped_deleted",
-  "skipped_not_allowed",
-];
 
 export const followFlag: FlagSpec = {
   flag: "follow",
@@ -37,7 +28,13 @@ export const webhooksDeliveries: Command = {
     { flag: "webhook", type: "integer", description: "Only of this subscription" },
     { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Only of this activity" },
     { flag: "contract", type: "text", placeholder: "ID", description: "Only of this contract: 12 or T-12" },
-    { flag: "outcome", type: "text", placeholder: "NAME", choices: outcomes, description: "Only with this outcome" },
+    {
+      flag: "outcome",
+      type: "text",
+      placeholder: "NAME",
+      choices: deliveryOutcomes,
+      description: "Only with this outcome",
+    },
     { flag: "limit", type: "integer", description: "The newest N", default: 50 },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
@@ -71,11 +68,16 @@ const row = ({ attempts, ...delivery }: Listed) => ({
 
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: Input, context: Context): Promise<undefined> {
-  for (const name of ["outcome", "limit", "offset"]) {
+  for (const name of ["limit", "offset"]) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot go with --follow`);
   }
+  if (flags.outcome === "waiting") {
+    throw new UsageError(
+      "--outcome waiting cannot go with --follow, which tells of attempts and of what is passed over",
+    );
+  }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
-  const names = ["webhook", "activity", "contract"];
+  const names = ["webhook", "activity", "contract", "outcome"];
   const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
   return follow(context, watchDeliveries, { query }, flags.file as string | undefined, (one) => line(one as Event));
 }

@@ -1,0 +1,5 @@
+/** A delivery that was passed over without an attempt. */
+export const skippedOutcomes = ["skipped_disabled", "skipped_deleted", "skipped_not_allowed"] as const;
+
+/** `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. The others are final. */
+export const deliveryOutcomes = ["waiting", "retrying", "delivered", "failed", ...skippedOutcomes] as const;
