@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { build, type Metafile, type Plugin } from "esbuild";
+import { relative, resolve } from "node:path";
+import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { registry } from "./src/api/registry.ts";
 import { declarationsOf } from "./src/cli/main.ts";
 import { manualPage } from "./src/cli/manual.ts";
@@ -7,9 +8,13 @@ import { wholeTree } from "./src/cli/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
 import { deriveSpecs } from "./src/derive/specs.ts";
 
-/** What ships: the command line, and what other people's programs import. */
-export const entryPoints = {
-  main: "src/cli/entry.ts",
+const root = import.meta.dirname;
+
+/** What ships for people at a terminal. */
+const commandLine = { main: "src/cli/entry.ts" };
+
+/** What other people's programs import; the command line reaches the emulator by the same door. */
+const programs = {
   emulator: "emulator/index.ts",
   client: "src/client/index.ts",
   webhooks: "src/schemes/index.ts",
@@ -50,12 +55,35 @@ const leaveOutUnused: Plugin = {
   },
 };
 
-/** Bundles into `outdir`, and writes the command specs beside it. All chunks lie in one folder: they read files by it. */
+/**
+ * What the command line imports late, it imports when `main` is there already. Each late module says so here, so that
+ * esbuild leaves what both use in the chunk of `main`: it makes a chunk for every set of users, and Node needs more than
+ * half a millisecond for each file. For the same reason programs are bundled apart.
+ */
+const lateOnesHaveMain: Plugin = {
+  name: "late-ones-have-main",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const late = relative(root, resolve(resolveDir, path));
+      return late === programs.emulator ? { path: "./emulator.js", external: true } : { path: late, namespace: "late" };
+    });
+    onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
+      contents: `import "./${commandLine.main}"; export * from "./${path}";`,
+      resolveDir: root,
+    }));
+  },
+};
+
+/**
+ * Bundles into `outdir`, and writes the command specs beside it. All chunks lie in one folder: they read files by it.
+ * What is told of the bundle concerns the command line.
+ */
 export async function bundle(outdir: string): Promise<Metafile> {
   // A build that fails leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
-  const { metafile } = await build({
-    entryPoints,
+  const settings: BuildOptions = {
+    absWorkingDir: root,
     outdir: fresh,
     chunkNames: "[name]-[hash]",
     bundle: true,
@@ -64,12 +92,17 @@ export async function bundle(outdir: string): Promise<Metafile> {
     platform: "node",
     target: "node20.19",
     banner: { js: banner },
-    plugins: [leaveOutUnused],
     define: { SVC_BUILT: "true" },
     minifySyntax: true,
     // Optional companions of pdfjs, which draws nothing here.
     external: ["canvas", "@napi-rs/canvas", "path2d"],
     logLevel: "warning",
+  };
+  await build({ ...settings, entryPoints: programs, plugins: [leaveOutUnused] });
+  const { metafile } = await build({
+    ...settings,
+    entryPoints: commandLine,
+    plugins: [leaveOutUnused, lateOnesHaveMain],
     metafile: true,
   });
   writeSpecs(`${fresh}/specs`);

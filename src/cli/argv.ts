@@ -33,3 +33,7 @@ export function locate(argv: readonly string[]): Located {
   }
   return { words, wantsHelp };
 }
+
+/** Whether the first of these words are those. */
+export const begins = (words: readonly string[], start: readonly string[]): boolean =>
+  start.every((word, i) => word === words[i]);

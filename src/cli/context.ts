@@ -3,7 +3,9 @@ import type { Captured, Context, InnerRun, Target } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
+import { openClient } from "./http.ts";
 import type { Output } from "./output/output.ts";
+import { controlTarget, serviceTarget } from "./target.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 
@@ -25,7 +27,6 @@ export function createContext(
       embedded ??= import("./embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
       return embedded;
     }
-    const { controlTarget, serviceTarget } = await import("./target.ts");
     return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
   };
 
@@ -37,7 +38,6 @@ export function createContext(
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }
-    const { openClient } = await import("./http.ts");
     const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
     atEnd(() => made.close());
     return made;

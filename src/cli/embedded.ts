@@ -39,8 +39,15 @@ function targetOf({ routerUrl, clusters, token }: Emulator): Target {
 
 /** The contract API is reached through the router, which finds the cluster by the client-id. */
 async function runningTarget(routerUrl: string, token: string): Promise<Target> {
-  const { listWorkspaces } = await import("../api/emulator/state.ts");
-  const client = createClient({ baseUrls: { emulator: routerUrl }, credentials: { controlToken: token } });
+  const [{ listWorkspaces }, { createTransport }] = await Promise.all([
+    import("../api/emulator/state.ts"),
+    import("../client/transport.ts"),
+  ]);
+  const client = createClient({
+    baseUrls: { emulator: routerUrl },
+    credentials: { controlToken: token },
+    transport: createTransport(),
+  });
   try {
     const [first] = await client.call(listWorkspaces);
     const credentials: Credentials = {

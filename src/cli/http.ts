@@ -1,5 +1,4 @@
-import { setFlagsFromString } from "node:v8";
-import type { Client } from "../client/client.ts";
+import { type Client, createClient } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
 import type { Globals } from "./globals.ts";
@@ -7,7 +6,7 @@ import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import { observerFor } from "./trace.ts";
 
-/** A client as the flags of this run want it. Loaded only when a request is about to be sent. */
+/** A client as the flags of this run want it. What sends requests is loaded here, when one is about to be sent. */
 export async function openClient(of: {
   host: Host;
   globals: Globals;
@@ -17,14 +16,13 @@ export async function openClient(of: {
   connections?: number | undefined;
 }): Promise<Client> {
   const { host, globals, output, baseUrls, credentials } = of;
+  const { createTransport } = await import("../client/transport.ts");
+  const dispatcher = usesProxy(host.env) ? (await import("../client/proxy.ts")).proxyDispatcher(host.env) : undefined;
   // A process that sends one request would wait at its end until undici's WebAssembly parser is optimised. Bulk jobs
   // ask for connections and profit from the optimised one; an emulator in this process has loaded undici already.
-  if (of.connections === undefined && !globals.emulator) setFlagsFromString("--liftoff-only");
-  const [{ createClient }, { createTransport }] = await Promise.all([
-    import("../client/client.ts"),
-    import("../client/transport.ts"),
-  ]);
-  const dispatcher = usesProxy(host.env) ? (await import("../client/proxy.ts")).proxyDispatcher(host.env) : undefined;
+  // Not before it is loaded: with other flags, V8 refuses the code cache of Node's own modules that are loaded later.
+  const isShort = of.connections === undefined && !globals.emulator;
+  if (isShort) process.getBuiltinModule("node:v8").setFlagsFromString("--liftoff-only");
   return createClient({
     baseUrls,
     credentials,

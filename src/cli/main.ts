@@ -3,17 +3,20 @@ import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts"
 import { locate, normalised } from "./argv.ts";
 import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
+import { runDerived } from "./derived.ts";
 import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
 import { Interrupted } from "./failure.ts";
 import { annotates, annotation } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
 import { groupNames, groups } from "./groups.ts";
+import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
 import { completed } from "./missing.ts";
 import { createOutput } from "./output/output.ts";
 import { write } from "./output/write.ts";
-import { type Invocation, Parser } from "./parser.ts";
+import type { Invocation, Parser } from "./parser.ts";
 import { specsOf } from "./specs.ts";
+import { positionalValue } from "./values.ts";
 
 /** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
 type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
@@ -91,7 +94,7 @@ async function perform(
     const verdict =
       "run" in declaration
         ? await declaration.run(whole, context, declaration.spec)
-        : await (await import("./derived.ts")).runDerived(declaration, whole, context);
+        : await runDerived(declaration, whole, context);
     if (verdict === undefined) return 0;
     return typeof verdict === "string" ? exitCodeOf[verdict] : verdict.exit;
   } finally {
@@ -103,19 +106,17 @@ function typed({ positionals: declared }: CommandDeclaration, input: Input): Inp
   const positionals = Object.fromEntries(
     declared.map(({ name, type = "text", choices }) => {
       const given = input.positionals[name];
-      return [name, typeof given === "string" ? Parser.positional(name, given, type, choices) : given];
+      return [name, typeof given === "string" ? positionalValue(name, given, type, choices) : given];
     }),
   );
   return { ...input, positionals: positionals as Input["positionals"] };
 }
 
-/** The tree with the names of all groups, and the commands of the named one. */
+/** The tree as far as the words need it. Pages of help do without: the parser's library is loaded late. */
 async function parserFor(words: readonly string[]): Promise<Parser<Declared>> {
-  const entries = (await groupNames()).map(async (name) => ({
-    name,
-    declarations: name === words[0] ? await declarationsOf(name) : [],
-  }));
-  return new Parser(await Promise.all(entries), words);
+  const [{ Parser }, names] = await Promise.all([import("./parser.ts"), groupNames()]);
+  const group = names.find((name) => name === words[0]);
+  return new Parser(names, group === undefined ? [] : await declarationsOf(group), words);
 }
 
 /** A hand-written command stands for the derived one of the same words. */
@@ -143,7 +144,6 @@ function extended(command: Command, spec: CommandSpec): Declared {
 }
 
 async function help(argv: readonly string[], host: Host): Promise<number> {
-  const { helpText } = await import("./help/help.ts");
   const check = async (line: readonly string[]) => void (await parserFor(locate(line).words)).parse(line);
   return printed(host, await helpText(argv, host, { declarationsOf, check }));
 }

@@ -1,10 +1,11 @@
 import { Command as Commander, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { CommandDeclaration, FlagSpec, ValueType } from "../derive/command-spec.ts";
+import { begins } from "./argv.ts";
 import type { Input } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { globalFlags } from "./globals.ts";
 import { valueTerm } from "./help/flags.ts";
-import { meant } from "./suggest.ts";
+import { convert, InvalidValue } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
@@ -13,24 +14,22 @@ export interface Invocation<D extends CommandDeclaration> {
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** A group by its name, or the one that the command line names with its commands. */
-export interface GroupEntry<D extends CommandDeclaration> {
-  readonly name: string;
-  readonly declarations: readonly D[];
-}
-
-/** The command tree: every group by its name, and the named ones with all their commands. */
+/** As much of the command tree as a command line needs: what its words lead to, or all that they may have meant. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
 
-  /** `words` are those of the command line: only the command that they name gets its flags. */
-  constructor(entries: readonly GroupEntry<D>[], words: readonly string[]) {
+  /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
+  constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
     this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     for (const flag of globalFlags) for (const option of optionsOf(flag)) this.#root.addOption(option);
-    for (const entry of entries) this.#addGroup(entry);
+    for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
+      childOf(this.#root, name);
+    for (const declaration of ledTo(words, declarations)) {
+      this.#declare(declaration.words.reduce(childOf, this.#root), declaration);
+    }
   }
 
   /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
@@ -44,16 +43,6 @@ export class Parser<D extends CommandDeclaration> {
     return this.#chosen;
   }
 
-  /** The value of a positional. Throws UsageError. */
-  static positional(name: string, text: string, type: ValueType, choices: readonly string[] | undefined): unknown {
-    try {
-      return convert(text, type, choices);
-    } catch (error) {
-      if (!(error instanceof InvalidArgumentError)) throw error;
-      throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`);
-    }
-  }
-
   /** Whether the words name a command that can run, or only a group of commands. */
   isGroup(words: readonly string[]): boolean {
     const found = words.reduce<Commander | undefined>(
@@ -61,18 +50,6 @@ export class Parser<D extends CommandDeclaration> {
       this.#root,
     );
     return found !== undefined && found.commands.length > 0 && !runnable.has(found);
-  }
-
-  #addGroup({ name, declarations }: GroupEntry<D>): void {
-    const alone = declarations.find(({ words }) => words.length === 1);
-    const group = silent(this.#root.command(name));
-    if (alone) this.#declare(group, alone);
-    // Shorter ones first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
-    for (const declaration of [...declarations].sort((a, b) => a.words.length - b.words.length)) {
-      if (declaration.words.length === 1) continue;
-      const parent = declaration.words.slice(1, -1).reduce(childOf, group);
-      this.#declare(childOf(parent, declaration.words.at(-1)!), declaration);
-    }
   }
 
   #declare(command: Commander, declaration: D): void {
@@ -86,6 +63,16 @@ export class Parser<D extends CommandDeclaration> {
       this.#chosen = invocationOf(declaration, command);
     });
   }
+}
+
+/** The command that the words name, after those that its words begin with; all, where the words may mean several. */
+function ledTo<D extends CommandDeclaration>(words: readonly string[], declarations: readonly D[]): readonly D[] {
+  // Shorter ones first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
+  const all = [...declarations].sort((a, b) => a.words.length - b.words.length);
+  const named = all.filter((one) => begins(words, one.words));
+  const deepest = named.at(-1);
+  const isOne = deepest !== undefined && all.every((one) => one === deepest || !begins(one.words, deepest.words));
+  return isOne ? named : all;
 }
 
 const childOf = (parent: Commander, word: string): Commander =>
@@ -105,30 +92,19 @@ function optionsOf(spec: FlagSpec): Option[] {
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
-      const one = convert(text, spec.type as ValueType, spec.choices);
+      const one = checked(text, spec);
       return spec.repeatable ? [...((previous as unknown[] | undefined) ?? []), one] : one;
     });
   }
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
-/** The value of one word. Throws commander's InvalidArgumentError, which names the flag. */
-export function convert(text: string, type: ValueType, choices: readonly string[] | undefined): unknown {
-  if (choices && !choices.includes(text)) throw new InvalidArgumentError(meant(text, choices));
-  switch (type) {
-    case "integer":
-      if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError("A whole number is needed.");
-      return Number(text);
-    case "number":
-      if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidArgumentError("A number is needed.");
-      return Number(text);
-    case "boolean":
-      if (text !== "true" && text !== "false") throw new InvalidArgumentError("true or false is needed.");
-      return text === "true";
-    case "scalar":
-      return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-    case "text":
-      return text;
+/** commander catches its own kind of error alone, and names the flag. */
+function checked(text: string, { type, choices }: FlagSpec): unknown {
+  try {
+    return convert(text, type as ValueType, choices);
+  } catch (error) {
+    throw error instanceof InvalidValue ? new InvalidArgumentError(error.message) : error;
   }
 }
 

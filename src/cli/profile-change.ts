@@ -1,6 +1,6 @@
 import type { Context } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { changePrivate } from "./private-file.ts";
+import { changePrivate } from "./private-file-change.ts";
 import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 import { meant } from "./suggest.ts";
 

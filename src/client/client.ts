@@ -4,7 +4,7 @@ import type { Credentials } from "./credentials.ts";
 import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
 import { type Answer, type HttpResponse, judgeResponse } from "./response.ts";
 import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
-import { createTransport, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** Told about every exchange; the default tells nobody. */
 export interface Observer {
@@ -15,10 +15,11 @@ export interface Observer {
 
 export interface ClientOptions extends Partial<RetryRule> {
   readonly baseUrls: BaseUrls;
+  /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
+  readonly transport: Transport;
   readonly credentials?: Credentials;
   /** Per attempt, for the headers and between two pieces of the body. */
   readonly timeoutMs?: number;
-  readonly transport?: Transport;
   readonly wall?: Wall;
   readonly observer?: Observer;
 }
@@ -51,7 +52,7 @@ export interface Client {
 const defaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
-  const { baseUrls, credentials = {}, wall = systemWall, observer = {}, transport = createTransport() } = options;
+  const { baseUrls, credentials = {}, wall = systemWall, observer = {}, transport } = options;
   const rule: RetryRule = {
     retries: options.retries ?? defaults.retries,
     maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,

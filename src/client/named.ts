@@ -3,6 +3,7 @@ import { type AnyOperation, type OperationById, type OperationId, operationById,
 import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
 import type { CallArguments } from "./request.ts";
 import type { Answer } from "./response.ts";
+import { createTransport } from "./transport.ts";
 
 /** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
@@ -26,7 +27,7 @@ export interface NamedClient {
 
 /** A client for one set of base URLs and credentials. Close it when done. */
 export function createClient(options: Omit<ClientOptions, "transport" | "wall" | "observer">): NamedClient {
-  const client = createDeclaredClient(options);
+  const client = createDeclaredClient({ ...options, transport: createTransport() });
   const send = (id: string, args: unknown, call: CallOptions | undefined) =>
     client.send(operationById(id) as Operation, (args ?? {}) as CallArguments, call);
   return {

@@ -1,40 +1,80 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, it } from "node:test";
+import { execFile } from "node:child_process";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import type { Metafile } from "esbuild";
 import { bundle } from "../../build.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
-import { testFolder } from "../support/cli-emulator.ts";
+import { root } from "../structure/repository.ts";
+import { cliEmulator } from "../support/cli-emulator.ts";
 
 describe("the bundle", () => {
-  it("loads nothing costly to parse or to help, and carries the specs that development derives", async (t) => {
-    const folder = join(await testFolder(t), "dist");
-    const { outputs } = await bundle(folder);
-    const named = (entry: string) => Object.keys(outputs).find((path) => outputs[path]!.entryPoint === entry)!;
-    const reached = new Set<string>();
-    const follow = (path: string) => {
-      if (reached.has(path) || !outputs[path]) return;
-      reached.add(path);
-      for (const { kind, path: next } of outputs[path].imports) if (kind === "import-statement") follow(next);
-    };
-    follow(named("src/cli/entry.ts"));
-    const packages = new Set(
-      [...reached]
-        .flatMap((path) => Object.keys(outputs[path]!.inputs))
-        .flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []),
-    );
-    assert.deepEqual([...packages], ["commander"]);
+  let folder: string;
+  let outputs: Metafile["outputs"];
 
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-test-"));
+    for (const part of ["bin", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true });
+    ({ outputs } = await bundle(join(folder, "dist")));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("carries the specs that development derives", () => {
     const specs = deriveSpecs();
-    assert.deepEqual(
-      readdirSync(join(folder, "specs")).sort(),
-      [...Object.keys(specs), "groups"].map((name) => `${name}.json`).sort(),
-    );
+    const names = readdirSync(join(folder, "dist/specs"));
+    assert.deepEqual(names.sort(), [...Object.keys(specs), "groups"].map((name) => `${name}.json`).sort());
     for (const [group, commands] of Object.entries(specs)) {
       assert.deepEqual(
-        JSON.parse(readFileSync(join(folder, "specs", `${group}.json`), "utf8")),
+        JSON.parse(readFileSync(join(folder, "dist/specs", `${group}.json`), "utf8")),
         JSON.parse(JSON.stringify(commands)),
       );
     }
   });
+
+  it("loads no package to help, in few files", async () => {
+    const { packages, files } = await loadedBy(["contracts", "create", "--help"], {});
+    assert.deepEqual(packages, []);
+    assert.ok(files.length <= 5, `${files}`);
+  });
+
+  it("loads for a request what parses, sends and judges, in few files", async (t) => {
+    const { emulator } = await cliEmulator(t);
+    const { packages, files } = await loadedBy(["contracts", "list"], {
+      SVC_BASE_URL: emulator.routerUrl,
+      SVC_CLIENT_ID: emulator.clusters[0]!.clientId!,
+      SVC_CLIENT_SECRET: emulator.clusters[0]!.clientSecret!,
+    });
+    assert.deepEqual(packages, ["commander", "undici", "zod"]);
+    assert.ok(files.length <= 13, `${files}`);
+  });
+
+  /** What a command loads: files of ours, and the packages that they hold. */
+  async function loadedBy(argv: readonly string[], env: Record<string, string>) {
+    const options = ["--import", `data:text/javascript,${encodeURIComponent(telling)}`];
+    const { stderr } = await promisify(execFile)(process.execPath, [...options, join(folder, "bin/svc.js"), ...argv], {
+      env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
+    });
+    const files = [...stderr.matchAll(/^loads file:.*\/dist\/(.*)$/gm)].map(([, name]) => name!);
+    const inputs = Object.entries(outputs)
+      .filter(([path]) => files.includes(basename(path)))
+      .flatMap(([, output]) => Object.entries(output.inputs))
+      .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
+    const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
+    return { packages: [...new Set(packages)].sort(), files };
+  }
 });
+
+/** A hook of Node's loader that names every module on standard error. */
+const hook = `
+  import { writeSync } from "node:fs";
+  export function load(url, context, next) {
+    writeSync(2, "loads " + url + "\\n");
+    return next(url, context);
+  }`;
+const telling = `
+  import { register } from "node:module";
+  register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hook)}));`;

@@ -6,6 +6,7 @@ import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import { createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
+import { createTransport } from "../../src/client/transport.ts";
 
 const instantly = { now: () => 0, sleep: async () => {} };
 
@@ -24,6 +25,7 @@ describe("the client over HTTP", () => {
     await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
     const client = createClient({
       baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      transport: createTransport(),
       wall: instantly,
       timeoutMs: 500,
     });

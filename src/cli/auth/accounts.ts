@@ -3,7 +3,8 @@ import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
-import { changePrivate, readPrivate } from "../private-file.ts";
+import { readPrivate } from "../private-file.ts";
+import { changePrivate } from "../private-file-change.ts";
 import { configFolder } from "../profile.ts";
 
 /** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */

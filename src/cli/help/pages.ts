@@ -1,4 +1,5 @@
 import type { CommandDeclaration, CommandExample, CommandSpec } from "../../derive/command-spec.ts";
+import { begins } from "../argv.ts";
 import { globalFlags } from "../globals.ts";
 import { type Group, groups } from "../groups.ts";
 import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
@@ -62,7 +63,6 @@ function deepest(words: readonly string[], declarations: readonly Described[]): 
   return words.slice(0, 1);
 }
 
-const begins = (own: readonly string[], start: readonly string[]): boolean => start.every((word, i) => own[i] === word);
 const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
 
 function commandPage(command: Described, below: readonly Described[]): Page {

@@ -1,8 +1,8 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import type { Missing } from "../missing.ts";
-import { convert } from "../parser.ts";
 import { askChoice, askSecret, askText, askYesNo, type Check } from "../terminal/ask.ts";
+import { convert } from "../values.ts";
 import { choicesFor } from "./choices.ts";
 
 /** Asks a person for what is missing, one after the other; callers have checked that asking is allowed. */

@@ -1,6 +1,7 @@
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { createClient } from "../../../client/client.ts";
 import { addSummary, annotates, markdownCell, printGroup } from "../../github-actions.ts";
 import type { Host } from "../../host.ts";
 
@@ -12,14 +13,15 @@ type Logged = ResultOf<typeof listRequests>["items"][number];
  */
 export async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!annotates(host.env)) return;
-  const [{ createClient }, { listRequests }, { listDeliveries }] = await Promise.all([
-    import("../../../client/client.ts"),
+  const [{ createTransport }, { listRequests }, { listDeliveries }] = await Promise.all([
+    import("../../../client/transport.ts"),
     import("../../../api/emulator/requests.ts"),
     import("../../../api/emulator/deliveries.ts"),
   ]);
   const client = createClient({
     baseUrls: { emulator: emulator.routerUrl },
     credentials: { controlToken: emulator.token },
+    transport: createTransport(),
   });
   try {
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
