@@ -98,8 +98,8 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     wall,
     deterministic: settings.deterministic,
     kinds: {
-      ...contractKinds({ store, clock, settings }),
-      ...deliveryKinds({ store, clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
+      ...contractKinds({ clock, settings }),
+      ...deliveryKinds({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
     },
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });

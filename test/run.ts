@@ -1,29 +1,34 @@
 /**
- * Runs the tests below the folders that are named (`npm test -- emulator/store`), by default all but the slow ones.
- * Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
+ * Runs the tests of the folders and files that are named (`npm test -- emulator/store cli/help`), by default all but
+ * the slow ones. Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const slow = new Set(["bench", "packaged"]);
 
-const folders = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
 const options = process.argv.slice(2).filter((word) => word.startsWith("-"));
-const everything = readdirSync(here, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !slow.has(entry.name))
-  .map(({ name }) => name);
+const wanted = words.map((word) => normalize(word).replace(/^test[/\\]|[/\\]$/g, ""));
 
-const files = (folders.length > 0 ? folders : everything)
-  .flatMap((folder) =>
-    readdirSync(join(here, folder), { recursive: true }).map((path) => join(here, folder, String(path))),
-  )
+const isWanted = (path: string): boolean =>
+  wanted.length === 0
+    ? !slow.has(path.split(sep)[0]!)
+    : wanted.some((word) => path === word || [sep, ".test.ts"].some((end) => path.startsWith(`${word}${end}`)));
+
+const files = readdirSync(here, { recursive: true })
+  .map(String)
   // What stands below `examples` is run by the test that it is an example for, with the runner that it is written for.
-  .filter((path) => path.endsWith(".test.ts") && !path.includes(`${sep}examples${sep}`))
+  .filter((path) => path.endsWith(".test.ts") && !path.includes(`${sep}examples${sep}`) && isWanted(path))
+  .map((path) => join(here, path))
   .sort();
-if (files.length === 0) throw new Error(`No test below ${folders.join(", ")}`);
+if (files.length === 0) {
+  process.stderr.write(`No test is called ${words.join(" or ")}. Name folders or files below test/.\n`);
+  process.exit(2);
+}
 
 const run = spawn(process.execPath, ["--import", "tsx", "--test", ...options, ...files], { stdio: "inherit" });
 run.on("exit", (code) => {

@@ -1,21 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
-import type { Store, View } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { Kind, Kinds, Work } from "./kind.ts";
 import { Lane } from "./lane.ts";
+import { Recorder } from "./recorder.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
-
-/** What is done for the entries of one kind. */
-export interface Kind {
-  /**
-   * Does the work and records its outcome in one transaction, in which the entry leaves the queue or moves to a later
-   * time. When the signal is aborted the emulator closes: nothing may be recorded any more, the work is done again
-   * after the next start. Returns the outcome in a word.
-   */
-  run(entry: Entry, signal: AbortSignal): Promise<string>;
-  /** How many entries of a lane may be under way now; without it, one after the other. */
-  room?(view: View, lane: string): Promise<number>;
-}
-export type Kinds = Readonly<Record<string, Kind>>;
 
 /** An entry that was run: the virtual time at which it started, and what came of it. */
 export interface Ran {
@@ -51,12 +40,19 @@ export class Dispatcher {
   readonly #settled: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
+  /** Chosen to run next, before what their work needs is read. */
+  readonly #chosen: Entry[] = [];
+  readonly #recorder: Recorder;
+  /** Begun, and not yet durably recorded. */
+  #underWay = 0;
+  /** Of these, how many hold a place: until their outcome is in the state. */
   #running = 0;
   /** How many entries of a lane are under way. */
   readonly #runningIn = new Map<string, number>();
   readonly #troubled = new Set<number>();
   #mayHaveMore = true;
   #listing = false;
+  #preparing = false;
   /** Turn of the last entry taken from the queue. */
   #reached = "";
   /** Told of each entry that was run. */
@@ -64,6 +60,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#recorder = new Recorder(options.store, this.#stop.signal);
     // Every entry under way may listen.
     setMaxListeners(0, this.#stop.signal);
   }
@@ -110,12 +107,12 @@ export class Dispatcher {
       const next = this.#nextReady();
       if (next < 0) break;
       // Shifting costs nothing however long the list is; cutting the first one out moves all the others.
-      void this.#run(next === 0 ? this.#ready.shift()! : this.#ready.splice(next, 1)[0]!);
+      this.#begin(next === 0 ? this.#ready.shift()! : this.#ready.splice(next, 1)[0]!);
     }
     // The queue is looked at only when something could be started, not after each of its changes.
     const free = this.#running < this.#options.atOnce;
     if (!stopped && this.#mayHaveMore && free) return void this.#list();
-    if (this.#running > 0 || this.#listing) return;
+    if (this.#underWay > 0 || this.#listing) return;
     if (stopped || this.#taken.size === this.#troubled.size) for (const resolve of this.#settled.splice(0)) resolve();
   }
 
@@ -191,29 +188,73 @@ export class Dispatcher {
     return low;
   }
 
-  async #run(entry: Entry): Promise<void> {
-    const { clock, kinds, onTrouble } = this.#options;
-    const at = clock.now();
+  #begin(entry: Entry): void {
+    this.#underWay += 1;
     this.#running += 1;
     this.#count(entry.lane, 1);
-    let outcome = "error";
+    this.#chosen.push(entry);
+    if (!this.#preparing) void this.#prepare();
+  }
+
+  /** What is chosen while a view is waited for shares it. */
+  async #prepare(): Promise<void> {
+    this.#preparing = true;
+    while (this.#chosen.length > 0) {
+      const prepared = await this.#options.store.read((view) =>
+        Promise.all(
+          this.#chosen.splice(0).map(async (entry) => {
+            try {
+              return { entry, work: await this.#kindOf(entry).prepare(view, entry) };
+            } catch (error) {
+              return { entry, work: () => Promise.reject(error) };
+            }
+          }),
+        ),
+      );
+      for (const { entry, work } of prepared) void this.#run(entry, work);
+    }
+    this.#preparing = false;
+  }
+
+  #kindOf(entry: Entry): Kind {
+    const kind = this.#options.kinds[entry.kind];
+    if (!kind) throw new Error(`Nothing is registered for schedule entries of kind ${entry.kind}`);
+    return kind;
+  }
+
+  async #run(entry: Entry, work: Work): Promise<void> {
+    const at = this.#options.clock.now();
+    let leftPlace = false;
+    const leave = () => {
+      if (!leftPlace) this.#leave(entry);
+      leftPlace = true;
+    };
     try {
-      const kind = kinds[entry.kind];
-      if (!kind) throw new Error(`Nothing is registered for schedule entries of kind ${entry.kind}`);
-      outcome = await kind.run(entry, this.#stop.signal);
+      const record = await work(this.#stop.signal);
+      this.#ended(entry, at, await this.#recorder.record(record, leave));
       this.#taken.delete(entry.id);
     } catch (error) {
       this.#troubled.add(entry.id);
-      if (!this.#stop.signal.aborted) onTrouble(entry, error);
+      if (!this.#stop.signal.aborted) this.#options.onTrouble(entry, error);
+      this.#ended(entry, at, "error");
     }
-    this.#running -= 1;
-    this.#count(entry.lane, -1);
-    const lane = this.#lanes.get(entry.lane);
-    lane?.finished();
-    if (lane?.empty) this.#lanes.delete(entry.lane);
-    this.#awaited.get(entry.id)?.(outcome);
-    this.#awaited.delete(entry.id);
-    this.onRan?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
+    leave();
+    this.#underWay -= 1;
     this.wake();
+  }
+
+  #leave({ lane: name }: Entry): void {
+    this.#running -= 1;
+    this.#count(name, -1);
+    const lane = this.#lanes.get(name);
+    lane?.finished();
+    if (lane?.empty) this.#lanes.delete(name);
+    this.#pump();
+  }
+
+  #ended({ id, kind, ref }: Entry, at: number, outcome: string): void {
+    this.#awaited.get(id)?.(outcome);
+    this.#awaited.delete(id);
+    this.onRan?.({ id, at, kind, ref, outcome });
   }
 }

@@ -1,7 +1,8 @@
 import type { Wall } from "../../src/base/clock.ts";
 import type { Store } from "../store/store.ts";
 import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
-import { Dispatcher, type DispatcherOptions, type Kinds } from "./dispatcher.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import type { Kinds } from "./kind.ts";
 import { schedule } from "./schedule.ts";
 import type { ClockMode, ClockSettings, VirtualClock } from "./virtual-clock.ts";
 

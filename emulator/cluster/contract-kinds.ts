@@ -1,8 +1,8 @@
 import type { Activity } from "../../src/api/activities.ts";
 import { fail } from "../../src/api/failures.ts";
-import type { Kinds } from "../clock/dispatcher.ts";
-import { type Entry, schedule } from "../clock/schedule.ts";
-import type { Store, Transaction } from "../store/store.ts";
+import { type Kind, type Kinds, onlyRecorded } from "../clock/kind.ts";
+import { schedule } from "../clock/schedule.ts";
+import type { Transaction } from "../store/store.ts";
 import { emit } from "../webhooks/emit.ts";
 import { SYSTEM } from "../webhooks/payload.ts";
 import { contractFacts } from "./contract-facts.ts";
@@ -17,13 +17,12 @@ type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pr
  * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
  * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
  */
-export function contractKinds(world: LifecycleWorld & { readonly store: Store }): Kinds {
-  const { store, clock } = world;
+export function contractKinds(world: LifecycleWorld): Kinds {
+  const { clock } = world;
 
-  const kind = (name: string, work: Work) => ({
-    run: (entry: Entry, signal: AbortSignal) =>
-      store.transaction(name, async (tx) => {
-        signal.throwIfAborted();
+  const kind = (work: Work): Kind => ({
+    prepare: async (_, entry) =>
+      onlyRecorded(async (tx) => {
         tx.delete(schedule, String(entry.id));
         const [id = "", ...rest] = entry.ref.split(" ");
         const contract = await tx.get(contracts, id);
@@ -34,7 +33,7 @@ export function contractKinds(world: LifecycleWorld & { readonly store: Store })
   });
 
   return {
-    "contract-activity": kind("schedule.contract-activity", async (tx, contract, [activity, recipient = "", mode]) => {
+    "contract-activity": kind(async (tx, contract, [activity, recipient = "", mode]) => {
       tx.put(contracts, contract);
       await emit(tx, clock, {
         workspace_id: contract.workspace_id,
@@ -46,7 +45,7 @@ export function contractKinds(world: LifecycleWorld & { readonly store: Store })
       });
       return "told";
     }),
-    "auto-sign": kind("schedule.auto-sign", async (tx, contract, [signatoryId]) => {
+    "auto-sign": kind(async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       tx.put(contracts, contract);
       if (!signatory || signatory.action) return "signed-before";

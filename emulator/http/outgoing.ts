@@ -1,10 +1,10 @@
 import { lookup } from "node:dns";
-import { EventEmitter } from "node:events";
 import type { LookupFunction } from "node:net";
-import { Agent, type Dispatcher, errors } from "undici";
+import { Agent, errors } from "undici";
 import type { Wall } from "../../src/base/clock.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "../webhooks/receivers.ts";
 import { Deadlines } from "./deadlines.ts";
+import { type Ended, PostExchange } from "./post-exchange.ts";
 
 /** One POST to a receiver. */
 export interface Post {
@@ -42,12 +42,9 @@ export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
 
-/** So much of an answer's body is read and kept (conformance.md, 10.4). */
-export const keptBytes = 65_536;
-
 // More than the runner ever sends at once, so that no attempt waits for a connection.
 const connectionsPerReceiver = 64;
-const judgedUrlsKept = 10_000;
+const targetsKept = 10_000;
 
 /** The sender of webhooks, with connections that are kept open between attempts. */
 export function createOutgoing(options: OutgoingOptions): Outgoing {
@@ -60,49 +57,41 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
     connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
   });
   const deadlines = new Deadlines(options.wall, options.responseTimeoutMs);
-  const judged = new Map<string, Forbidden | undefined>();
-  const underWay = new Set<Breaker>();
+  const targets = new Map<string, Target>();
+  const underWay = new Set<PostExchange>();
 
   // The rules never change, so each URL is judged once.
-  function forbidden(url: string): Forbidden | undefined {
-    if (!judged.has(url)) {
-      if (judged.size >= judgedUrlsKept) judged.clear();
-      judged.set(url, forbiddenUrl(url, options));
-    }
-    return judged.get(url);
-  }
-
-  async function post({ url, headers, body }: Post): Promise<Posted> {
-    const refused = forbidden(url);
-    if (refused) return { error: refused };
-    const target = new URL(url);
-    const breaker = new Breaker();
-    underWay.add(breaker);
-    const inTime = deadlines.set(() => breaker.break("late"));
-    try {
-      const answer = await agent.request({
-        origin: target.origin,
-        path: `${target.pathname}${target.search}`,
-        method: "POST",
-        headers,
-        body,
-        signal: breaker,
-      });
-      return { status: answer.statusCode, body: await bodyOf(answer) };
-    } catch (error) {
-      if (breaker.why === "closing") throw new BrokenOff();
-      return { error: breaker.why === "late" ? slow : described(error) };
-    } finally {
-      inTime();
-      underWay.delete(breaker);
-    }
+  function targetOf(url: string): Target {
+    const known = targets.get(url);
+    if (known) return known;
+    const forbidden = forbiddenUrl(url, options);
+    const target = forbidden ? { forbidden } : placeOf(new URL(url));
+    if (targets.size >= targetsKept) targets.clear();
+    targets.set(url, target);
+    return target;
   }
 
   return {
-    forbidden,
-    post,
+    forbidden: (url) => targetOf(url).forbidden,
+    async post({ url, headers, body }) {
+      const { forbidden, origin, path } = targetOf(url);
+      if (forbidden) return { error: forbidden };
+      const ended = await new Promise<Ended>((resolve) => {
+        const exchange = new PostExchange((how) => {
+          inTime();
+          underWay.delete(exchange);
+          resolve(how);
+        });
+        underWay.add(exchange);
+        const inTime = deadlines.set(() => exchange.breakOff(new TooLate()));
+        agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+      });
+      if ("status" in ended) return ended;
+      if (ended.cause instanceof BrokenOff) throw ended.cause;
+      return { error: described(ended.cause) };
+    },
     breakOff() {
-      for (const breaker of underWay) breaker.break("closing");
+      for (const exchange of underWay) exchange.breakOff(new BrokenOff());
     },
     async close() {
       deadlines.stop();
@@ -111,34 +100,14 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
   };
 }
 
-/** Ends one request, while its head or its body is awaited. An emitter: an AbortController costs ten times as much. */
-class Breaker extends EventEmitter {
-  why: "late" | "closing" | undefined;
+/** A URL as it is sent to, or why nothing may be. */
+type Target =
+  | { readonly forbidden: Forbidden; readonly origin?: never; readonly path?: never }
+  | { readonly forbidden?: never; readonly origin: string; readonly path: string };
 
-  break(why: "late" | "closing"): void {
-    this.why ??= why;
-    this.emit("abort");
-  }
-}
+const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
-const slow = { code: "response_timeout", message: "The receiver did not answer in time." };
-
-/** Iterating costs more than the rest of a POST, so that a body which says that it is short is read as one. */
-const bodyOf = async ({ headers, body }: Dispatcher.ResponseData): Promise<Buffer> =>
-  Number(headers["content-length"]) <= keptBytes ? Buffer.from(await body.arrayBuffer()) : firstBytes(body);
-
-/** The beginning of an answer's body. */
-async function firstBytes(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    // Leaving the loop ends the connection: a receiver cannot make us read for ever.
-    if (size >= keptBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, keptBytes);
-}
+class TooLate extends Error {}
 
 /**
  * Resolves a name, judges every address it stands for, and connects to just those: a name cannot mean something else
@@ -176,6 +145,7 @@ const words: Readonly<Record<string, readonly [code: string, message: string]>> 
 };
 
 function described(error: unknown): { code: string; message: string } {
+  if (error instanceof TooLate) return { code: "response_timeout", message: "The receiver did not answer in time." };
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const [name, message] = words[code] ?? [];
   if (name !== undefined && message !== undefined) return { code: name, message };

@@ -9,9 +9,12 @@ export interface Entry {
 }
 
 interface Index {
-  readonly placed: (row: object) => IndexValue | readonly IndexValue[] | undefined;
+  readonly name: string;
+  readonly placed: (row: object) => Placed;
   readonly list: SortedList<Entry>;
 }
+
+type Placed = IndexValue | readonly IndexValue[] | undefined;
 
 /** The rows of one collection in memory, with their order of insertion and their secondary indexes. */
 export class RowTable {
@@ -19,15 +22,17 @@ export class RowTable {
   readonly #keyOf: (row: object) => string;
   readonly #entries = new Map<string, Entry>();
   readonly #insertion = new SortedList<Entry>();
-  readonly #indexes = new Map<string, Index>();
+  readonly #indexes: readonly Index[];
   #nextOrdinal = 1;
 
   constructor(declaration: AnyRows) {
     this.declaration = declaration;
     this.#keyOf = declaration.key as (row: object) => string;
-    for (const [name, placed] of Object.entries(declaration.indexes)) {
-      this.#indexes.set(name, { placed: placed as Index["placed"], list: new SortedList() });
-    }
+    this.#indexes = Object.entries(declaration.indexes).map(([name, placed]) => ({
+      name,
+      placed: placed as Index["placed"],
+      list: new SortedList(),
+    }));
   }
 
   get size(): number {
@@ -54,12 +59,12 @@ export class RowTable {
       return { key, before: undefined };
     }
     const before = entry.row;
-    for (const { placed, list } of this.#indexes.values()) {
+    for (const { placed, list } of this.#indexes) {
       const old = placed(before);
       const now = placed(row);
-      if (old === now && !Array.isArray(now)) continue;
-      for (const value of valuesOf(old)) list.remove(value, entry.ordinal);
-      for (const value of valuesOf(now)) list.insert(value, entry);
+      if (old === now) continue;
+      takeOut(list, old, entry);
+      putIn(list, now, entry);
     }
     entry.row = row;
     return { key, before };
@@ -71,9 +76,7 @@ export class RowTable {
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
     this.#insertion.remove(entry.ordinal, entry.ordinal);
-    for (const { placed, list } of this.#indexes.values()) {
-      for (const value of valuesOf(placed(entry.row))) list.remove(value, entry.ordinal);
-    }
+    for (const { placed, list } of this.#indexes) takeOut(list, placed(entry.row), entry);
     return entry;
   }
 
@@ -81,9 +84,7 @@ export class RowTable {
   restore(key: string, entry: Entry): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
-    for (const { placed, list } of this.#indexes.values()) {
-      for (const value of valuesOf(placed(entry.row))) list.insert(value, entry);
-    }
+    for (const { placed, list } of this.#indexes) putIn(list, placed(entry.row), entry);
   }
 
   list(slice: Slice<string>): object[] {
@@ -110,7 +111,7 @@ export class RowTable {
 
   #bounds(slice: Slice<string>): [list: SortedList<Entry>, low: number, high: number] {
     if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
-    const list = this.#indexes.get(slice.by)?.list;
+    const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
     if (list === undefined) throw new EmulatorBug(`Collection ${this.declaration.name} has no index ${slice.by}`);
     const from = slice.equals ?? slice.from;
     const to = slice.equals ?? slice.to;
@@ -120,9 +121,16 @@ export class RowTable {
 
 const rowOf = (entry: Entry): object => entry.row;
 
-function valuesOf(value: IndexValue | readonly IndexValue[] | undefined): Iterable<IndexValue> {
-  if (value === undefined) return [];
-  return typeof value === "object" ? new Set(value) : [value];
+function putIn(list: SortedList<Entry>, placed: Placed, entry: Entry): void {
+  if (placed === undefined) return;
+  if (typeof placed !== "object") list.insert(placed, entry);
+  else for (const value of new Set(placed)) list.insert(value, entry);
+}
+
+function takeOut(list: SortedList<Entry>, placed: Placed, { ordinal }: Entry): void {
+  if (placed === undefined) return;
+  if (typeof placed !== "object") list.remove(placed, ordinal);
+  else for (const value of new Set(placed)) list.remove(value, ordinal);
 }
 
 /** Rows are handed out by reference, so nothing in them may change. */

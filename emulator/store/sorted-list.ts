@@ -29,6 +29,7 @@ export class SortedList<Item extends Ordered> {
 
   insert(value: IndexValue, item: Item): void {
     this.#length += 1;
+    if (this.#append(value, item)) return;
     const at = this.#blockOf(value, item.ordinal);
     this.#changed(at);
     const block = this.#blocks[at];
@@ -37,11 +38,6 @@ export class SortedList<Item extends Ordered> {
       return;
     }
     const place = placeIn(block, value, item.ordinal);
-    if (block.items.length >= blockMax && at === this.#blocks.length - 1 && place === block.items.length) {
-      // Ascending values are the usual case: a new block, instead of halves that stay half full for good.
-      this.#blocks.push({ values: [value], items: [item] });
-      return;
-    }
     block.values.splice(place, 0, value);
     block.items.splice(place, 0, item);
     if (block.items.length > blockMax) this.#split(at);
@@ -83,6 +79,21 @@ export class SortedList<Item extends Ordered> {
       left -= until - skip;
     }
     return out;
+  }
+
+  /** Ascending values are the usual case: no search, and a new block instead of halves that stay half full for good. */
+  #append(value: IndexValue, item: Item): boolean {
+    const last = this.#blocks.at(-1);
+    if (last === undefined) return false;
+    const { values, items } = last;
+    if (!isBefore(values.at(-1)!, items.at(-1)!.ordinal, value, item.ordinal)) return false;
+    if (items.length < blockMax) {
+      values.push(value);
+      items.push(item);
+    } else {
+      this.#blocks.push({ values: [value], items: [item] });
+    }
+    return true;
   }
 
   #startOf(at: number): number {

@@ -1,7 +1,7 @@
-import type { Kind } from "../clock/dispatcher.ts";
+import { type Kind, onlyRecorded } from "../clock/kind.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../cluster/workspaces.ts";
-import type { Store, Transaction, View } from "../store/store.ts";
+import type { Transaction, View } from "../store/store.ts";
 import { type Attempted, createAttempt, type Intervene, type Sendable, type Sender } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
@@ -11,7 +11,6 @@ import { keepUntil, roomFor } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 
 export interface DeliveryWorld extends Sender {
-  readonly store: Store;
   readonly intervene?: Intervene | undefined;
 }
 
@@ -20,52 +19,45 @@ export interface DeliveryWorld extends Sender {
  * schedule. `resend`: one attempt outside it (decisions.md, C18).
  */
 export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; readonly resend: Kind } {
-  const { store, settings, outgoing } = world;
+  const { clock, settings, outgoing } = world;
   const attempt = createAttempt(world);
   const heard = new WeakSet<AbortSignal>();
 
-  /** The state is read when an attempt starts: what changed while it waited decides (C18). */
-  const prepare = (entry: Entry, resend: boolean) =>
-    store.read(async (view): Promise<Sendable | Skip | "gone"> => {
-      const waiting = await view.get(schedule, String(entry.id));
-      const delivery = await view.get(deliveries, entry.ref);
-      if (waiting?.due !== entry.due || !delivery) return "gone";
-      const event = await view.get(webhookEvents, String(delivery.event_id));
-      const subscription = await view.get(subscriptions, String(delivery.webhook_id));
-      const workspace = await view.get(workspaces, String(delivery.workspace_id));
-      if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
-      if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
-      // It did not fail, it was never tried: so it is not counted (C16).
-      if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
-      return { delivery, event, subscription, hmacKey: workspace.hmac_key };
-    });
-
-  const intervention = (prepared: Sendable, resend: boolean) =>
-    world.intervene?.({ ...prepared, number: prepared.delivery.attempts + 1, resend });
-
-  const kind = (name: "deliver" | "resend"): Kind => ({
-    async run(entry, signal) {
-      breakOffWith(signal);
-      const prepared = await prepare(entry, name === "resend");
-      if (prepared === "gone") return store.transaction(name, (tx) => forget(tx, entry));
-      const trouble = "skip" in prepared ? undefined : intervention(prepared, name === "resend");
-      if (trouble && "putOff" in trouble) {
-        return store.transaction(name, (tx) => putOff(tx, entry, trouble.putOff, world.clock.now()));
-      }
-      const attempted = "skip" in prepared ? prepared : await attempt(prepared, trouble?.send);
-      return store.transaction(name, async (tx) => {
-        signal.throwIfAborted();
-        await dropOld(tx);
-        return record(tx, entry, attempted, name === "resend");
-      });
+  const kind = (resend: boolean): Kind => ({
+    async prepare(view, entry) {
+      const found = await sendable(view, entry, resend);
+      if (found === "gone") return onlyRecorded((tx) => forget(tx, entry));
+      if ("skip" in found) return onlyRecorded((tx) => record(tx, entry, found, resend));
+      const trouble = world.intervene?.({ ...found, number: found.delivery.attempts + 1, resend });
+      if (trouble && "putOff" in trouble) return onlyRecorded((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
+      return async (signal) => {
+        breakOffWith(signal);
+        const attempted = await attempt(found, trouble?.send);
+        return (tx) => record(tx, entry, attempted, resend);
+      };
     },
     room: roomOf,
   });
 
+  /** What changed while the entry waited decides (C18). */
+  async function sendable(view: View, entry: Entry, resend: boolean): Promise<Sendable | Skip | "gone"> {
+    const waiting = await view.get(schedule, String(entry.id));
+    const delivery = await view.get(deliveries, entry.ref);
+    if (waiting?.due !== entry.due || !delivery) return "gone";
+    const event = await view.get(webhookEvents, String(delivery.event_id));
+    const subscription = await view.get(subscriptions, String(delivery.webhook_id));
+    const workspace = await view.get(workspaces, String(delivery.workspace_id));
+    if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
+    if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
+    // It did not fail, it was never tried: so it is not counted (C16).
+    if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
+    return { delivery, event, subscription, hmacKey: workspace.hmac_key };
+  }
+
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** Once for each virtual time: nothing grows old while it stands still. */
   async function dropOld(tx: Transaction): Promise<void> {
-    const now = world.clock.now();
+    const now = clock.now();
     if (now === purgedAt) return;
     purgedAt = now;
     await purge(tx, now);
@@ -80,13 +72,14 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
   async function record(tx: Transaction, entry: Entry, came: Attempted | Skip, resend: boolean): Promise<string> {
+    await dropOld(tx);
     const delivery = await tx.get(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
-    if ("skip" in came) return skip(tx, entry, delivery, came.skip, world.clock.now(), resend);
+    if ("skip" in came) return skip(tx, entry, delivery, came.skip, clock.now(), resend);
     return recordAttempt(tx, { entry, delivery, attempted: came, resend, workerTick: settings.workerTick });
   }
 
-  return { deliver: kind("deliver"), resend: kind("resend") };
+  return { deliver: kind(false), resend: kind(true) };
 }
 
 interface Skip {

@@ -93,9 +93,15 @@ export const Attempt = z.strictObject({
 });
 export type Attempt = z.infer<typeof Attempt>;
 
-export const attempts = rows<Attempt, "delivery">({
+export const attempts = rows<Attempt>({
   name: "webhook_attempts",
   schema: Attempt,
-  key: (row) => `${row.delivery_id}/${row.number}`,
-  indexes: { delivery: (row) => row.delivery_id },
+  key: (row) => attemptKey(row.delivery_id, row.number),
+  indexes: {},
 });
+
+const attemptKey = (deliveryId: number, number: number): string => `${deliveryId}/${number}`;
+
+/** The keys of the attempts of a delivery, in their order. */
+export const attemptKeys = ({ id, attempts }: Delivery): string[] =>
+  Array.from({ length: attempts }, (_, before) => attemptKey(id, before + 1));

@@ -1,7 +1,15 @@
 import type { Activity } from "../../src/api/activities.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/store.ts";
-import { type Attempt, attempts, type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
+import {
+  type Attempt,
+  attemptKeys,
+  attempts,
+  type Delivery,
+  deliveries,
+  type Outcome,
+  webhookEvents,
+} from "./deliveries.ts";
 import { purge } from "./purge.ts";
 import { laneOf } from "./subscriptions.ts";
 
@@ -102,9 +110,9 @@ function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[numb
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<Logged[]> =>
-  Promise.all(
-    rows.map(async (delivery) => ({
-      delivery,
-      attempts: await view.list(attempts, { by: "delivery", equals: delivery.id }),
-    })),
-  );
+  Promise.all(rows.map(async (delivery) => ({ delivery, attempts: await attemptsOf(view, delivery) })));
+
+async function attemptsOf(view: View, delivery: Delivery): Promise<readonly Attempt[]> {
+  const found = await Promise.all(attemptKeys(delivery).map((key) => view.get(attempts, key)));
+  return found.filter((attempt) => attempt !== undefined);
+}

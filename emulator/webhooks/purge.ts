@@ -1,5 +1,5 @@
 import type { Transaction } from "../store/store.ts";
-import { attempts, deliveries, webhookEvents } from "./deliveries.ts";
+import { attemptKeys, attempts, deliveries, webhookEvents } from "./deliveries.ts";
 
 /**
  * Drops records whose time is over (decisions.md, C21), at most `limit` of each kind, in the caller's transaction:
@@ -7,10 +7,9 @@ import { attempts, deliveries, webhookEvents } from "./deliveries.ts";
  */
 export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
   const over = await tx.list(deliveries, { by: "keep_until", to: now, limit });
-  for (const { id, event_id } of over) {
-    for (const { number } of await tx.list(attempts, { by: "delivery", equals: id })) {
-      tx.delete(attempts, `${id}/${number}`);
-    }
+  for (const delivery of over) {
+    const { id, event_id } = delivery;
+    for (const key of attemptKeys(delivery)) tx.delete(attempts, key);
     tx.delete(deliveries, String(id));
     const others = await tx.count(deliveries, { by: "event", equals: event_id });
     if (others === 0) tx.delete(webhookEvents, String(event_id));

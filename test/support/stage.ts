@@ -50,9 +50,9 @@ export async function stage(
     onTrouble: (entry) => troubles.push(entry.ref),
     kinds: {
       play: {
-        run: (entry) =>
-          store.transaction("play", (tx) => {
-            seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
+        prepare: async (_, entry) => async () => {
+          seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
+          return async (tx) => {
             dequeue(tx, entry);
             for (const line of script[entry.ref] ?? []) {
               const [verb, after, ...name] = line.split(" ");
@@ -61,7 +61,8 @@ export async function stage(
               enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", lane: ref, ref });
             }
             return "done";
-          }),
+          };
+        },
       },
     },
   });

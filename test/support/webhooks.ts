@@ -58,7 +58,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     store,
     clock,
     wall,
-    kinds: { ...deliveryKinds({ store, clock, wall, settings, outgoing }) },
+    kinds: { ...deliveryKinds({ clock, wall, settings, outgoing }) },
     deterministic: settings.deterministic,
     onTrouble: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });

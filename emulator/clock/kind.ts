@@ -1,0 +1,32 @@
+import type { Transaction, View } from "../store/store.ts";
+import type { Entry } from "./schedule.ts";
+
+/**
+ * What is done for the entries of one kind, in three steps: what the work needs is read, the work is done, and its
+ * outcome is written down. Steps of many entries share one view or one transaction.
+ */
+export interface Kind {
+  /** Reads the state as it is when the work begins: what changed while the entry waited decides. */
+  prepare(view: View, entry: Entry): Promise<Work>;
+  /** How many entries of a lane may be under way now; without it, one after the other. */
+  room?(view: View, lane: string): Promise<number>;
+}
+export type Kinds = Readonly<Record<string, Kind>>;
+
+/**
+ * Does the work, outside the state. Rejects when the signal broke it off, for the emulator closes: it is done again
+ * after the next start.
+ */
+export type Work = (signal: AbortSignal) => Promise<Recording>;
+
+/**
+ * Writes down what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
+ * outcome in a word.
+ */
+export type Recording = (tx: Transaction) => Promise<string>;
+
+/** Work that is nothing but a change of the state. */
+export const onlyRecorded =
+  (record: Recording): Work =>
+  () =>
+    Promise.resolve(record);

@@ -1,0 +1,69 @@
+import type { Dispatcher } from "undici";
+
+/** So much of an answer's body is read and kept (conformance.md, 10.4). */
+export const keptBytes = 65_536;
+
+/** How a POST ended: with an answer of any status, or with what kept it from one. */
+export type Ended = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
+
+/**
+ * One POST on its way, told by undici as it goes. It asks for no stream, which would cost more than all the rest, and
+ * reads no more of the answer than is kept.
+ */
+export class PostExchange implements Dispatcher.DispatchHandler {
+  readonly #tell: (ended: Ended) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #ended = false;
+
+  /** `tell` is called once. */
+  constructor(tell: (ended: Ended) => void) {
+    this.#tell = tell;
+  }
+
+  /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
+  breakOff(cause: Error): void {
+    this.#end({ cause });
+    this.#controller?.abort(cause);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Broken off while it waited for a connection.
+    if (this.#ended) controller.abort(new Error("nobody waits for it"));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
+    // An informational answer comes before the one that counts, which overwrites it.
+    this.#status = status;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size < keptBytes) return;
+    this.#answered();
+    // Ends the connection: a receiver cannot make us read for ever.
+    controller.abort(new Error("enough was read"));
+  }
+
+  onResponseEnd(): void {
+    this.#answered();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
+    this.#end({ cause });
+  }
+
+  #answered(): void {
+    this.#end({ status: this.#status, body: Buffer.concat(this.#chunks).subarray(0, keptBytes) });
+  }
+
+  #end(ended: Ended): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#tell(ended);
+  }
+}

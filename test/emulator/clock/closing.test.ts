@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Runner } from "../../../emulator/clock/runner.ts";
+import { dequeue, enqueue, schedule } from "../../../emulator/clock/schedule.ts";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../../emulator/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { StandingWall } from "../../support/standing-wall.ts";
+
+const begin = Date.parse("2031-01-02T03:04:05Z");
+
+describe("an emulator that closes", () => {
+  it("records nothing of work that ends only because it closes: the entry stays for the next start", async () => {
+    const wall = new StandingWall();
+    const store = openMemoryStore({ collections, wall });
+    const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
+    const troubles: string[] = [];
+    let atWork = () => {};
+    const working = new Promise<void>((resolve) => {
+      atWork = resolve;
+    });
+    const runner = Runner.start({
+      store,
+      clock,
+      wall,
+      onTrouble: ({ ref }) => troubles.push(ref),
+      kinds: {
+        patient: {
+          prepare: async (_, entry) => async (signal) => {
+            atWork();
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            return async (tx) => {
+              dequeue(tx, entry);
+              return "done";
+            };
+          },
+        },
+      },
+    });
+    await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
+    await working;
+
+    const closed = runner.close();
+    await wall.pass(5_000);
+    await closed;
+    assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
+    assert.deepEqual(troubles, []);
+  });
+});
