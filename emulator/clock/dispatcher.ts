@@ -28,6 +28,8 @@ export interface DispatcherOptions {
 const listedAtOnce = 1_000;
 /** Of this share of the places only lanes that hold none yet may take one: hanging receivers leave room for others. */
 const keptFree = 1 / 4;
+/** So many times the places may be begun and not yet on the disk: after a crash they are done again. */
+const unsureShare = 4;
 const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
@@ -103,17 +105,21 @@ export class Dispatcher {
 
   #pump(): void {
     const stopped = this.#stop.signal.aborted;
-    while (!stopped && this.#running < this.#options.atOnce) {
+    while (!stopped && this.#hasRoom) {
       const next = this.#nextReady();
       if (next < 0) break;
       // Shifting costs nothing however long the list is; cutting the first one out moves all the others.
       this.#begin(next === 0 ? this.#ready.shift()! : this.#ready.splice(next, 1)[0]!);
     }
     // The queue is looked at only when something could be started, not after each of its changes.
-    const free = this.#running < this.#options.atOnce;
-    if (!stopped && this.#mayHaveMore && free) return void this.#list();
+    if (!stopped && this.#mayHaveMore && this.#hasRoom) return void this.#list();
     if (this.#underWay > 0 || this.#listing) return;
     if (stopped || this.#taken.size === this.#troubled.size) for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  get #hasRoom(): boolean {
+    const { atOnce } = this.#options;
+    return this.#running < atOnce && this.#underWay < atOnce * unsureShare;
   }
 
   /**
