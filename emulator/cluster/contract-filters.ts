@@ -1,6 +1,7 @@
 import { type ContractFilter, contractFilters } from "../../src/api/contracts/contract-list.ts";
 import type { View } from "../store/store.ts";
 import { type Contract, referenceId } from "./contract-rows.ts";
+import type { Wanted } from "./contract-slices.ts";
 import type { Problems } from "./field-problems.ts";
 import { pendingWith } from "./pending-with.ts";
 import { contractTypes, entities, templates, type Workspace } from "./workspaces.ts";
@@ -58,18 +59,16 @@ const values: Readonly<Record<ContractFilter, Read>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-type Matches = (found: readonly Value[]) => boolean;
-const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
-const compare = {
-  $gt: (a: number, b: number) => a > b,
-  $gte: (a: number, b: number) => a >= b,
-  $lt: (a: number, b: number) => a < b,
-  $lte: (a: number, b: number) => a <= b,
-} as const;
+/** A filter of the query: what it asks of its field, and whether the field's values fulfil it. */
+interface Filter extends Wanted {
+  readonly matches: (found: readonly Value[]) => boolean;
+}
 
-/** A row passes when all filters of the query let it. Unknown filters and unreadable values are noted. */
-export function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems) {
-  const filters: { readonly field: ContractFilter; readonly matches: Matches }[] = [];
+const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
+
+/** The filters of the query. Unknown ones and unreadable values are noted. */
+export function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
+  const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
     if (!key.startsWith("filter__") || given === undefined) continue;
     const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
@@ -77,28 +76,51 @@ export function filtersOf(query: Readonly<Record<string, unknown>>, problems: Pr
       problems.add([key], "Invalid filter field");
       continue;
     }
-    const field = name as ContractFilter;
-    const matches = matcher(field, operator, String(given));
-    if (typeof matches === "string") problems.add([key], matches);
-    else filters.push({ field, matches });
+    const filter = filterOf(name as ContractFilter, operator, String(given));
+    if (typeof filter === "string") problems.add([key], filter);
+    else filters.push(filter);
   }
-  return (row: Contract, names: Names) => filters.every(({ field, matches }) => matches(values[field](row, names)));
+  return filters;
 }
 
-function matcher(field: ContractFilter, operator: string, text: string): Matches | string {
-  const read = (each: string) => (dates.has(field) ? Date.parse(each) : Number(each));
-  const same = (value: Value, each: string) =>
-    typeof value === "number" ? value === read(each) : value.toLowerCase() === each.toLowerCase();
-  if (operator === "$eq") return (found) => found.some((value) => same(value, text));
-  if (operator === "$ne") return (found) => !found.some((value) => same(value, text));
-  if (operator === "$in") {
-    // `\,` is a comma within a value (contract-api-facts.md, 3.2).
-    const wanted = (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
-    return (found) => found.some((value) => wanted.some((each) => same(value, each)));
+/** Whether a row passes all filters. */
+export const passes = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+  filters.every(({ field, matches }) => matches(values[field](row, names)));
+
+const readerOf = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
+
+function filterOf(field: ContractFilter, operator: string, text: string): Filter | string {
+  if (operator === "$eq") return equalTo(field, [text]);
+  if (operator === "$ne") {
+    const { matches } = equalTo(field, [text]);
+    return { field, matches: (found) => !matches(found) };
   }
-  if (!Object.hasOwn(compare, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = read(text);
+  // `\,` is a comma within a value (contract-api-facts.md, 3.2).
+  if (operator === "$in") {
+    return equalTo(
+      field,
+      (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
+    );
+  }
+  if (!Object.hasOwn(ranges, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
+  const bound = readerOf(field)(text);
   if (Number.isNaN(bound)) return dates.has(field) ? "Input should be a valid date" : "Input should be a valid number";
-  const holds = compare[operator as keyof typeof compare];
-  return (found) => found.some((value) => typeof value === "number" && holds(value, bound));
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
+    ranges[operator as keyof typeof ranges](bound);
+  return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
 }
+
+function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
+  const read = readerOf(field);
+  const same = (value: Value, text: string) =>
+    typeof value === "number" ? value === read(text) : value.toLowerCase() === text.toLowerCase();
+  return { field, equals, matches: (found) => found.some((value) => equals.some((text) => same(value, text))) };
+}
+
+/** Ids and times are whole numbers, so that every range has a first and a last one. */
+const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<Wanted, "from" | "to">>> = {
+  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+  $gte: (bound) => ({ from: Math.ceil(bound) }),
+  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+  $lte: (bound) => ({ to: Math.floor(bound) }),
+};

@@ -149,29 +149,43 @@ export const Contract = z.strictObject({
 });
 export type Contract = z.infer<typeof Contract>;
 
-const inWorkspace = (row: Contract, value: string | number): string => `${row.workspace_id} ${value}`;
-const listed = <V>(row: Contract, value: V): V | undefined => (row.deleted_at === null ? value : undefined);
+/** A value of an index that belongs to a workspace. */
+export const inWorkspace = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
-/** Deleted contracts stay as rows, but are in no index. Read `workspace` in reverse for the newest first. */
-export const contracts = rows<Contract, "workspace" | "status" | "external" | "counterparty">({
+/** A whole number, not below 0, as text in the order of numbers. */
+export const sortable = (value: number): string => String(value).padStart(16, "0");
+
+/** Deleted contracts stay as rows, but are in no index. */
+const listed = <V>(row: Contract, value: V): string | undefined =>
+  row.deleted_at === null ? inWorkspace(row.workspace_id, String(value)) : undefined;
+
+/** Every value begins with the workspace's id, but for `counterparty`; numbers and times are `sortable`. */
+export const contracts = rows<
+  Contract,
+  "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
+>({
   name: "contracts",
   schema: Contract,
   key: (row) => String(row.id),
   indexes: {
-    workspace: (row) => listed(row, row.workspace_id),
-    /** `<workspace id> <status>` */
-    status: (row) => listed(row, inWorkspace(row, row.status)),
-    /** `<workspace id> <external metadata id>` */
-    external: (row) =>
-      row.external_metadata?.id === undefined ? undefined : listed(row, inWorkspace(row, row.external_metadata.id)),
+    /** In reverse: the newest first. */
+    number: (row) => listed(row, sortable(row.id)),
+    status: (row) => listed(row, row.status),
+    type: (row) => listed(row, row.contract_type_id),
+    party_email: (row) => row.counterparties.flatMap(({ poc }) => (poc && listed(row, poc.email.toLowerCase())) ?? []),
+    created: (row) => listed(row, sortable(row.created_at)),
+    updated: (row) => listed(row, sortable(row.updated_at)),
+    /** The id of the external metadata. */
+    external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
     /** The counterparty's id: the last one is its newest contract (decisions.md, C17). */
     counterparty: (row) =>
-      listed(
-        row,
-        row.counterparties.map((party) => party.counterparty_id),
-      ),
+      row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
   },
 });
+
+/** All contracts of a workspace; in reverse, the newest first. */
+export const ofWorkspace = (workspaceId: number) =>
+  ({ by: "number", from: inWorkspace(workspaceId, ""), to: inWorkspace(workspaceId, "~") }) as const;
 
 /** `T-12`, or `H-12` for a contract executed outside the service (contract-api-facts.md, section 1). */
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>

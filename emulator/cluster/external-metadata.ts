@@ -3,7 +3,7 @@ import type { Handlers } from "../http/handler.ts";
 import { emit } from "../webhooks/emit.ts";
 import { contractFacts } from "./contract-facts.ts";
 import { createdContract } from "./contract-records.ts";
-import { contracts, type ExternalMetadata, requireContract } from "./contract-rows.ts";
+import { contracts, type ExternalMetadata, inWorkspace, requireContract } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { changed } from "./new-contract.ts";
 import { performer } from "./performer.ts";
@@ -39,7 +39,7 @@ export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld,
 
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const equals = `${caller.workspace.id} ${params.external_metadata_id}`;
+      const equals = inWorkspace(caller.workspace.id, params.external_metadata_id);
       const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
       return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
     }),

@@ -1,7 +1,7 @@
 import type { Activity } from "../../src/api/activities.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import { contractFacts } from "../cluster/contract-facts.ts";
-import { type Contract, compositeId, contracts } from "../cluster/contract-rows.ts";
+import { type Contract, compositeId, contracts, ofWorkspace } from "../cluster/contract-rows.ts";
 import { dataPerPerson, emailEventData } from "../cluster/happenings.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import type { Handlers } from "../http/handler.ts";
@@ -56,7 +56,7 @@ async function contractMeant(
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
     (await view.list(workspaces)).map((row) =>
-      view.list(contracts, { by: "workspace", equals: row.id, reverse: true, limit: 1 }),
+      view.list(contracts, { ...ofWorkspace(row.id), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);

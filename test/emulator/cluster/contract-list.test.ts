@@ -73,6 +73,7 @@ describe("listing contracts", () => {
     "?filter__contract_reference_id=SVC-3": "T-3",
     "?filter__contract_kind=TEMPLATE_CONTRACT": "T-3 T-2 T-1",
     "?filter__client_email=jo@acme.example": "T-2 T-1",
+    "?filter__client_email[$in]=lee@globex.example,max@globex.example": "T-2",
     "?filter__signatures_pending_on=jo@acme.example": "T-2 T-1",
     "?filter__pending_with=COUNTER_PARTY": "T-1",
     "?filter__business_user_id=12": "T-2",
@@ -87,7 +88,11 @@ describe("listing contracts", () => {
     await draft(on.api, {
       contract_template_id: 104,
       entity_reference_id: "NW-US",
-      counter_party_details: [{ ...acme, organization_name: "Globex" }],
+      counter_party_details: [
+        { ...acme, organization_name: "Globex" },
+        { ...acme, organization_name: "Globex East", poc_details: { ...jo, email: "lee@globex.example" } },
+        { ...acme, organization_name: "Globex West", poc_details: { ...jo, email: "max@globex.example" } },
+      ],
     });
     await on.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
@@ -115,4 +120,111 @@ describe("listing contracts", () => {
       await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), fields(problems));
     }
   });
+
+  it("answers filters together with what each of them lets through", async (t) => {
+    const on = await emulator(t);
+    await severalContracts(on);
+    const every = ids(await all(on.api));
+    const alone = new Map<string, readonly string[]>();
+    for (const filter of some) {
+      alone.set(filter, ids(await all(on.api, filter)));
+      const pages = [1, 2, 3, 4, 5].map((page) => list(on.api, `?${filter}&limit=5&page=${page}`));
+      assert.deepEqual(ids((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
+    }
+    for (const [a, b] of some.flatMap((one, i) => some.slice(i).map((other) => [one, other] as const))) {
+      const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
+      if (a.split("=")[0] !== b.split("=")[0]) assert.deepEqual(ids(await all(on.api, `${a}&${b}`)), both, `${a} ${b}`);
+      const [key, one] = a.split("=");
+      if (/^filter__\w+$/.test(key!)) {
+        const others = every.filter((id) => !alone.get(a)!.includes(id));
+        assert.deepEqual(ids(await all(on.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
+        const [of, other] = b.split("=");
+        const either = every.filter((id) => alone.get(a)!.includes(id) || alone.get(b)!.includes(id));
+        if (key === of) assert.deepEqual(ids(await all(on.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
+      }
+    }
+  });
+
+  it("costs what a page costs where an index knows the filter, however many contracts there are", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const rare = await sent(on.api, { contract_template_id: 104 });
+    await multiply(on, 20_000);
+    const cpuOf = async (query: string) => {
+      const times: number[] = [];
+      for (let n = 0; n < 20; n += 1) {
+        const before = process.cpuUsage();
+        await list(on.api, query);
+        const { user, system } = process.cpuUsage(before);
+        times.push(user + system);
+      }
+      return times.sort((a, b) => a - b)[times.length / 2]!;
+    };
+    const plain = await cpuOf("");
+    const scanned = await cpuOf("?filter__client_name=nobody");
+    assert.ok(scanned > 5 * plain, `too few contracts to notice: ${scanned} µs to look at all, ${plain} µs for a page`);
+    for (const filter of [
+      "display_status=REDLINING",
+      "display_status=DRAFT",
+      "contract_type_id=302",
+      "contract_type_id=301",
+      "client_email=jo@acme.example",
+      `contract_reference_id=SVC-${rare.number}`,
+      "contract_id[$gt]=2",
+      "last_updated_on[$gte]=2031-02-01",
+      "display_status=REDLINING&filter__client_name=acme inc.",
+    ]) {
+      const cpu = await cpuOf(`?filter__${filter}`);
+      assert.ok(cpu < 3 * plain, `${filter}: ${cpu} µs, and ${plain} µs without it`);
+    }
+  });
 });
+
+const ids = (results: Listed["results"]): string[] => results.map(({ id }) => id);
+const all = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
+
+/** Filters that some and not all of `severalContracts` pass. */
+const some = [
+  "filter__display_status=DRAFT",
+  "filter__display_status=sign",
+  "filter__contract_type_id=301",
+  "filter__contract_type_id=302",
+  "filter__client_email=jo@acme.example",
+  "filter__client_email=KIM@solo.example",
+  "filter__client_name=Kim Doe",
+  "filter__contract_id[$gt]=7",
+  "filter__contract_id[$lte]=20",
+  "filter__created_at[$gte]=2031-01-10",
+  "filter__created_at[$lt]=2031-01-20T03:04:05Z",
+  "filter__last_updated_on[$gt]=2031-01-12",
+  "query=globex",
+];
+
+/** 24 contracts of two types, three statuses and several parties, one a day; two of them deleted. */
+async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
+  const kim = { is_individual: true, poc_details: { ...jo, first_name: "Kim", email: "kim@solo.example" } };
+  const globex = { ...acme, organization_name: "Globex" };
+  const parties = [[acme], [globex, kim], [kim], [acme, globex]];
+  for (let n = 0; n < 24; n += 1) {
+    const more = { contract_template_id: n % 3 === 0 ? 104 : 101, counter_party_details: parties[n % 4] };
+    const { id } = await (n % 5 < 2 ? sent : draft)(api, more);
+    if (n % 11 === 7) await ask("POST", `contracts/${id}/delete`);
+    await ask("POST", "clock/advance", { body: { by: "P1D" } });
+  }
+  for (const id of ["T-3", "T-6"]) await ask("POST", `contracts/${id}/void`);
+}
+
+/** Puts so many copies of the first contract beside what there is, a month older than everything that happens later. */
+async function multiply({ ask }: TestEmulator, count: number): Promise<void> {
+  const { body } = await ask("GET", "state");
+  const state = body as {
+    sequences: Record<string, number>;
+    rows: { contracts: { id: number; updated_at: number }[] };
+  };
+  const [first] = state.rows.contracts;
+  const next = state.rows.contracts.length + 1;
+  const copies = Array.from({ length: count }, (_, n) => ({ ...first!, id: next + n }));
+  state.rows.contracts.push(...copies);
+  state.sequences.contract = next + count - 1;
+  assert.equal((await ask("PUT", "state", { body: state })).status, 204);
+}
