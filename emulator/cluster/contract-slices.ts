@@ -1,6 +1,7 @@
+import { contractStatuses } from "../../src/api/contract-statuses.ts";
 import type { ContractFilter } from "../../src/api/contracts/contract-list.ts";
 import type { Slice } from "../store/store.ts";
-import { type contracts, inWorkspace, referenceId, sortable, statuses } from "./contract-rows.ts";
+import { type contracts, inWorkspace, referenceId, sortable } from "./contract-rows.ts";
 
 type Index = keyof (typeof contracts)["indexes"];
 export type ContractSlice = Slice<Index>;
@@ -26,7 +27,7 @@ type Lookup = (value: string) => readonly [by: Index, value: string | number] | 
 const byEmail: Lookup = (value) => ["party_email", value.toLowerCase()];
 const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
   display_status: (value) => {
-    const status = statuses.find((each) => each.toLowerCase() === value.toLowerCase());
+    const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
     return status && ["status", status];
   },
   contract_type_id: (value) => ["type", Number(value)],
