@@ -1,51 +1,62 @@
 import type { Activity } from "../../src/api/activities.ts";
+import type { fireActivity } from "../../src/api/emulator/activities.ts";
 import type { Fail } from "../../src/api/failures.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { contractFacts } from "../cluster/contract-facts.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../cluster/contract-rows.ts";
 import { dataPerPerson, emailEventData } from "../cluster/happenings.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { View } from "../store/store.ts";
+import { amended } from "../webhooks/amend.ts";
 import { emit } from "../webhooks/emit.ts";
-import { overridden } from "../webhooks/override.ts";
-import { SYSTEM } from "../webhooks/payload.ts";
+import { eventBody, type Happening, SYSTEM } from "../webhooks/payload.ts";
 import type { ControlWorld } from "./home.ts";
 import { namedContract } from "./named-contract.ts";
 
+type Body = InputOf<typeof fireActivity>["body"];
+type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
+
 export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown> = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
-    const { overrides = {} } = body;
+    if (body.preview) {
+      const { happening, about } = await store.read((view) => meant(view, body, clock.now(), fail));
+      return { ...about, deliveries: [], payload: JSON.parse(eventBody(happening)) };
+    }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const contract = await contractMeant(tx, body.contract_id, fail);
-      const activity = body.activity as Activity;
-      const at = clock.now();
-      const [usual = {}] = dataPerPerson(activity, contract);
-      const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
-      const email =
-        activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
-      const entries = await emit(tx, clock, {
-        workspace_id: contract.workspace_id,
-        activity,
-        at,
-        performed_by: SYSTEM,
-        contract: await contractFacts(tx, contract),
-        data: { ...usual, ...email, ...body.data },
-        amend: (document) =>
-          overridden(document, overrides, ({ path, known }) =>
-            fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
-          ),
-      });
+      const { happening, about } = await meant(tx, body, clock.now(), fail);
+      const entries = await emit(tx, clock, happening);
       const outcomes = body.wait ? entries.map(({ id }) => runner.outcomeOf(id)) : [];
-      const deliveries = entries.map(({ ref }) => Number(ref));
-      return {
-        outcomes,
-        told: { activity, contract_id: contract.id, composite_id: compositeId(contract), deliveries },
-      };
+      return { outcomes, told: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
     await Promise.all(fired.outcomes);
     return fired.told;
   },
 };
+
+/** What is to be told, and of which contract. */
+async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
+  const contract = await contractMeant(view, body.contract_id, fail);
+  const activity = body.activity as Activity;
+  const [usual = {}] = dataPerPerson(activity, contract);
+  const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
+  const email =
+    activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
+  const happening: Happening = {
+    workspace_id: contract.workspace_id,
+    activity,
+    at,
+    performed_by: SYSTEM,
+    contract: await contractFacts(view, contract),
+    data: { ...usual, ...email, ...body.data },
+    amend: (document) =>
+      amended(body.payload ?? document, body, {
+        missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
+        present: (path) => fail("field-is-there", { path }),
+      }),
+  };
+  return { happening, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
+}
 
 async function contractMeant(
   view: View,

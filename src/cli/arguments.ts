@@ -60,7 +60,7 @@ async function bodyOf(spec: CommandSpec, operation: Operation, input: Input, hos
   }
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
-  const assignments = ((input.flags.set as string[] | undefined) ?? []).map(assignment);
+  const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => assignment(text));
   const flags = targeted(spec.flags, input, "body");
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {

@@ -60,16 +60,16 @@ export interface Assignment {
 }
 
 /** `a.b.0.c=value`, where `a[0]` may be written for `a.0`. */
-export function assignment(text: string): Assignment {
+export function assignment(text: string, flag = "--set"): Assignment {
   const equals = text.indexOf("=");
   const path = text
     .slice(0, equals)
     .replace(/\[(\d+)\]/g, ".$1")
     .split(".");
   if (equals < 1 || path.includes(""))
-    throw new UsageError(`--set takes PATH=VALUE such as address.city=Oslo, not "${text}"`);
+    throw new UsageError(`${flag} takes PATH=VALUE such as address.city=Oslo, not "${text}"`);
   if (path.some((step) => ["__proto__", "constructor", "prototype"].includes(step))) {
-    throw new UsageError(`--set cannot write to ${path.join(".")}`);
+    throw new UsageError(`${flag} cannot write to ${path.join(".")}`);
   }
   return { path, text: text.slice(equals + 1) };
 }

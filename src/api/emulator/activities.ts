@@ -8,25 +8,38 @@ export const fireActivity = operation({
   id: "activities.fire",
   service: emulator,
   summary: "Tell the subscriptions of an activity without anything happening",
-  description: "The contract stays as it is; `data` is added to activity_data, `overrides` change what is there.",
+  description:
+    "The contract stays as it is. `data` is added to activity_data; then `overrides` change, `removals` take away and `additions` add what the payload is to have or not to have, by the paths of fields such as counterparties.0.poc_email. One that does not fit is refused, and nobody is told.",
   method: "POST",
   path: "/_emulator/activities",
   auth: "control-token",
   request: {
     body: json(
-      z.object({
-        activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
-        contract_id: z
-          .union([z.int(), z.string()])
-          .optional()
-          .describe("The contract: 12 or T-12; default: the newest"),
-        data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
-        overrides: z
-          .record(z.string(), z.unknown())
-          .optional()
-          .describe("Other values by the path of a field that the payload has: counterparties.0.poc_email"),
-        wait: z.boolean().optional().describe("Answer only when each subscription was tried once"),
-      }),
+      z
+        .object({
+          activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
+          contract_id: z
+            .union([z.int(), z.string()])
+            .optional()
+            .describe("The contract: 12 or T-12; default: the newest"),
+          data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
+          overrides: z
+            .record(z.string(), z.unknown())
+            .optional()
+            .describe("Other values of fields that the payload has, by path"),
+          additions: z
+            .record(z.string(), z.unknown())
+            .optional()
+            .describe("Fields that the payload does not have, or the next item of a list, by path"),
+          removals: z.array(z.string()).optional().describe("Paths of fields that the payload has"),
+          payload: z
+            .record(z.string(), z.unknown())
+            .optional()
+            .describe("This document instead of the usual payload; it is sent as it is, whatever it says"),
+          preview: z.boolean().optional().describe("Answer with the payload, and tell nobody"),
+          wait: z.boolean().optional().describe("Answer only when each subscription was tried once"),
+        })
+        .refine(({ payload, data }) => payload === undefined || data === undefined, "data cannot go with payload"),
     ),
   },
   responses: {
@@ -36,10 +49,11 @@ export const fireActivity = operation({
         contract_id: z.int(),
         composite_id: z.string(),
         deliveries: z.array(z.int()).describe("Ids of the deliveries, one per subscription that wants the activity"),
+        payload: z.record(z.string(), z.unknown()).optional().describe("What would be sent; with preview alone"),
       }),
     ),
   },
-  failures: ["no-such-contract", "no-contract-yet", "no-such-field"],
+  failures: ["no-such-contract", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },
   basis: assumed("The control plane is the emulator's own (decisions.md, C23)."),

@@ -20,9 +20,17 @@ export const controlContractFailures = {
     says: "There is no contract that the activity could be about.",
     hint: "Create one with `svc contracts create`.",
   }),
+  "field-is-there": control({
+    status: 400,
+    when: "an addition names a field that the payload has",
+    basis: ours,
+    code: "field_is_there",
+    says: ({ path }: { path: string }) => `The payload has ${path} already: it can be changed, not added.`,
+    hint: "Change it with --set.",
+  }),
   "no-such-field": control({
     status: 400,
-    when: "an override names a field that the payload does not have",
+    when: "an override or a removal names a field, or an addition a place, that the payload does not have",
     basis: ours,
     code: "no_such_field",
     says: ({ path, known }: { path: string; known: string }) => `The payload has no ${path}. There it has: ${known}.`,

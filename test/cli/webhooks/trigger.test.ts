@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
 import { cliEmulator } from "../../support/cli-emulator.ts";
 import { following } from "../../support/following.ts";
 import { nda } from "../../support/nda.ts";
+import { enter, person } from "../../support/person.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
+import { type RunOptions, runCli } from "../../support/run-cli.ts";
 
 /** An emulator with a contract and a receiver that is told of signatures. */
 async function withReceiver(t: TestContext) {
@@ -54,6 +57,57 @@ describe("svc webhooks trigger", () => {
     );
     assert.equal((activity_data as { colour: string }).colour, "blue");
     assert.equal((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
+  });
+
+  it("adds fields to the payload and leaves others out, or sends another document", async (t) => {
+    const { svc, app } = await withReceiver(t);
+    const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
+    assert.equal((await svc([...trigger, "--add", "tags=[1]", "--remove", "counterparties[0].poc_email"])).exit, 0);
+    assert.equal((await svc([...trigger, "--raw", "-", "--set", "a.b=2"], { stdin: '{"a":{"b":1}}' })).exit, 0);
+    const [amended, raw] = app.received.map(payloadOf);
+    const [first] = amended!.counterparties as Record<string, unknown>[];
+    assert.deepEqual([amended!.tags, "poc_email" in first!, raw], [[1], false, { a: { b: 2 } }]);
+    for (const [flags, exit, message] of [
+      [["--remove", "tags"], 1, "The payload has no tags."],
+      [["--add", "contract_title=x"], 1, "The payload has contract_title already"],
+      [["--add", "tags"], 2, "--add takes PATH=VALUE"],
+      [["--raw", "-", "--data", "x.json"], 2, "--data cannot go with --raw"],
+      [["--edit"], 2, "--edit needs a terminal"],
+    ] as const) {
+      const refused = await svc([...trigger, ...flags], { stdin: "{}" });
+      assert.deepEqual([refused.exit, refused.err.includes(message)], [exit, true], refused.err);
+    }
+    assert.equal(app.received.length, 2);
+  });
+
+  it("sends what a person saved in an editor, who is shown a slip and may think better of it", async (t) => {
+    const { svc, app, cwd } = await withReceiver(t);
+    /** Each run of the editor saves the next text, or lets the payload be. */
+    const edit = async (texts: readonly (string | null)[], who: RunOptions) => {
+      const script = join(cwd, "editor.mjs");
+      await writeFile(
+        script,
+        `import { readFileSync, writeFileSync } from "node:fs";
+        const [, , left, file] = process.argv;
+        const [text, ...others] = JSON.parse(readFileSync(left, "utf8"));
+        if (process.env.SVC_CLIENT_SECRET) process.exit(3);
+        if (text !== null) writeFileSync(file, text);
+        writeFileSync(left, JSON.stringify(others));`,
+      );
+      await writeFile(join(cwd, "texts.json"), JSON.stringify(texts));
+      const EDITOR = `${process.execPath} ${script} ${join(cwd, "texts.json")}`;
+      return svc("webhooks trigger CONTRACT_SIGNED --edit --set contract_title=Lease", { ...who, env: { EDITOR } });
+    };
+    const ada = person(["This is not JSON", `y${enter}`]);
+    assert.deepEqual([(await edit(["{", '{"by":"hand"}'], ada)).exit, ada.waiting()], [0, []]);
+    assert.deepEqual(payloadOf(app.received[0]!), { by: "hand" });
+    assert.equal((await edit([null], { tty: true })).exit, 0);
+    assert.equal(payloadOf(app.received[1]!).contract_title, "Lease");
+    const thought = await edit(["\n"], { tty: true });
+    assert.deepEqual([thought.exit, thought.err.includes("error: Nothing was sent.")], [1, true]);
+    const gone = await svc("webhooks trigger CONTRACT_SIGNED --edit", { tty: true, env: { EDITOR: "no-such-editor" } });
+    assert.deepEqual([gone.exit, gone.err.includes("The editor no-such-editor cannot be started")], [1, true]);
+    assert.equal(app.received.length, 2);
   });
 
   it("exits 1 when the receiver does not answer 2xx, or is gone", async (t) => {
@@ -208,18 +262,18 @@ describe("svc webhooks deliveries", () => {
     await svc("webhooks trigger CONTRACT_SIGNED");
     app.answer(200);
     await svc("emulator clock advance --by PT5M");
-    await svc("webhooks trigger CONTRACT_VOIDED");
-    await watching.saw('"CONTRACT_VOIDED"');
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await watching.saw('"id":2');
     watching.signal("SIGINT");
     await watching.ended;
     assert.deepEqual(
       watching
         .events()
         .slice(1)
-        .map(({ activity, outcome }) => [activity, outcome]),
+        .map(({ id, outcome }) => [id, outcome]),
       [
-        ["CONTRACT_SIGNED", "delivered"],
-        ["CONTRACT_VOIDED", "delivered"],
+        [1, "delivered"],
+        [2, "delivered"],
       ],
     );
     const { exit, err } = await svc("webhooks deliveries --follow --outcome waiting");

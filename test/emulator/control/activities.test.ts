@@ -7,6 +7,7 @@ import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts"
 import { begin, draft, statusOf } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
+import { subscribe } from "../../support/told.ts";
 
 /** What no operation brings about: it happens in mail programs, in the application, or outside. */
 const onlyFired = [
@@ -64,5 +65,54 @@ describe("each of the 39 activities", () => {
       activities.filter((activity) => !caused.has(activity)),
       onlyFired,
     );
+  });
+});
+
+describe("a payload that differs", () => {
+  it("adds and takes away fields of the payload, or sends another one, and refuses what does not fit", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
+    const fire = (changes: object) =>
+      on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
+    const refusals: [object, string, string][] = [
+      [{ removals: ["contract_tags"] }, "no_such_field", "The payload has no contract_tags."],
+      [{ additions: { contract_title: "x" } }, "field_is_there", "The payload has contract_title already"],
+      [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. There it has"],
+      [{ additions: { "counterparties.2": {} } }, "no_such_field", "The payload has no counterparties.2."],
+      [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. There it has: a."],
+    ];
+    for (const [changes, code, message] of refusals) {
+      const { status, body } = await fire(changes);
+      const { error } = body as { error: { code: string; message: string } };
+      assert.deepEqual([status, error.code, error.message.startsWith(message)], [400, code, true], error.message);
+    }
+    assert.equal((await fire({ payload: {}, data: {} })).status, 400);
+    const amendments = {
+      overrides: { contract_title: "Lease" },
+      removals: ["business_user", "counterparties.0.poc_name"],
+      additions: { tags: ["a"], "counterparties.1": { type: "Individual" } },
+    };
+    const preview = await fire({ ...amendments, preview: true });
+    await fire(amendments);
+    const [amended] = await told();
+    await fire({ payload: { any: "thing" } });
+    const [raw] = await told();
+    assert.deepEqual(preview, {
+      status: 200,
+      headers: preview.headers,
+      body: { activity: "CONTRACT_SIGNED", contract_id: 1, composite_id: "T-1", deliveries: [], payload: amended },
+    });
+    const { contract_title, business_user, counterparties, tags } = amended as Record<string, unknown>;
+    assert.deepEqual(
+      { contract_title, business_user, tags, counterparties: (counterparties as object[]).map(Object.keys) },
+      {
+        contract_title: "Lease",
+        business_user: undefined,
+        tags: ["a"],
+        counterparties: [["type", "organization_name", "poc_email", "counterparty_id"], ["type"]],
+      },
+    );
+    assert.deepEqual(raw, { any: "thing" });
   });
 });

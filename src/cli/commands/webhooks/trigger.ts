@@ -1,9 +1,9 @@
 import { activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { assigned, assignment, readDocument } from "../../body.ts";
-import type { Command, Context, Input } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import type { Command, Context } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+import { editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
@@ -16,19 +16,7 @@ export const webhooksTrigger: Command = {
   positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true }],
   flags: [
     { flag: "contract", type: "text", placeholder: "ID", description: "The contract: 12 or T-12; default: the newest" },
-    {
-      flag: "set",
-      type: "text",
-      placeholder: "PATH=VALUE",
-      repeatable: true,
-      description: "Another value for a field of the payload: counterparties.0.poc_email=x@y.example",
-    },
-    {
-      flag: "data",
-      type: "text",
-      placeholder: "FILE|-",
-      description: "Further keys of activity_data, as a JSON document",
-    },
+    ...payloadFlags,
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request and send nothing" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
@@ -39,20 +27,27 @@ export const webhooksTrigger: Command = {
       title: "With another status in the payload",
       argv: ["webhooks", "trigger", "CONTRACT_VOIDED", "--set", "contract_status=VOIDED"],
     },
+    {
+      title: "From a sender that is older, or newer",
+      argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--remove", "entity", "--add", "contract_tags=[]"],
+    },
+    { title: "Written by hand", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
   ],
   async run(input, context) {
     const named = input.positionals.activity as string | undefined;
     if (named === undefined) return listActivities(context);
-    const body = await bodyOf(checkedActivity(named), input, context);
+    const activity = checkedActivity(named);
+    const usual = { activity, ...(await payloadChanges(input, context)), wait: true };
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
       const { printPlan } = await import("../../dry-run.ts");
-      await printPlan(fireActivity, { args: { body }, contentType: undefined }, context);
+      await printPlan(fireActivity, { args: { body: usual }, contentType: undefined }, context);
       return undefined;
     }
     const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
     // Receivers have a minute to answer (decisions.md, C20).
     const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
     const told = await Promise.all(
@@ -69,25 +64,6 @@ async function listActivities({ output }: Context) {
   );
   await output.show(rows, { columns: ["activity", "group"], fields: ["activity", "group"] });
   return undefined;
-}
-
-async function bodyOf(activity: string, { flags }: Input, { host }: Context) {
-  const sets = (flags.set as readonly string[] | undefined)?.map(assignment) ?? [];
-  const overrides = Object.fromEntries(
-    sets.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
-  );
-  const file = flags.data as string | undefined;
-  const data = file === undefined ? undefined : await readDocument(host, file, "--data");
-  if (data !== undefined && (typeof data !== "object" || data === null || Array.isArray(data))) {
-    throw new UsageError("--data takes a JSON object: further keys of activity_data");
-  }
-  return {
-    activity,
-    wait: true,
-    ...(flags.contract === undefined ? {} : { contract_id: flags.contract as string }),
-    ...(sets.length === 0 ? {} : { overrides }),
-    ...(data === undefined ? {} : { data: data as Record<string, unknown> }),
-  };
 }
 
 /** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */

@@ -1,0 +1,109 @@
+import type { fireActivity } from "../../../api/emulator/activities.ts";
+import type { ArgumentsOf } from "../../../api/operation.ts";
+import type { Client } from "../../../client/client.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { assigned, assignment, readDocument } from "../../body.ts";
+import type { Context, Input } from "../../command.ts";
+import { mayAsk } from "../../context.ts";
+import { UsageError } from "../../failure.ts";
+
+type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
+type Document = Record<string, unknown>;
+
+/** What is to differ in the payload of an activity. Whatever does not fit it is an error, and nobody is told. */
+export const payloadFlags: readonly FlagSpec[] = [
+  {
+    flag: "set",
+    type: "text",
+    placeholder: "PATH=VALUE",
+    repeatable: true,
+    description: "Another value for a field of the payload: counterparties.0.poc_email=x@y.example",
+  },
+  {
+    flag: "add",
+    type: "text",
+    placeholder: "PATH=VALUE",
+    repeatable: true,
+    description: "A field that the payload does not have, or the next item of a list",
+  },
+  {
+    flag: "remove",
+    type: "text",
+    placeholder: "PATH",
+    repeatable: true,
+    description: "Leave a field of the payload out",
+  },
+  {
+    flag: "data",
+    type: "text",
+    placeholder: "FILE|-",
+    description: "Further keys of activity_data, as a JSON document",
+  },
+  {
+    flag: "raw",
+    type: "text",
+    placeholder: "FILE|-",
+    description: "Send this JSON document instead of the usual payload",
+  },
+  { flag: "edit", type: "switch", description: "Open the payload in $VISUAL or $EDITOR, and send what is saved" },
+];
+
+/** The changes that the flags ask for, as the control plane takes them. */
+export async function payloadChanges({ flags }: Input, { host, globals }: Context): Promise<Omit<Body, "activity">> {
+  if (flags.edit && !mayAsk(host, globals)) {
+    throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
+  }
+  if (flags.data !== undefined && flags.raw !== undefined) {
+    throw new UsageError("--data cannot go with --raw, which brings its own activity_data");
+  }
+  const removals = flags.remove as readonly string[] | undefined;
+  const [data, payload] = [await objectOf(host, flags, "data"), await objectOf(host, flags, "raw")];
+  const changes = {
+    contract_id: flags.contract as string | undefined,
+    overrides: valuesOf(flags, "set"),
+    additions: valuesOf(flags, "add"),
+    removals: removals?.map((path) => assignment(`${path}=`, "--remove").path.join(".")),
+    data,
+    payload,
+  };
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function valuesOf(flags: Input["flags"], flag: string): Document | undefined {
+  const given = flags[flag] as readonly string[] | undefined;
+  if (given === undefined) return undefined;
+  const assignments = given.map((text) => assignment(text, `--${flag}`));
+  return Object.fromEntries(
+    assignments.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
+  );
+}
+
+async function objectOf(host: Context["host"], flags: Input["flags"], flag: string): Promise<Document | undefined> {
+  if (flags[flag] === undefined) return undefined;
+  const document = await readDocument(host, flags[flag] as string, `--${flag}`);
+  if (isObject(document)) return document;
+  throw new UsageError(`--${flag} takes a JSON object`);
+}
+
+/** The same call with the payload as a person left it in an editor. */
+export async function editedByHand({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
+  const [{ fireActivity }, { editText }] = await Promise.all([
+    import("../../../api/emulator/activities.ts"),
+    import("../../terminal/editor.ts"),
+  ]);
+  const { signal } = context;
+  const seen = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
+  const text = await editText(JSON.stringify(seen.payload, null, 2), `${activity}.json`, context, problemIn);
+  return { activity, contract_id: seen.contract_id, payload: JSON.parse(text), wait: true };
+}
+
+function problemIn(text: string): string | undefined {
+  try {
+    return isObject(JSON.parse(text)) ? undefined : "This is no JSON object.";
+  } catch (error) {
+    return `This is not JSON: ${(error as Error).message}.`;
+  }
+}
+
+const isObject = (value: unknown): value is Document =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+import { askYesNo } from "./ask.ts";
+
+/**
+ * Opens a text in a person's editor and returns what was saved. An empty file means that nothing shall happen; one with
+ * a problem can be edited again. Callers have checked that asking is allowed.
+ */
+export async function editText(
+  text: string,
+  fileName: string,
+  context: Context,
+  problemIn: (text: string) => string | undefined,
+): Promise<string> {
+  const { host, signal } = context;
+  // The folder is the person's own: a payload names people.
+  const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
+  try {
+    const file = join(folder, fileName);
+    await writeFile(file, `${text}\n`, { mode: 0o600 });
+    for (;;) {
+      await runEditor(file, context);
+      const saved = await readFile(file, "utf8");
+      if (saved.trim() === "") throw declined();
+      const problem = problemIn(saved);
+      if (problem === undefined) return saved;
+      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw declined();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const declined = (): CommandFailed => new CommandFailed("failed", "declined", "Nothing was sent.");
+
+async function runEditor(file: string, { host: { env, cwd, inherits } }: Context): Promise<void> {
+  const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
+  // "code --wait": a program with arguments, as git takes it too.
+  const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
+  // Secrets are no business of an editor and its plug-ins (cli-conventions.md, 24).
+  const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
+  const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
+  const ended = await new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
+    child.once("error", resolve);
+    child.once("close", (code, signal) => resolve(code ?? signal));
+  });
+  if (ended === 0) return;
+  const why = ended instanceof Error ? "cannot be started" : `ended with ${ended}`;
+  throw new CommandFailed("failed", "editor_failed", `The editor ${program} ${why}; nothing was sent.`, {
+    hint: "Name another in EDITOR.",
+    cause: ended,
+  });
+}
