@@ -25,17 +25,23 @@ export class MappingTable {
   }
 
   set(identifier: string, cluster: string): void {
-    this.#owners.set(identifier, this.#numberOf(cluster));
+    this.#owners.set([identifier], this.#numberOf(cluster));
   }
 
   /** Many at once, for the start: identifier, cluster, identifier, cluster, … */
   load(pairs: readonly string[]): void {
-    for (let i = 0; i < pairs.length; i += 2) this.set(pairs[i]!, pairs[i + 1]!);
+    let identifiers: string[] = [];
+    for (let i = 0; i < pairs.length; i += 2) {
+      identifiers.push(pairs[i]!);
+      if (pairs[i + 1] === pairs[i + 3]) continue;
+      this.#owners.set(identifiers, this.#numberOf(pairs[i + 1]!));
+      identifiers = [];
+    }
   }
 
   map(cluster: string, identifiers: readonly string[]): Owners {
     const owner = this.#numberOf(cluster);
-    return identifiers.map((identifier) => this.#clusters[this.#owners.set(identifier, owner)]);
+    return this.#owners.set(identifiers, owner).map((before) => this.#clusters[before]);
   }
 
   /** Removes those that belong to the cluster; an `undefined` in the answer stands for one that was left alone. */

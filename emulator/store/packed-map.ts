@@ -1,16 +1,12 @@
+import { PackedTexts, textAt, wordsOf } from "./packed-texts.ts";
+
 /** What a page holds, unless one entry alone needs more. */
 const pageBits = 14;
 const pageWords = 1 << pageBits;
 /** Before the letters of an entry: its number, and its kind. Before the first entry of a page: nothing is at 0. */
 const headWords = 2;
-
-/** The kind of an entry is its length and these marks; 0 is the unused rest of a page. */
-const isEntry = 1;
-/** Two bytes a letter, where not all are ASCII. */
-const isWide = 2;
-const kindOf = (length: number, wide: boolean): number => ((length << 2) | (wide ? isWide : 0) | isEntry) >>> 0;
-const bytesOf = (kind: number): number => (kind >>> 2) * (kind & isWide ? 2 : 1);
-const wordsOf = (kind: number): number => (bytesOf(kind) + 3) >>> 2;
+/** So many at a time: what they need stays in the CPU's cache meanwhile. */
+const atATime = 1_000;
 
 /**
  * A map from texts to numbers from 1 on, without an object per entry: the letters lie in pages of bytes, and a table of
@@ -26,7 +22,9 @@ export class PackedMap {
   #taken = pageWords;
   /** Places of deleted entries by their size in words, for others of that size. */
   readonly #deleted = new Map<number, number[]>();
-  readonly #sought = new SoughtText();
+  readonly #sought = new PackedTexts();
+  /** What `#lookAhead` came upon. Nobody asks, but a look that leads to nothing is left out by the compiler. */
+  seen = 0;
 
   get size(): number {
     return this.#size;
@@ -34,29 +32,36 @@ export class PackedMap {
 
   /** The number of a text; 0 when there is none. */
   get(text: string): number {
-    this.#sought.set(text);
-    const place = this.#slots[this.#slotOfSought() + 1]!;
+    this.#sought.pack([text]);
+    const place = this.#slots[this.#slotOf(0) + 1]!;
     return place === 0 ? 0 : this.#pageOf(place)[place & (pageWords - 1)]!;
   }
 
-  /** Gives a text a number. Says which it had before; 0 when none. */
-  set(text: string, number: number): number {
-    this.#sought.set(text);
-    const slot = this.#slotOfSought();
-    const place = this.#slots[slot + 1] || this.#add(slot);
-    const page = this.#pageOf(place);
-    const before = page[place & (pageWords - 1)]!;
-    page[place & (pageWords - 1)] = number;
+  /** Gives texts a number. Says which they had before; 0 when none. */
+  set(texts: readonly string[], number: number): number[] {
+    const before: number[] = [];
+    for (let at = 0; at < texts.length; at += atATime) {
+      const some = texts.length <= atATime ? texts : texts.slice(at, at + atATime);
+      this.#sought.pack(some);
+      this.#lookAhead(some.length);
+      for (let i = 0; i < some.length; i += 1) {
+        const slot = this.#slotOf(i);
+        const place = this.#slots[slot + 1] || this.#add(slot, i);
+        const page = this.#pageOf(place);
+        before.push(page[place & (pageWords - 1)]!);
+        page[place & (pageWords - 1)] = number;
+      }
+    }
     return before;
   }
 
   delete(text: string): void {
-    this.#sought.set(text);
-    const slot = this.#slotOfSought();
+    this.#sought.pack([text]);
+    const slot = this.#slotOf(0);
     const place = this.#slots[slot + 1]!;
     if (place === 0) return;
     this.#pageOf(place)[place & (pageWords - 1)] = 0;
-    const words = wordsOf(this.#sought.kind);
+    const words = wordsOf(this.#sought.kinds[0]!);
     const alike = this.#deleted.get(words);
     if (alike) alike.push(place);
     else this.#deleted.set(words, [place]);
@@ -66,16 +71,17 @@ export class PackedMap {
 
   /**
    * The entries, while others may be set and deleted between two steps. An entry that stays is visited, one that is
-   * set meanwhile is visited or not.
+   * set meanwhile is visited or not; never so many that it would not end.
    */
   *entries(): Generator<[text: string, number: number], void> {
-    for (const page of this.#pages) {
+    const pages = [...this.#pages];
+    const taken = this.#taken;
+    for (const page of pages) {
       const bytes = Buffer.from(page.buffer);
-      for (let at = 1; at < page.length && page[at + 1] !== 0; ) {
+      const end = page === pages.at(-1) ? taken : page.length;
+      for (let at = 1; at < end && page[at + 1] !== 0; ) {
         const [number, kind] = [page[at]!, page[at + 1]!];
-        const begin = 4 * (at + headWords);
-        const encoding = kind & isWide ? "utf16le" : "latin1";
-        if (number !== 0) yield [bytes.toString(encoding, begin, begin + bytesOf(kind)), number];
+        if (number !== 0) yield [textAt(bytes, 4 * (at + headWords), kind), number];
         at += headWords + wordsOf(kind);
       }
     }
@@ -85,28 +91,51 @@ export class PackedMap {
     return this.#pages[place >>> pageBits]!;
   }
 
-  /** The slot that leads to the sought text, or the free one that would. */
-  #slotOfSought(): number {
+  /** The slot that leads to a sought text, or the free one that would. */
+  #slotOf(i: number): number {
     const slots = this.#slots;
-    const { hash } = this.#sought;
+    const hash = this.#sought.hashes[i]!;
     let slot = homeOf(hash, slots);
     for (let place = slots[slot + 1]!; place !== 0; place = slots[slot + 1]!) {
-      if (slots[slot] === hash && this.#sought.isAt(this.#pageOf(place), place & (pageWords - 1))) break;
+      if (slots[slot] === hash && this.#isAt(place, i)) break;
       slot = (slot + 2) & (slots.length - 1);
     }
     return slot;
   }
 
-  /** Writes the sought text and leads a free slot to it; its number is 0 still. Returns its place. */
-  #add(slot: number): number {
-    const { words, kind, hash } = this.#sought;
-    const size = headWords + wordsOf(kind);
-    const place = this.#deleted.get(size - headWords)?.pop() ?? this.#take(size);
+  /** Whether a sought text lies there. */
+  #isAt(place: number, i: number): boolean {
+    const { kinds, words, begins } = this.#sought;
     const page = this.#pageOf(place);
-    const at = place & (pageWords - 1);
-    page[at + 1] = kind;
-    for (let i = 0; i < size - headWords; i += 1) page[at + headWords + i] = words[i]!;
-    this.#slots[slot] = hash;
+    const at = (place & (pageWords - 1)) + headWords;
+    const kind = kinds[i]!;
+    if (page[at - 1] !== kind) return false;
+    const begin = begins[i]!;
+    for (let k = wordsOf(kind) - 1; k >= 0; k -= 1) if (page[at + k] !== words[begin + k]) return false;
+    return true;
+  }
+
+  /** Touches the slots of all sought texts, so that the CPU waits for many at once and not for each in turn. */
+  #lookAhead(count: number): void {
+    const slots = this.#slots;
+    const { hashes } = this.#sought;
+    let seen = 0;
+    for (let i = 0; i < count; i += 1) seen ^= slots[homeOf(hashes[i]!, slots)]!;
+    this.seen = seen;
+  }
+
+  /** Writes a sought text and leads a free slot to it; its number is 0 still. Returns its place. */
+  #add(slot: number, i: number): number {
+    const { kinds, hashes, words, begins } = this.#sought;
+    const kind = kinds[i]!;
+    const count = wordsOf(kind);
+    const place = this.#deleted.get(count)?.pop() ?? this.#take(headWords + count);
+    const page = this.#pageOf(place);
+    const at = (place & (pageWords - 1)) + headWords;
+    const begin = begins[i]!;
+    page[at - 1] = kind;
+    for (let k = 0; k < count; k += 1) page[at + k] = words[begin + k]!;
+    this.#slots[slot] = hashes[i]!;
     this.#slots[slot + 1] = place;
     this.#size += 1;
     // At most three quarters full.
@@ -156,52 +185,3 @@ export class PackedMap {
 
 /** Where the search for a hash begins. */
 const homeOf = (hash: number, slots: Uint32Array): number => (hash << 1) & (slots.length - 2);
-
-/** A text as it lies in a page, or would. */
-class SoughtText {
-  words = new Uint32Array(64);
-  #bytes = Buffer.from(this.words.buffer);
-  kind = 0;
-  hash = 0;
-
-  set(text: string): void {
-    const { length } = text;
-    // With room to spare: only what is ASCII fills no more bytes than it has letters.
-    if (2 * length + 4 > this.#bytes.length) {
-      this.words = new Uint32Array(length + 1);
-      this.#bytes = Buffer.from(this.words.buffer);
-    }
-    // Before the text, since its last word may be filled in part.
-    this.words[length >>> 2] = 0;
-    const wide = this.#bytes.write(text) !== length;
-    if (wide) {
-      this.words[length >>> 1] = 0;
-      this.#bytes.write(text, "utf16le");
-    }
-    this.kind = kindOf(length, wide);
-    this.hash = this.#hash();
-  }
-
-  /** Whether it lies there. */
-  isAt(page: Uint32Array, at: number): boolean {
-    const { words, kind } = this;
-    if (page[at + 1] !== kind) return false;
-    const count = wordsOf(kind);
-    for (let i = 0; i < count; i += 1) if (page[at + headWords + i] !== words[i]) return false;
-    return true;
-  }
-
-  /** Multiplies each word in (Fibonacci hashing), then mixes as MurmurHash3 ends. */
-  #hash(): number {
-    const { words, kind } = this;
-    const count = wordsOf(kind);
-    let hash = kind;
-    for (let i = 0; i < count; i += 1) {
-      hash = Math.imul(hash ^ words[i]!, 0x9e3779b1);
-      hash ^= hash >>> 15;
-    }
-    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-    return (hash ^ (hash >>> 16)) >>> 0;
-  }
-}

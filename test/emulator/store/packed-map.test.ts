@@ -24,7 +24,7 @@ describe("a packed map", () => {
             packed.delete(text);
             plain.delete(text);
           } else {
-            assert.equal(packed.set(text, number), plain.get(text) ?? 0);
+            assert.deepEqual(packed.set([text], number), [plain.get(text) ?? 0]);
             plain.set(text, number);
           }
           assert.equal(packed.get(text), plain.get(text) ?? 0);
@@ -36,11 +36,31 @@ describe("a packed map", () => {
     );
   });
 
+  it("takes lists as it takes their texts, also what stands in one twice", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.array(text, { maxLength: 40 }), fc.nat(3)), { maxLength: 20 }), (all) => {
+        const packed = new PackedMap();
+        const plain = new Map<string, number>();
+        for (const [texts, number] of all) {
+          const before = texts.map((each) => {
+            const known = plain.get(each) ?? 0;
+            plain.set(each, number + 1);
+            return known;
+          });
+          assert.deepEqual(packed.set(texts, number + 1), before);
+        }
+        assert.deepEqual([...packed.entries()].sort(), [...plain].sort());
+      }),
+    );
+  });
+
   it("holds many texts, and texts longer than a page", () => {
     const packed = new PackedMap();
     const texts = Array.from({ length: 20_000 }, (_, i) => `${i}`.repeat(1 + (i % 20)));
-    texts.push("e".repeat(65_535), "é".repeat(200_000), "語".repeat(100_000));
-    for (const [i, each] of texts.entries()) packed.set(each, i + 1);
+    texts.push("e".repeat(65_535), "é".repeat(200_000), "語".repeat(1_000_000));
+    for (const [i, each] of texts.entries()) packed.set([each], i + 1);
+    assert.deepEqual([...new Set(packed.set(texts, 1))].length, texts.length);
+    for (const [i, each] of texts.entries()) packed.set([each], i + 1);
     assert.deepEqual(
       texts.map((each) => packed.get(each)),
       texts.map((_, i) => i + 1),
@@ -56,26 +76,26 @@ describe("a packed map", () => {
     const packed = new PackedMap();
     const before = process.memoryUsage().arrayBuffers;
     for (let round = 0; round < 200; round += 1) {
-      for (let i = 0; i < 1_000; i += 1) packed.set(`${round}-${i}`.padStart(64), 1);
-      for (let i = 0; i < 1_000; i += 1) packed.delete(`${round}-${i}`.padStart(64));
+      const texts = Array.from({ length: 1_000 }, (_, i) => `${round}-${i}`.padStart(64));
+      packed.set(texts, 1);
+      for (const each of texts) packed.delete(each);
     }
     assert.equal(packed.size, 0);
     const grown = process.memoryUsage().arrayBuffers - before;
     assert.ok(grown < 1_000_000, `${grown} bytes for what was at most 72,000 at a time`);
   });
 
-  it("visits what stays, also when it grows and loses entries while it is visited", () => {
+  it("visits what stays, and comes to an end, also when entries come and go while it is visited", () => {
     const packed = new PackedMap();
     const stays = Array.from({ length: 1_000 }, (_, i) => `stays ${i}`);
     for (const [i, each] of stays.entries()) {
-      packed.set(each, 1);
-      packed.set(`goes ${i}`, 1);
+      packed.set([each, `goes ${i}`], 1);
     }
     const seen = new Set<string>();
     for (const [each] of packed.entries()) {
       seen.add(each);
       packed.delete(`goes ${seen.size}`);
-      packed.set(`comes ${seen.size % 3_000}`, 2);
+      packed.set([`comes ${seen.size}`], 2);
     }
     assert.deepEqual(
       stays.filter((each) => !seen.has(each)),
