@@ -47,7 +47,7 @@ export async function createJournal(
 ): Promise<{ readonly file: DiskFile; readonly length: number }> {
   const path = journalPath(statePath, generation);
   const header: Header = { svc_journal: schemaVersion, generation, after };
-  const bytes = Buffer.from(journalLine(JSON.stringify(header)));
+  const bytes = journalLine(JSON.stringify(header));
   const file = await disk.create(path);
   try {
     await file.write(bytes, 0);

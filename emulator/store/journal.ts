@@ -3,7 +3,7 @@ import { journalLine } from "./journal-line.ts";
 import { StoreFailed } from "./store.ts";
 
 interface Batch {
-  readonly lines: string[];
+  readonly lines: Buffer[];
   readonly durable: Promise<void>;
   readonly settle: (failure?: StoreFailed) => void;
 }
@@ -94,7 +94,7 @@ export class Journal {
   }
 
   async #write(batch: Batch): Promise<void> {
-    const bytes = Buffer.from(batch.lines.length === 1 ? batch.lines[0]! : batch.lines.join(""));
+    const bytes = batch.lines.length === 1 ? batch.lines[0]! : Buffer.concat(batch.lines);
     try {
       await this.#file.write(bytes, this.#length);
       await this.#file.datasync();

@@ -163,7 +163,9 @@ describe("a torn last line", () => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
-    await writeFile(journal, journalLine('[["delete","people","1"]]').replace("people", "peo\0le"), { flag: "a" });
+    await writeFile(journal, journalLine('[["delete","people","1"]]').toString().replace("people", "peo\0le"), {
+      flag: "a",
+    });
     assert.deepEqual(await reopened(t, folder), before);
   });
 });
@@ -260,8 +262,8 @@ describe("a damaged file", () => {
   it("is refused when a journal between snapshot and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
-    const journal = (after: number) => journalLine(JSON.stringify({ svc_journal: 1, generation: 9, after }));
-    const line = journalLine('[["delete","people","1"]]');
+    const journal = (after: number) => journalLine(JSON.stringify({ svc_journal: 1, generation: 9, after })).toString();
+    const line = journalLine('[["delete","people","1"]]').toString();
     await writeFile(join(folder, "emulator.json.journal.9"), journal(8) + line);
     await assert.rejects(
       open(folder),
