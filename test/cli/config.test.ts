@@ -121,7 +121,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("breaks the lock of a process that is gone", async (t) => {
+  it("takes over the lock of a process that is gone", async (t) => {
     const { svc, folder } = await machine(t, {});
     const left = { id: "x", pid: 2 ** 22 + 1, machine: hostname() };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
@@ -131,7 +131,7 @@ describe("svc config set", () => {
 
   it("waits for one that is alive, then says which file to look at", async (t) => {
     const { svc, folder } = await machine(t, {});
-    const held = { id: "x", pid: process.pid, machine: hostname() };
+    const held = { id: "x", pid: process.ppid, machine: hostname() };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
     const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, err } = await svc("config set client_id cid", { wall });

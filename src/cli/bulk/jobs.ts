@@ -1,10 +1,12 @@
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { isoSeconds } from "../../base/clock.ts";
 import { randomIds } from "../../base/ids.ts";
+import { isLocked, type Lock, takeLock } from "../file-lock.ts";
 import type { Host } from "../host.ts";
 import { type Counts, readJobLog } from "./job-log.ts";
 import type { JobPlan } from "./plan.ts";
+import { jobsFolder } from "./state-folder.ts";
 
 /** What stands in `job.json`: the plan, and the run it belongs to. */
 export interface JobRecord extends JobPlan {
@@ -38,7 +40,7 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   const folder = join(jobs, record.id);
   await mkdir(folder, { mode: 0o700 });
   const first = { event: "started", at: record.created_at };
-  await writeDurably(join(folder, "log.ndjson"), `${JSON.stringify(first)}\n`);
+  await writeDurably(logPath(folder), `${JSON.stringify(first)}\n`);
   await writeDurably(join(folder, "job.json.tmp"), `${JSON.stringify(record, null, 2)}\n`);
   // A folder without a record is no job: it appears whole.
   await rename(join(folder, "job.json.tmp"), join(folder, "job.json"));
@@ -56,50 +58,31 @@ async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /** All jobs of a folder, the newest first. What is no job, or not one of this version, is passed over. */
-export async function listJobs(jobs: string): Promise<StoredJob[]> {
+export async function listJobs(host: Host): Promise<StoredJob[]> {
+  const jobs = jobsFolder(host);
   const names = await readdir(jobs).catch(() => []);
-  const found = await Promise.all(names.map((name) => readJob(jobs, name)));
+  const found = await Promise.all(names.map((name) => readJob(name, host)));
   return found.filter((job) => job !== undefined).sort((a, b) => (a.record.id < b.record.id ? 1 : -1));
 }
 
-export async function readJob(jobs: string, id: string): Promise<StoredJob | undefined> {
-  const folder = join(jobs, id);
+export async function readJob(id: string, host: Host): Promise<StoredJob | undefined> {
+  const folder = join(jobsFolder(host), id);
   const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
-  const log = text === undefined ? undefined : await readJobLog(join(folder, "log.ndjson"));
+  const log = text === undefined ? undefined : await readJobLog(logPath(folder));
   if (text === undefined || !log) return undefined;
   const record = JSON.parse(text) as JobRecord;
   if (record.version !== 1) return undefined;
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
-  const status = last?.event === "finished" ? ended : (await holderOf(folder)) ? "running" : "interrupted";
+  const isRunning = await isLocked(lockPath(folder), host, logPath(folder));
+  const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
 }
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
-export async function lockJob(folder: string, pid: number): Promise<(() => Promise<void>) | undefined> {
-  const path = join(folder, "lock");
-  if ((await holderOf(folder)) !== undefined) return undefined;
-  await rm(path, { force: true });
-  try {
-    await writeDurably(path, String(pid));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return undefined;
-    throw error;
-  }
-  return () => rm(path, { force: true });
-}
+export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
+  takeLock(lockPath(folder), host, logPath(folder));
 
-async function holderOf(folder: string): Promise<number | undefined> {
-  const pid = Number(await readFile(join(folder, "lock"), "utf8").catch(() => ""));
-  return pid > 0 && isAlive(pid) ? pid : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
+export const lockPath = (folder: string): string => join(folder, "lock");
+const logPath = (folder: string): string => join(folder, "log.ndjson");

@@ -5,7 +5,7 @@ import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
 import { commandLine } from "../help.ts";
 import type { InvalidRow } from "./batches.ts";
 import { resultsPath, runJob } from "./job.ts";
-import { type JobRecord, lockJob } from "./jobs.ts";
+import { type JobRecord, lockJob, lockPath } from "./jobs.ts";
 import { OpenJob } from "./open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
 import { reportOf, showReport } from "./report.ts";
@@ -25,8 +25,12 @@ export async function performJob(
 ): Promise<Verdict | undefined> {
   const { host, output, globals } = context;
   const work = workNamed(record.command)!;
-  const unlock = await lockJob(folder, host.pid);
-  if (!unlock) throw new CommandFailed("failed", "job_running", `Another process works on ${record.id}.`);
+  const lock = await lockJob(folder, host);
+  if (!lock) {
+    throw new CommandFailed("failed", "job_running", `Another process works on ${record.id}.`, {
+      hint: `If none does, remove ${lockPath(folder)}.`,
+    });
+  }
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
   // Refused before anything was sent: no job worth keeping.
@@ -53,7 +57,7 @@ export async function performJob(
   } finally {
     await job?.close();
     if (record.errors_out !== null) await copyResults(folder, record.errors_out, context);
-    await unlock();
+    await lock.release();
     if (isVoid) await rm(folder, { recursive: true });
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { bulkService } from "../../support/bulk-service.ts";
@@ -74,13 +75,15 @@ describe("jobs", () => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
-    await writeFile(lock, String(process.ppid));
+    const held = { id: "x", pid: process.ppid, machine: hostname(), began: 0 };
+    await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);
     assert.match(busy.err, /Another process works on job_/);
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
-    await writeFile(lock, "999999999");
+    await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
+    assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "log.ndjson", "results.csv"]);
   });
 
   it("keep what they know to their owner", async (t) => {

@@ -119,6 +119,28 @@ describe("a job that is killed", () => {
     }
   });
 
+  it("is gone on with by one of two processes that resume it at once", async (t) => {
+    const { folder, start, mapped } = await stage(t);
+    await writeFile(join(folder, "rows.txt"), text(30_000));
+    const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "50");
+    const job = await loggedBatches(folder, 3, child);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const both = await Promise.all([1, 2].map(() => ended(start("router", "jobs", "resume", "--last"))));
+    const [winner, other] = both.sort((a, b) => b.out.length - a.out.length);
+    assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
+    // Where it came when all was done, there was nothing left to refuse.
+    if (other!.exit !== 0)
+      assert.match(other!.err, /^error: Another process works on job_\w+\.\n {2}If none does, remove /);
+    const lines = (await readFile(join(job, "log.ndjson"), "utf8")).trim().split("\n");
+    const finished = lines.flatMap((line) => (line.startsWith('{"batch"') ? [JSON.parse(line).batch as number] : []));
+    assert.deepEqual(
+      finished.sort((a, b) => a - b),
+      Array.from({ length: 600 }, (_, i) => i),
+    );
+    assert.equal((await mapped()).length, 30_000);
+  });
+
   it("while its log was being written forgets the torn line alone", async (t) => {
     const { folder, start, mapped } = await stage(t);
     await writeFile(join(folder, "rows.txt"), text(30_000));

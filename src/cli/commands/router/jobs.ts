@@ -17,12 +17,11 @@ async function jobOf({ positionals, flags }: Input, { host }: Context): Promise<
   const name = positionals.job as string | undefined;
   const isLast = flags.last === true;
   if ((name === undefined) === !isLast) throw new UsageError("<job> or --last required, and not both");
-  const folder = jobsFolder(host);
   const isName = name !== undefined && /^job_\w+$/.test(name);
-  const job = isLast ? (await listJobs(folder))[0] : isName ? await readJob(folder, name) : undefined;
+  const job = isLast ? (await listJobs(host))[0] : isName ? await readJob(name, host) : undefined;
   if (job) return job;
   throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
-    hint: `Jobs are kept in ${folder}.`,
+    hint: `Jobs are kept in ${jobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
 }
@@ -71,8 +70,7 @@ export const jobsList: Command = {
   examples: [{ title: "What ran here?", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
     const { listJobs } = await import("../../bulk/jobs.ts");
-    const { jobsFolder } = await import("../../bulk/state-folder.ts");
-    const jobs = await listJobs(jobsFolder(host));
+    const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     await output.show(jobs.map(shown), { fields, columns, none: "No jobs" });
     return undefined;
