@@ -25,6 +25,7 @@ import type { RouterWorld } from "./router/home.ts";
 import { IssuerKeys } from "./router/issuer-keys.ts";
 import { routerListener } from "./router-listener.ts";
 import type { Seed } from "./seed.ts";
+import { staleTime } from "./stale-time.ts";
 import { claimRunFile, type RunFile } from "./store/run-file.ts";
 import type { Store } from "./store/store.ts";
 import { deliveryKinds } from "./webhooks/deliver.ts";
@@ -83,6 +84,8 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   closing.push(() => store.close());
 
   const clock = await VirtualClock.open(store, wall, { ...options.clock, ...nowOf(instance.start) });
+  const stale = staleTime(clock, wall);
+  if (stale !== undefined) log(stale);
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,

@@ -2,14 +2,13 @@ import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT 
 import type { Transaction } from "../../store/store.ts";
 import type { ClusterWorld } from "../home.ts";
 import { type RefreshToken, refreshTokens } from "./grants.ts";
+import { accessLifetime } from "./lifetimes.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf, wordsOf } from "./scopes.ts";
 import { signingKeyOf } from "./signing-keys.ts";
 
 type Signing = Pick<ClusterWorld, "store" | "cluster" | "settings" | "clock" | "ids">;
 
-/** Seconds. */
-const accessLifetime = 3_600;
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
 /** How long an expired refresh token still says that it has expired, instead of being unknown. */
 const expiredKeptMs = 24 * 60 * 60 * 1_000;
