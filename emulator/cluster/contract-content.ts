@@ -3,19 +3,19 @@ import type { ResultOf } from "../../src/api/operation.ts";
 import { isoSeconds } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
-import { requireContract } from "./contract-rows.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { pdfType } from "./inline-file.ts";
 import { pdfLines } from "./pdf/pdf.ts";
 import { noSuchRow } from "./people.ts";
+import { requireInScope } from "./user-scope.ts";
 
 /** The text of a version, or of the PDF that is made of a template contract (contract-api-facts.md, 4.12). */
 export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
-  { params, query },
+  { params, query, headers },
   { store, blobs, caller, fail },
 ) => {
   const { row, sheet } = await store.read(async (view) => {
-    const row = await requireContract(view, caller, params.composite_id, fail);
+    const row = await requireInScope(view, caller, { params, headers }, fail);
     return { row, sheet: row.template_id === null ? undefined : await sheetOf(view, row) };
   });
   const { contract_version_id: id, text_format } = query;

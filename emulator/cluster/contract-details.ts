@@ -10,6 +10,7 @@ import { changed } from "./new-contract.ts";
 import { pendingWith } from "./pending-with.ts";
 import { activeUser, noSuchRow } from "./people.ts";
 import { performer } from "./performer.ts";
+import { requireInScope } from "./user-scope.ts";
 import { templates } from "./workspaces.ts";
 
 type DetailOperation =
@@ -44,8 +45,8 @@ export const contractDetailHandlers: Handlers<DetailOperation, ClusterWorld, Mem
       return { data: after.contract_data };
     }),
 
-  "contract-details.notes": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => noteOf(await requireContract(view, caller, params.composite_id, fail))),
+  "contract-details.notes": (input, { store, caller, fail }) =>
+    store.read(async (view) => noteOf(await requireInScope(view, caller, input, fail))),
 
   "contract-details.put-note": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.put-note", async (tx) => {

@@ -8,6 +8,7 @@ import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
 import { draftFromTemplate } from "./template-contract.ts";
 import { create, transition } from "./transition.ts";
+import { requireInScope } from "./user-scope.ts";
 
 type ContractOperation =
   | "contracts.create"
@@ -41,9 +42,9 @@ export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member>
       return {};
     }),
 
-  "contracts.status": ({ params }, { store, caller, fail }) =>
+  "contracts.status": (input, { store, caller, fail }) =>
     store.read(async (view) => {
-      const row = await requireContract(view, caller, params.composite_id, fail);
+      const row = await requireInScope(view, caller, input, fail);
       return { contract_status: row.status, contract_name: row.name };
     }),
 

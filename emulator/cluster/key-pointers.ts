@@ -10,6 +10,7 @@ import type { ClusterWorld, Member } from "./home.ts";
 import { keyPointerNamed, keyPointerSections } from "./key-pointer-definitions.ts";
 import { noSuchRow } from "./people.ts";
 import { attributeRecord } from "./templates.ts";
+import { requireInScope } from "./user-scope.ts";
 import { type ContractType, contractTypes } from "./workspaces.ts";
 
 const KeyPointer = z.strictObject({
@@ -51,9 +52,9 @@ export const keyPointerHandlers: Handlers<KeyPointerOperation, ClusterWorld, Mem
       }));
     }),
 
-  "key-pointers.list": ({ params }, { store, caller, fail }) =>
+  "key-pointers.list": (input, { store, caller, fail }) =>
     store.read(async (view) => {
-      const contract = await requireContract(view, caller, params.composite_id, fail);
+      const contract = await requireInScope(view, caller, input, fail);
       return (await ofContract(view, contract)).map(keyPointerRecord);
     }),
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { ContractStatus, compositeIdParam, contractIdParam } from "./records.ts";
+import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });
@@ -33,7 +33,7 @@ export const showNotes = operation({
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/notes",
   auth: "api-key",
-  request: { params: composite },
+  request: { params: composite, headers: userScoping },
   responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
   failures: ["not-found"],
   cli: { command: "contracts notes show" },

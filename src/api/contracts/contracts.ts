@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
-import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam } from "./records.ts";
+import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({
@@ -117,7 +117,7 @@ export const showContractStatus = operation({
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/status",
   auth: "api-key",
-  request: { params },
+  request: { params, headers: userScoping },
   responses: { 200: json(z.strictObject({ contract_status: ContractStatus, contract_name: z.string() })) },
   failures: ["not-found"],
   cli: { command: "contracts status" },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { compositeIdParam, contractIdParam } from "./records.ts";
+import { compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
@@ -65,6 +65,7 @@ export const showContent = operation({
       contract_version_id: z.int().optional().describe("A version that was uploaded; default: the newest"),
       text_format: z.enum(["text", "segments"]).default("text"),
     }),
+    headers: userScoping,
   },
   responses: {
     200: json(

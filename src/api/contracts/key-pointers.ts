@@ -2,6 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Attribute } from "./questions.ts";
+import { userScoping } from "./records.ts";
 
 const KeyPointer = z.strictObject({
   id: z.int(),
@@ -50,7 +51,7 @@ export const listKeyPointers = operation({
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers",
   auth: "api-key",
-  request: { params },
+  request: { params, headers: userScoping },
   responses: { 200: json(z.array(KeyPointer)) },
   failures: ["not-found"],
   cli: { command: "contracts key-pointers list", columns: ["id", "field_name", "value"] },

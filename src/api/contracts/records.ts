@@ -9,6 +9,16 @@ export const compositeIdParam = z.string().describe("Composite id of the contrac
 /** Path parameter of the routes that take the plain number. */
 export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
 
+/** On the routes that can be restricted to what the acting user may see (contract-api-facts.md, 2.1). */
+export const userScoping = z.object({
+  "enforce-user-scoping": z
+    .string()
+    .optional()
+    .describe(
+      "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
+    ),
+});
+
 /** Metadata of an external system, as requests give it and answers repeat it (decisions.md, C13). */
 export const ExternalMetadataOut = z.strictObject({
   id: z.string().optional(),
