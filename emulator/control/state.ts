@@ -2,6 +2,7 @@ import { clockState } from "../clock/virtual-clock.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import { adopt, clusterRows } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
+import { JsonPieces } from "../http/reply.ts";
 import { withKeptKeys } from "../kept-keys.ts";
 import { applySeed } from "../seed.ts";
 import { StateRefused } from "../store/store.ts";
@@ -28,7 +29,7 @@ export const stateHandlers: Handlers<
       ),
     ),
 
-  "state.export": async (_, { store }) => JSON.parse([...(await store.export())].join("")),
+  "state.export": async (_, { store }) => new JsonPieces(await store.export()),
 
   "state.import": async ({ body }, { store, clusters, ids, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);

@@ -4,7 +4,7 @@ import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Store } from "../store/store.ts";
-import type { Passthrough, ReplyTo } from "./reply.ts";
+import type { JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 
 /** What every handler of one emulator may use. */
 export interface World {
@@ -48,7 +48,10 @@ type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failur
 type PassedOn<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { kind: "passthrough" }> extends never ? never : Passthrough;
 
-type AnswerTo<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O>;
+type InPieces<O extends Operation> =
+  Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
+
+type AnswerTo<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
 
 /**
  * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
-import { Passthrough, Reply } from "./reply.ts";
+import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
 import { withoutOwnHeaders } from "./send.ts";
 
 /** Turns what a handler returned into an answer, or fails with EmulatorBug where it is not as declared. */
@@ -58,7 +58,7 @@ function merge(made: readonly string[], own: Readonly<Record<string, string>>): 
 function writerFor(id: string, response: ResponseBody): Write {
   switch (response.kind) {
     case "json":
-      return documentWriter(id, response.schema);
+      return response.inPieces ? writePieces : documentWriter(id, response.schema);
     case "empty":
       return () => ({ headers: noHeaders, body: undefined });
     case "html": {
@@ -94,6 +94,12 @@ const documentWriter =
     }
     return { headers: jsonHeaders, body: JSON.stringify(parsed.data) };
   };
+
+const writePieces: Write = (body) => ({ headers: jsonHeaders, body: encoded((body as JsonPieces).pieces) });
+
+async function* encoded(pieces: Iterable<string>): AsyncIterable<Uint8Array> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
 
 async function* eventStream(items: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
   for await (const item of items) yield Buffer.from(`data: ${JSON.stringify(item)}\n\n`);

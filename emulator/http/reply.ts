@@ -23,6 +23,15 @@ export const reply = <Status extends number, Body>(
 /** The replies that an operation declares. */
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
+/** The text of a JSON document, in pieces that are joined by whoever reads them. */
+export class JsonPieces {
+  readonly pieces: Iterable<string>;
+
+  constructor(pieces: Iterable<string>) {
+    this.pieces = pieces;
+  }
+}
+
 /**
  * The answer of another server, handed on as it is: status, raw headers (name, value, name, value, …) and bytes.
  * Hop-by-hop headers are left out when it is sent. A body that fails on the way ends the caller's connection.

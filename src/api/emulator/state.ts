@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { empty, json, jsonInPieces, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
@@ -43,7 +43,7 @@ export const exportState = operation({
   path: "/_emulator/state",
   auth: "control-token",
   request: {},
-  responses: { 200: json(State) },
+  responses: { 200: jsonInPieces(State) },
   failures: [],
   cli: { command: "emulator state export" },
   basis: ours,

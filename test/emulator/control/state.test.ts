@@ -63,6 +63,19 @@ describe("the whole state, over the control plane", () => {
   });
 });
 
+it("the state goes out in pieces, one row on a line", async (t) => {
+  const on = await emulator(t);
+  await draft(on.api);
+  const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
+  const text = await response.text();
+  assert.deepEqual(
+    ["content-type", "content-length", "transfer-encoding"].map((name) => response.headers.get(name)),
+    ["application/json", null, "chunked"],
+  );
+  const { rows } = JSON.parse(text) as { rows: { users: object[] } };
+  assert.ok(text.includes(`\n${JSON.stringify(rows.users[0])},\n${JSON.stringify(rows.users[1])},\n`));
+});
+
 describe("a reset", () => {
   it("begins anew: seed, numbers and time; what was to be done is forgotten", async (t) => {
     const running = await emulator(t, { autoSignMs: 60_000 });
