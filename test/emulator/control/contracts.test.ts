@@ -368,7 +368,7 @@ describe("firing an activity", () => {
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
     const fire = (overrides: object) =>
-      on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, overrides } });
+      on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, overrides, wait: true } });
     assert.equal((await fire({ contract_title: "Lease" })).status, 200);
     await assertRefused(on, () => fire({ "activity_data.performed_by.nme": "Jo" }), {
       status: 400,
