@@ -1,6 +1,3 @@
-import { createWriteStream } from "node:fs";
-import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../client/client.ts";
@@ -61,6 +58,10 @@ export async function call(
   if (problems.length > 0) throw usageOfProblems(spec, problems);
   const args = await sign(given, operation);
 
+  const file = input.flags.output as string | undefined;
+  if (file !== undefined && file !== "-") {
+    await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output");
+  }
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./dry-run.ts");
     await printPlan(operation, { args, contentType }, context, credentials);
@@ -80,9 +81,9 @@ export async function call(
     client,
     async send(changed = args) {
       // A stream of events may be silent for long.
-      const timeoutMs = spec.output === "events" ? 0 : undefined;
+      const silenceMs = spec.output === "events" ? 0 : undefined;
       const answer = await withSpinner(context, spec.summary, () =>
-        client.send(operation, changed, { signal, contentType, timeoutMs }),
+        client.send(operation, changed, { signal, contentType, silenceMs }),
       );
       await report(answer, context);
       await show(spec, operation, answer, input, context);
@@ -142,7 +143,7 @@ async function show(
       const content =
         typeof answer.value === "string" ? [Buffer.from(answer.value)] : (answer.value as AsyncIterable<Uint8Array>);
       if (file !== undefined && file !== "-") {
-        await pipeline(content, createWriteStream(resolve(host.cwd, file)));
+        await (await import("./output/file.ts")).writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
       for await (const chunk of content) await output.raw(chunk);

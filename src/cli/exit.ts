@@ -7,7 +7,7 @@ import {
   UnreadableAnswer,
   WaitTooLong,
 } from "../client/errors.ts";
-import { CommandFailed, UsageError, type Verdict } from "./failure.ts";
+import { CommandFailed, HalfDone, UsageError, type Verdict } from "./failure.ts";
 import { commandLine } from "./help.ts";
 
 /** What each exit code means (cli-conventions.md, 1.3). */
@@ -65,6 +65,12 @@ export function explain(error: unknown): Explanation {
     ...rest,
   });
 
+  if (error instanceof HalfDone) {
+    const { details, hint, next, ...cause } = explain(error.cause);
+    const told = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
+    // The same command line would do again what is done.
+    return { ...cause, ...told, retryable: false };
+  }
   if (error instanceof UsageError) return say("usage", "usage", error.message, { hint: error.hint, next: error.next });
   if (error instanceof CommandFailed) {
     return say(error.verdict, error.code, error.message, { hint: error.hint, next: error.next });
@@ -86,8 +92,10 @@ export function explain(error: unknown): Explanation {
     const isCertificate = /CERT|VERIFY|SIGNED/.test(error.code);
     const hint = isCertificate
       ? "Behind a proxy that inspects traffic, name its certificate in NODE_EXTRA_CA_CERTS."
-      : "Check the address and that the service is up.";
-    return say("temporary", "network", error.message, { hint });
+      : error.mayBeDone
+        ? "It may have been done all the same: look before you send it again."
+        : "Check the address and that the service is up.";
+    return say("temporary", "network", error.message, { hint, retryable: !error.mayBeDone });
   }
   if (error instanceof WaitTooLong) {
     const hint = "Run it again later, or allow more with --max-wait.";
@@ -115,6 +123,18 @@ export function explain(error: unknown): Explanation {
   return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });
 }
 
+/** Somebody stopped it; said in words only where something was done before. */
+export const interruption = ({ done, hint, next }: HalfDone, name: keyof typeof signalCodes): Explanation => ({
+  code: "interrupted",
+  message: "Interrupted.",
+  details: done,
+  hint,
+  next,
+  requestId: undefined,
+  retryable: false,
+  exitCode: signalCodes[name],
+});
+
 function verdictOf({ status, method }: ServiceError): Verdict {
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404 && method === "GET") return "not-found";
@@ -131,6 +151,8 @@ const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
 
 function hintFor(status: number): string | undefined {
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
+  if (status === 403) return "These credentials are known, but may not do this.";
+  if (status >= 500) return "The trouble is on its side: run it again later; --verbose names each attempt.";
   if (status === 429) return "Too many requests; wait a little, or allow more with --retries and --max-wait.";
   return undefined;
 }

@@ -9,6 +9,14 @@ export class UsageError extends Error {
     this.hint = options.hint;
     this.next = options.next;
   }
+
+  /** The same, with where to read on; one that says already what to do stays as it is. */
+  withHint(hint: string): UsageError {
+    if (this.hint !== undefined || this.next !== undefined) return this;
+    const same = new UsageError(this.message, { hint, cause: this.cause });
+    same.stack = this.stack ?? "";
+    return same;
+  }
 }
 
 /** What a command that did its work may still have to say by its exit code. */
@@ -32,6 +40,29 @@ export class CommandFailed extends Error {
     super(message, { cause: options.cause });
     this.verdict = verdict;
     this.code = code;
+    this.hint = options.hint;
+    this.next = options.next;
+  }
+}
+
+/**
+ * What failed is the cause; but something had been done before, and must not go unreported. Where it was interrupted,
+ * the cause is of no interest.
+ */
+export class HalfDone extends Error {
+  override readonly name = "HalfDone";
+  /** Sentences. */
+  readonly done: readonly string[];
+  readonly hint: string | undefined;
+  readonly next: readonly string[] | undefined;
+
+  constructor(
+    cause: unknown,
+    done: readonly string[],
+    options: { hint?: string | undefined; next?: readonly string[] | undefined } = {},
+  ) {
+    super("It was begun, and is not finished.", { cause });
+    this.done = done;
     this.hint = options.hint;
     this.next = options.next;
   }

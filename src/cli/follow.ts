@@ -15,8 +15,8 @@ export async function follow(
 ): Promise<undefined> {
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
-  // Silence is no trouble here.
-  const answer = await client.send(operation, args, { signal, timeoutMs: 0 });
+  // It must answer in time; but then silence is no trouble.
+  const answer = await client.send(operation, args, { signal, silenceMs: 0 });
   if (output.format !== "table") await output.raw(`${JSON.stringify({ type: "version", ui: "1.0" })}\n`);
   await output.note("Following; Ctrl-C ends it");
   for await (const event of answer.value as AsyncIterable<unknown>) await output.event(event, line(event));

@@ -4,8 +4,16 @@ import { locate, normalised } from "./argv.ts";
 import type { Captured, Command, InnerRun, Input } from "./command.ts";
 import { createContext } from "./context.ts";
 import { runDerived } from "./derived.ts";
-import { exitCodeOf, explain, explanationJson, explanationLines, signalCodes } from "./exit.ts";
-import { Interrupted } from "./failure.ts";
+import {
+  type Explanation,
+  exitCodeOf,
+  explain,
+  explanationJson,
+  explanationLines,
+  interruption,
+  signalCodes,
+} from "./exit.ts";
+import { CommandFailed, HalfDone, Interrupted, UsageError } from "./failure.ts";
 import { annotates, annotation } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
 import { groupNames, groups } from "./groups.ts";
@@ -29,13 +37,17 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const args = normalised(argv);
   const abort = new AbortController();
   let readerGone = false;
+  let unwritten: NodeJS.ErrnoException | undefined;
   let signalled: keyof typeof signalCodes | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
-    readerGone ||= error.code === "EPIPE";
+    if (error.code === "EPIPE") readerGone = true;
+    else unwritten ??= error;
     abort.abort();
   };
+  // What nobody reads on standard error is lost; it stops no work.
+  const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
-  host.stderr.on("error", onOutputError);
+  host.stderr.on("error", onNoteError);
   const lastActs: (() => void)[] = [];
   const stopListening = host.onSignal((name) => {
     if (signalled) {
@@ -47,19 +59,28 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   });
   try {
     const code = await run(args, host, abort.signal, (act) => void lastActs.push(act));
+    if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
     // A reader that went away has seen enough (cli-conventions.md, 11).
     if (readerGone) return 0;
+    if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
+    if (signalled && error instanceof HalfDone) return reported(interruption(error, signalled), error, args, host);
     if (signalled) return signalCodes[signalled];
     if (error instanceof Interrupted) return signalCodes.SIGINT;
-    return reported(error, args, host);
+    return reported(explain(error), error, args, host);
   } finally {
     stopListening();
     host.stdout.off("error", onOutputError);
-    host.stderr.off("error", onOutputError);
+    host.stderr.off("error", onNoteError);
   }
 }
+
+const lost = (cause: NodeJS.ErrnoException): CommandFailed =>
+  new CommandFailed("failed", "output_lost", `Failed to write to standard output: ${cause.code ?? cause.message}.`, {
+    hint: "What was to be printed is lost; what was to be done may be done. Look before you run it again.",
+    cause,
+  });
 
 async function run(
   argv: readonly string[],
@@ -75,8 +96,12 @@ async function run(
   if (wantsHelp || words.length === 0 || words[0] === "help") return help(argv, host);
 
   const parser = await parserFor(words);
-  const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-  return chosen ? perform(chosen, host, signal, atForcedEnd) : help(argv, host);
+  try {
+    const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
+    return await (chosen ? perform(chosen, host, signal, atForcedEnd) : help(argv, host));
+  } catch (error) {
+    throw error instanceof UsageError ? error.withHint(`See ${parser.helpLine(words)}.`) : error;
+  }
 }
 
 async function perform(
@@ -173,8 +198,12 @@ async function printed(host: Host, text: string): Promise<number> {
   return 0;
 }
 
-async function reported(error: unknown, argv: readonly string[], host: Host): Promise<number> {
-  const explanation = explain(error);
+async function reported(
+  explanation: Explanation,
+  error: unknown,
+  argv: readonly string[],
+  host: Host,
+): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const lines = wantsJson ? [explanationJson(explanation)] : explanationLines(explanation);

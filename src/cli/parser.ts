@@ -43,6 +43,16 @@ export class Parser<D extends CommandDeclaration> {
     return this.#chosen;
   }
 
+  /** How the page of help of the deepest command that the words name is asked for. */
+  helpLine(words: readonly string[]): string {
+    const known: string[] = [];
+    for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
+      at = at.commands.find((command) => command.name() === words[i]);
+      if (at) known.push(at.name());
+    }
+    return ["svc", ...known, "--help"].join(" ");
+  }
+
   /** Whether the words name a command that can run, or only a group of commands. */
   isGroup(words: readonly string[]): boolean {
     const found = words.reduce<Commander | undefined>(

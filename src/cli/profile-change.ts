@@ -11,8 +11,12 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
-/** Changes the named profile, or the current one; it is made when there is none. Gives its name. */
-export async function changeProfile(context: Context, change: (profile: Profile) => Profile): Promise<string> {
+/** Changes the named profile, or the current one; it is made when there is none, unless it must be there. Gives its name. */
+export async function changeProfile(
+  context: Context,
+  change: (profile: Profile) => Profile,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
+): Promise<string> {
   const named = context.globals.profile ?? (context.host.env.SVC_PROFILE || undefined);
   let name = named ?? firstProfile;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
@@ -20,6 +24,7 @@ export async function changeProfile(context: Context, change: (profile: Profile)
   }
   await changeFile(context, (file) => {
     name = named ?? file.current ?? firstProfile;
+    if (mustExist) refuseMissing(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
     // The first profile is the one that is meant.
     return { ...file, current: file.current ?? name, profiles: { ...file.profiles, [name]: change(before) } };

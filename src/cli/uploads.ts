@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { existingFile } from "./body.ts";
 import type { Context } from "./command.ts";
-import { UsageError } from "./failure.ts";
+import { HalfDone, UsageError } from "./failure.ts";
 
 /** An upload that is done. */
 export interface Uploaded {
@@ -68,14 +68,27 @@ export async function candidates(context: Context, paths: readonly string[], fla
   return found;
 }
 
+/** What must be known of uploads when something fails after them. */
+export const uploadedBefore = (done: readonly Uploaded[]): string[] =>
+  done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
+
 /** Initializes, then PUTs the bytes of each file to its signed URL, streaming. In the order given. */
 export async function upload(context: Context, files: readonly Candidate[]): Promise<Uploaded[]> {
+  const done: Uploaded[] = [];
+  try {
+    for await (const one of uploads(context, files)) done.push(one);
+    return done;
+  } catch (error) {
+    throw done.length === 0 ? error : new HalfDone(error, uploadedBefore(done));
+  }
+}
+
+async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<Uploaded> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../api/contracts/files.ts"),
     import("../api/storage/objects.ts"),
   ]);
   const client = await context.client("contracts");
-  const done: Uploaded[] = [];
   for (let from = 0; from < files.length; from += filesPerCall) {
     const part = files.slice(from, from + filesPerCall);
     const { files: slots } = await client.call(
@@ -91,8 +104,7 @@ export async function upload(context: Context, files: readonly Candidate[]): Pro
         { body: open },
         { url: slot.upload_url, contentType, contentLength: bytes, signal: context.signal },
       );
-      done.push({ file_id: slot.file_id, filename: slot.filename, path, bytes, content_type: contentType });
+      yield { file_id: slot.file_id, filename: slot.filename, path, bytes, content_type: contentType };
     }
   }
-  return done;
 }

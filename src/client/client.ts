@@ -29,6 +29,8 @@ export interface CallOptions extends RequestOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
+  /** How long a stream may be silent, where that is longer: 0 for ever. */
+  readonly silenceMs?: number | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
 }
@@ -59,17 +61,20 @@ export function createClient(options: ClientOptions): Client {
   };
 
   async function exchange(request: HttpRequest, call: CallOptions = {}): Promise<HttpResponse> {
+    const repeatable = isIdempotent(request.method) || call.repeatable === true;
     const attempt = async () => {
       const startedAt = wall.now();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
+        silenceMs: call.silenceMs,
+        repeatable,
         signal: call.signal,
       });
       observer.onResponse?.(request, response, wall.now() - startedAt);
       return response;
     };
-    if (!isIdempotent(request.method) && !call.repeatable) return attempt();
+    if (!repeatable) return attempt();
     // A stream can be read once only.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(attempt, { ...rule, retries }, wall, {

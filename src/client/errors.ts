@@ -35,11 +35,14 @@ export class NetworkError extends Error {
   readonly origin: string;
   /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
   readonly code: string;
+  /** The request was sent and may have been carried out, and sending it again could do its work twice. */
+  readonly mayBeDone: boolean;
 
-  constructor(origin: string, code: string, message: string, cause: unknown) {
+  constructor(origin: string, code: string, message: string, cause: unknown, mayBeDone = false) {
     super(message, { cause });
     this.origin = origin;
     this.code = code;
+    this.mayBeDone = mayBeDone;
   }
 }
 

@@ -47,6 +47,8 @@ export interface CallOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
+  /** How long a stream may be silent, where that is longer: 0 for ever. */
+  readonly silenceMs?: number | undefined;
   readonly retries?: number | undefined;
   /** The absolute signed URL of a storage call. */
   readonly url?: string | undefined;
@@ -104,6 +106,8 @@ export class NetworkError extends Error {
   private constructor();
   readonly origin: string;
   readonly code: string;
+  /** The request was sent and may have been carried out, and sending it again could do its work twice. */
+  readonly mayBeDone: boolean;
 }
 
 /** The service asks to wait longer than the caller allows. */

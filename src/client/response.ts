@@ -37,6 +37,8 @@ export async function judgeResponse(
   }
   const declared = operation.responses[status];
   if (declared === undefined && !passesThrough(operation, status)) {
+    // Sign-ins and proxies answer with a page, or send on to one.
+    if (status < 400 && isPage(response)) throw unexpected(wanted(operation), response);
     const body = parsed(await textOf(response.body));
     throw new ServiceError({
       operation: operation.id,
@@ -50,6 +52,8 @@ export async function judgeResponse(
   const { value, drift } = await read(declared ?? { kind: "passthrough" }, response);
   return { status, headers, value, drift };
 }
+
+const wanted = ({ responses }: Operation): string => `status ${Object.keys(responses).join(" or ")}`;
 
 const isCatchAll = (operation: Operation): boolean => Array.isArray(operation.method);
 
@@ -78,17 +82,32 @@ async function read(declared: ResponseBody, response: HttpResponse): Promise<{ v
     case "html":
       return plain(await textOf(response.body));
     case "bytes":
+      // A page in place of a document; what was uploaded as octets may be anything.
+      if (declared.mediaType !== "application/octet-stream" && isPage(response))
+        throw unexpected(`a document (${declared.mediaType})`, response);
       return plain(response.body);
     case "redirect":
       await textOf(response.body);
       return plain(response.headers.location);
     case "events":
+      if (!/^text\/event-stream\b/.test(response.headers["content-type"] ?? ""))
+        throw unexpected("a stream of events", response);
       return plain(eventsOf(response.body));
     case "passthrough": {
       const text = await textOf(response.body);
       return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
     }
   }
+}
+
+const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
+
+function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
+  const came = isPage(response) ? "HTML" : "something else";
+  return new UnreadableAnswer(
+    response.status,
+    `Expected ${what}, but the service answered ${response.status} with ${came}.`,
+  );
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (house-style.md, R5). */
@@ -115,10 +134,18 @@ export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator
     for (const line of lines) {
       if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
       if (line === "" && data.length > 0) {
-        yield JSON.parse(data.join("\n"));
+        yield eventOf(data.join("\n"));
         data = [];
       }
     }
+  }
+}
+
+function eventOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableAnswer(200, "The service sent an event that is not JSON.");
   }
 }
 

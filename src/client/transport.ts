@@ -6,7 +6,12 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
+  /** For the headers, and between two pieces of the body. */
   readonly timeoutMs: number;
+  /** Another limit between two pieces of the body; 0: none, for streams that may be silent for long. */
+  readonly silenceMs?: number | undefined;
+  /** Whether sending it again would change nothing more. */
+  readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,7 +31,7 @@ export interface TransportOptions {
 export function createTransport(options: TransportOptions = {}): Transport {
   const dispatcher = options.dispatcher ?? new Agent({ connections: options.connections ?? 16 });
   return {
-    async send(request, { timeoutMs, signal }) {
+    async send(request, { timeoutMs, silenceMs = timeoutMs, repeatable = false, signal }) {
       const { origin, pathname, search } = new URL(request.url);
       const headers = { "user-agent": "svc-toolkit", ...request.headers };
       try {
@@ -39,27 +44,32 @@ export function createTransport(options: TransportOptions = {}): Transport {
             ? request.body()
             : request.body) as Dispatcher.RequestOptions["body"],
           headersTimeout: timeoutMs,
-          bodyTimeout: timeoutMs,
+          bodyTimeout: silenceMs,
           ...(signal ? { signal } : {}),
         });
         return {
           status: response.statusCode,
           headers: joined(response.headers),
-          body: chunks(response.body, origin, signal),
+          body: chunks(response.body, origin, repeatable, signal),
         };
       } catch (error) {
-        throw signal?.aborted ? error : networkError(origin, error);
+        throw signal?.aborted ? error : networkError(origin, repeatable, error);
       }
     },
     close: () => dispatcher.destroy(),
   };
 }
 
-async function* chunks(body: AsyncIterable<Uint8Array>, origin: string, signal: AbortSignal | undefined) {
+async function* chunks(
+  body: AsyncIterable<Uint8Array>,
+  origin: string,
+  repeatable: boolean,
+  signal: AbortSignal | undefined,
+) {
   try {
     yield* body;
   } catch (error) {
-    throw signal?.aborted ? error : networkError(origin, error);
+    throw signal?.aborted ? error : networkError(origin, repeatable, error);
   }
 }
 
@@ -94,10 +104,20 @@ export const certificateCodes: ReadonlySet<string> = new Set(
   Object.keys(reasons).filter((code) => /CERT|VERIFY|SIGNED/.test(code)),
 );
 
-function networkError(origin: string, error: unknown): NetworkError {
+/** No connection was made: nobody can have read the request. */
+const neverSent: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+  ...certificateCodes,
+]);
+
+function networkError(origin: string, repeatable: boolean, error: unknown): NetworkError {
   const cause = error as { code?: string; message?: string; errors?: { code?: string }[] };
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   const reason = reasons[code] ?? cause.message ?? code;
-  return new NetworkError(origin, code, `Failed to reach ${origin}: ${reason} (${code}).`, error);
+  const mayBeDone = !repeatable && !neverSent.has(code);
+  return new NetworkError(origin, code, `Failed to reach ${origin}: ${reason} (${code}).`, error, mayBeDone);
 }

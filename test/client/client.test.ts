@@ -72,6 +72,27 @@ describe("the client over HTTP", () => {
     });
   }
 
+  it("knows whether a call may have been carried out, and may not be sent again for that", async () => {
+    const { client } = await serviceThat((request) => request.socket.destroy());
+    const body = { email_hash_list: ["a"], cluster_id: "eu-1" };
+    const doubtful = async (call: Promise<unknown>) =>
+      call.then(
+        () => undefined,
+        (error: unknown) => (error as NetworkError).mayBeDone,
+      );
+    const nobody = createClient({ baseUrls: { router: "http://127.0.0.1:1" }, transport: createTransport() });
+    assert.deepEqual(
+      await Promise.all([
+        doubtful(client.call(mapClusterEmails, { body })),
+        doubtful(client.call(mapClusterEmails, { body }, { repeatable: true, retries: 0 })),
+        doubtful(client.call(checkHealth, {}, { retries: 0 })),
+        doubtful(nobody.call(mapClusterEmails, { body })),
+      ]),
+      [true, false, false, false],
+    );
+    await nobody.close();
+  });
+
   it("does not follow redirects", async () => {
     const { client, requests } = await serviceThat((_, response) =>
       response.writeHead(302, { location: "/elsewhere" }).end(),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import {
+  bytes,
   empty,
   events,
   html,
@@ -14,7 +15,7 @@ import {
 import { contracts, router } from "../../src/api/services.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { problemOf } from "../../src/client/problem.ts";
-import { eventsOf, judgeResponse } from "../../src/client/response.ts";
+import { eventsOf, judgeResponse, textOf } from "../../src/client/response.ts";
 
 const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({
   id: "things.show",
@@ -41,6 +42,10 @@ const judge = (response: ResponseBody, status: number, body: string, headers = {
     { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
     { status, headers, body: pieces(body) },
   );
+
+const drained = async (items: unknown): Promise<void> => {
+  for await (const _ of items as AsyncIterable<unknown>);
+};
 
 const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) });
 
@@ -110,10 +115,37 @@ describe("the judgement of an answer", () => {
     for await (const event of eventsOf(pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n")))
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
-    const answer = await judge(events(z.object({})), 200, 'data: {"x":1}\n\n');
+    const stream = { "content-type": "text/event-stream; charset=utf-8" };
+    const answer = await judge(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
     for await (const event of answer.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
+    const broken = await judge(events(z.object({})), 200, "data: {\n\n", stream);
+    await assert.rejects(drained(broken.value), {
+      name: "UnreadableAnswer",
+      message: "The service sent an event that is not JSON.",
+    });
+  });
+
+  const page = { "content-type": "text/html; charset=utf-8" };
+  const pages: [string, ResponseBody, number, string][] = [
+    ["events", events(z.object({})), 200, "Expected a stream of events, but the service answered 200 with HTML."],
+    [
+      "a document",
+      bytes("application/pdf"),
+      200,
+      "Expected a document (application/pdf), but the service answered 200 with HTML.",
+    ],
+    ["another status", json(Thing), 302, "Expected status 200, but the service answered 302 with HTML."],
+  ];
+  for (const [what, response, status, message] of pages) {
+    it(`takes no page for ${what}`, () =>
+      assert.rejects(judge(response, status, "<html>", page), { name: "UnreadableAnswer", status, message }));
+  }
+
+  it("takes a page for a file that somebody uploaded", async () => {
+    const { value } = await judge(bytes("application/octet-stream"), 200, "<html>", page);
+    assert.equal(await textOf(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });
 

@@ -80,10 +80,16 @@ export function refusal(what: string, { status, fields, error }: OAuthAnswer): C
   const own = textOf(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
   const isTrouble = status >= 500 || status === 429;
+  const isUnknown = error === "invalid_client" || status === 401 || status === 403;
+  const hint = isTrouble
+    ? "The trouble is on its side: run it again later."
+    : isUnknown
+      ? "Check --client-id; svc auth create-client makes a client."
+      : "Is the address that of the routing service, or of an OAuth server?";
   return new CommandFailed(
-    isTrouble ? "temporary" : error === undefined ? "failed" : "forbidden",
+    isTrouble ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
     `${what} was refused (${status}): ${clean}`,
-    error === "invalid_client" ? { hint: "Check --client-id; svc auth create-client makes a client." } : {},
+    { hint },
   );
 }

@@ -58,7 +58,11 @@ async function discovered(issuer: string, client: Client, signal: AbortSignal): 
 }
 
 function endpoints(issuer: string, metadata: Readonly<Record<string, unknown>>): AuthServer {
-  const broken = (what: string) => new CommandFailed("failed", "bad_metadata", `The metadata of ${issuer} ${what}.`);
+  const broken = (what: string) =>
+    new CommandFailed("failed", "bad_metadata", `The metadata of ${issuer} ${what}.`, {
+      hint: "Is --issuer the very address that the server calls its issuer?",
+    });
+  if (textOf(metadata.issuer) === undefined) throw broken("is no JSON document that names an issuer");
   // RFC 8414, 3.3: another name means that somebody else's metadata was served.
   if (textOf(metadata.issuer)?.replace(/\/+$/, "") !== issuer) throw broken("names another issuer");
   const url = (name: string) => {

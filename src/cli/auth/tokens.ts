@@ -14,10 +14,16 @@ export function tokensOf(
   now: number,
 ): Pick<Account, "access_token" | "token_type" | "scope" | "expires_at" | "refresh_token" | "id_token"> {
   const access = textOf(fields.access_token);
-  if (access === undefined) throw new CommandFailed("failed", "unreadable_answer", "The server sent no access token.");
+  if (access === undefined) {
+    throw new CommandFailed("failed", "unreadable_answer", "The server sent no access token.", {
+      hint: "Is the address that of an OAuth server, and not of a web page or a proxy? What was kept stays as it was.",
+    });
+  }
   const type = textOf(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailed("failed", "unsupported_token", "The server sent a token that is not a bearer token.");
+    throw new CommandFailed("failed", "unsupported_token", "The server sent a token that is not a bearer token.", {
+      hint: "Only bearer tokens can be used here (RFC 6750); ask the server's operators for such a client.",
+    });
   }
   const seconds = secondsOf(fields.expires_in);
   return {

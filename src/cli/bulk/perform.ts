@@ -1,7 +1,7 @@
 import { copyFile, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Context } from "../command.ts";
-import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
+import { CommandFailed, HalfDone, UsageError, type Verdict } from "../failure.ts";
 import { commandLine } from "../help.ts";
 import type { InvalidRow } from "./batches.ts";
 import { resultsPath, runJob } from "./job.ts";
@@ -52,7 +52,11 @@ export async function performJob(
       isVoid = true;
       throw error;
     }
-    if (!globals.json) await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
+    if (globals.json) {
+      const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
+      throw new HalfDone(withNext(error, record, job), [done], { next: record.resume });
+    }
+    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();

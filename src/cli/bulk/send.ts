@@ -48,7 +48,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
           const now = host.wall.now();
           if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
           signal.throwIfAborted();
-          return client.exchange(request, { retries: 0, signal: cut });
+          return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
         },
         rule,
         host.wall,

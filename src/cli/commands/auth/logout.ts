@@ -46,7 +46,8 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const url = account.revocation_url;
   const client = await oauthClient(context);
   const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch(() => undefined);
-  if (answer?.status === 200) return true;
+  // A page says nothing of tokens, whatever its status.
+  if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;
 }

@@ -10,7 +10,9 @@ export const configUnset: Command = {
     const { settingOf, withSetting } = await import("../../settings.ts");
     const { changeProfile } = await import("../../profile-change.ts");
     const { key } = settingOf(String(input.positionals.key));
-    const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined));
+    const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
+      mustExist: true,
+    });
     await context.output.note(`Unset ${key} of profile ${name}`);
     return undefined;
   },

@@ -1,5 +1,5 @@
 import type { Command, Context } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
+import { CommandFailed, HalfDone } from "../../failure.ts";
 import { checkedDuration } from "../../globals.ts";
 import { pollUntil } from "../../poll.ts";
 
@@ -41,7 +41,10 @@ export const contractsSend: Command = {
     }
     await prepared.client.send(prepared.operation, prepared.args, { signal: context.signal });
     await context.output.note(`Sent ${id}, waiting for ${wanted}`);
-    await context.output.show(await untilStatus(context, id, wanted, timeoutMs));
+    const answer = await untilStatus(context, id, wanted, timeoutMs).catch((error: unknown) => {
+      throw new HalfDone(error, [`${id} was sent before`], { next: ["contracts", "status", id] });
+    });
+    await context.output.show(answer);
     return undefined;
   },
 };

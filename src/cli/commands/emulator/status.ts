@@ -8,8 +8,8 @@ export const emulatorStatus: Command = {
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ NetworkError }, { CommandFailed }, { ready }, { showClock }] = await Promise.all([
-      import("../../../client/errors.ts"),
+    const [{ isGone }, { CommandFailed }, { ready }, { showClock }] = await Promise.all([
+      import("./gone.ts"),
       import("../../failure.ts"),
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
@@ -24,8 +24,8 @@ export const emulatorStatus: Command = {
       await output.show({ running: true, router_url: baseUrls.emulator, instance_id: instanceId, ...clock });
       return undefined;
     } catch (error) {
-      const isGone = error instanceof NetworkError || (error instanceof CommandFailed && error.code === "no_emulator");
-      if (!isGone) throw error;
+      const isNone = error instanceof CommandFailed && error.code === "no_emulator";
+      if (!isNone && !isGone(error)) throw error;
       if (output.format === "table") await output.raw("not running\n");
       else await output.show({ running: false });
       return "not-found";

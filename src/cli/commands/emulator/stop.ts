@@ -1,7 +1,10 @@
-import { NetworkError } from "../../../client/errors.ts";
 import type { Command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 import { pollUntil } from "../../poll.ts";
+import { isGone } from "./gone.ts";
+
+/** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
+const patienceMs = 20_000;
 
 export const emulatorStop: Command = {
   words: ["emulator", "stop"],
@@ -14,15 +17,22 @@ export const emulatorStop: Command = {
     const client = await context.client("emulator", { file: input.flags.file as string | undefined });
     const { signal } = context;
     await client.call(stop, {}, { signal }).catch((error: unknown) => {
-      if (!(error instanceof NetworkError)) throw error;
-      throw new CommandFailed("failed", "no_emulator", "The emulator does not answer: it is not running any more.", {
-        cause: error,
-      });
+      if (!isGone(error)) throw error;
+      throw new CommandFailed(
+        "failed",
+        "no_emulator",
+        "Nothing listens there any more: the emulator has ended before.",
+        {
+          next: ["emulator", "status"],
+          cause: error,
+        },
+      );
     });
-    await pollUntil(context, 20_000, "the emulator to stop", async () => {
+    await pollUntil(context, patienceMs, "the emulator to stop", async () => {
       const isUp = await client.call(ready, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
-        (error: unknown) => !(error instanceof NetworkError),
+        // Cut off while it ends: nothing listens there a moment later.
+        (error: unknown) => !isGone(error),
       );
       return isUp ? undefined : true;
     });

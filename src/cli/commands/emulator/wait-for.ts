@@ -5,7 +5,7 @@ import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Command, Context, Input } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailed, HalfDone, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../globals.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
@@ -108,13 +108,18 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { advanceClock, showClock } = await import("../../../api/emulator/clock.ts");
   const { client, context, deadline } = waiting;
   const { signal, host } = context;
+  let movedTo: string | undefined;
+  const told = (error: unknown): never => {
+    throw movedTo === undefined ? error : new HalfDone(error, [`Virtual time was moved on to ${movedTo}`]);
+  };
   for (;;) {
-    const met = await ask(waiting, 0);
-    const { now, next_due: due } = await client.call(showClock, {}, { signal });
+    const met = await ask(waiting, 0).catch(told);
+    const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(told);
     if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
-    await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 });
+    const { to } = await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 }).catch(told);
+    movedTo = to;
   }
 }
 

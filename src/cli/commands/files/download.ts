@@ -1,6 +1,3 @@
-import { createWriteStream } from "node:fs";
-import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { Command } from "../../command.ts";
 
 export const filesDownload: Command = {
@@ -24,6 +21,10 @@ export const filesDownload: Command = {
       import("../../../api/contracts/files.ts"),
       import("../../../api/storage/objects.ts"),
     ]);
+    const { checkedOutput, writeOutput } = await import("../../output/file.ts");
+    const file = input.flags.output as string | undefined;
+    const toFile = file !== undefined && file !== "-";
+    if (toFile) await checkedOutput(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signal } = context;
     const { signed_url: url } = await client.call(
@@ -33,12 +34,11 @@ export const filesDownload: Command = {
     );
     const { value } = await client.send(getObject, {}, { url, signal });
     const content = value as AsyncIterable<Uint8Array>;
-    const file = input.flags.output as string | undefined;
-    if (file === undefined || file === "-") {
+    if (!toFile) {
       for await (const chunk of content) await context.output.raw(chunk);
       return undefined;
     }
-    await pipeline(content, createWriteStream(resolve(context.host.cwd, file)));
+    await writeOutput(context.host, file, content);
     await context.output.note(`Wrote ${file}`);
     return undefined;
   },

@@ -1,5 +1,6 @@
 import type { Command, Input } from "../../command.ts";
-import { candidates, upload } from "../../uploads.ts";
+import { HalfDone } from "../../failure.ts";
+import { candidates, upload, uploadedBefore } from "../../uploads.ts";
 
 export const intakeCreate: Command = {
   words: ["intake", "create"],
@@ -44,7 +45,13 @@ export const intakeCreate: Command = {
     const uploaded = files.length > 0 ? await upload(context, files) : [];
     const body = prepared.args.body as Record<string, unknown>;
     const fileIds = [...((body.file_ids as string[] | undefined) ?? []), ...uploaded.map(({ file_id: id }) => id)];
-    await prepared.send({ ...prepared.args, body: fileIds.length > 0 ? { ...body, file_ids: fileIds } : body });
+    const sent = prepared.send({ ...prepared.args, body: fileIds.length > 0 ? { ...body, file_ids: fileIds } : body });
+    await sent.catch((error: unknown) => {
+      if (uploaded.length === 0) throw error;
+      throw new HalfDone(error, uploadedBefore(uploaded), {
+        hint: "Name what is uploaded with --file-ids, and it need not be uploaded again.",
+      });
+    });
     return undefined;
   },
 };

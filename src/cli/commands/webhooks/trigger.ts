@@ -2,7 +2,7 @@ import { activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Command, Context } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
+import { CommandFailed, HalfDone } from "../../failure.ts";
 import { editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
@@ -52,7 +52,12 @@ export const webhooksTrigger: Command = {
     const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
     const told = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
-    );
+    ).catch((error: unknown) => {
+      const which = fired.deliveries.join(", ");
+      throw new HalfDone(error, [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`], {
+        next: ["webhooks", "deliveries"],
+      });
+    });
     await report(fired.composite_id, told, context);
     return told.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },

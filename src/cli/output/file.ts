@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { constants, createWriteStream, type Stats } from "node:fs";
+import { access, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { CommandFailed, UsageError } from "../failure.ts";
+import type { Host } from "../host.ts";
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such folder",
+  ENOTDIR: "a part of its path is no folder",
+  EACCES: "it may not be written",
+  EROFS: "the disk is read-only",
+};
+
+/**
+ * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
+ * second time. Gives its absolute path. Throws UsageError.
+ */
+export async function checkedOutput({ cwd }: Host, path: string, flag: string): Promise<string> {
+  const absolute = resolve(cwd, path);
+  const found = await existing(absolute);
+  if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
+  await access(found ? absolute : dirname(absolute), constants.W_OK).catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageError(`${flag}: cannot write ${path}: ${reasons[cause.code ?? ""] ?? cause.code}`, { cause });
+  });
+  return absolute;
+}
+
+/**
+ * Writes a file whole or not at all: until all of the content has come, the one that was there before stays. Pipes and
+ * devices are written to as they are.
+ */
+export async function writeOutput(
+  host: Host,
+  path: string,
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  const given = resolve(host.cwd, path);
+  const found = await existing(given);
+  if (found && !found.isFile()) return pipeline(content, createWriteStream(given));
+  // A link stays a link.
+  const target = found ? await realpath(given) : given;
+  const aside = `${target}.${randomBytes(6).toString("hex")}.part`;
+  try {
+    await pipeline(content, createWriteStream(aside, { flags: "wx", mode: found?.mode ?? 0o666, flush: true }));
+    await rename(aside, target);
+  } catch (error) {
+    await rm(aside, { force: true });
+    throw isOfDisk(error) ? unwritten(path, error) : error;
+  }
+}
+
+const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+
+const isOfDisk = (error: unknown): error is NodeJS.ErrnoException =>
+  ["ENOSPC", "EDQUOT", "EIO", "EFBIG", "EACCES", "EROFS", "ENOENT"].includes(
+    (error as NodeJS.ErrnoException | null)?.code ?? "",
+  );
+
+const unwritten = (path: string, cause: NodeJS.ErrnoException): CommandFailed =>
+  new CommandFailed("failed", "unwritable", `Failed to write ${path}: ${cause.code}.`, {
+    hint: "Nothing is left of it; make room, or name another file.",
+    cause,
+  });

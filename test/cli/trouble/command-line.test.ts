@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { globalFlags } from "../../../src/cli/globals.ts";
+import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
+import { allCommands } from "../../support/all-commands.ts";
+import { astray, said } from "../../support/astray.ts";
+import { credentials, wordsOf } from "../../support/command-lines.ts";
+import { wrongJson, wrongText } from "../../support/refused-well.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const everywhere = await allCommands();
+/** What they send stands in a page or an export: no example could be run as it stands. */
+const withoutExample = new Set(["emulator device-form", "emulator provider-form", "emulator state import"]);
+const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0", "--yes"];
+
+/** Positionals that fit, as far as they are checked before anything else. */
+const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
+  positionals.map(({ name, choices, type }) => choices?.[0] ?? (type === "integer" ? "1" : name));
+
+const run = (argv: readonly string[]) => runCli([...argv, ...nowhere], { env: credentials });
+
+describe("every command, given a wrong command line", () => {
+  it("refuses an unknown flag with exit 2, in words and as JSON", async () => {
+    const expected = { exit: 2, message: /no-such-flag/ };
+    const wrong = await astray(
+      everywhere,
+      wordsOf,
+      async ({ words }) =>
+        wrongText(await run([...words, "--no-such-flag"]), expected) ??
+        wrongJson(await run([...words, "--no-such-flag", "--json"]), expected),
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  it("names what is missing with exit 2, in words and as JSON", async () => {
+    const needy = everywhere.filter(
+      ({ positionals, flags }) =>
+        [...positionals.filter(({ optional }) => !optional), ...flags.filter(({ required }) => required)].length > 0,
+    );
+    assert.ok(needy.length > 100, String(needy.length));
+    const expected = { exit: 2, message: /required/ };
+    const wrong = await astray(
+      needy,
+      wordsOf,
+      async ({ words }) =>
+        wrongText(await run(words), expected) ?? wrongJson(await run([...words, "--json"]), expected),
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  it("refuses one word too many with exit 2", async () => {
+    const fixed = everywhere.filter(({ positionals }) => !positionals.some(({ variadic }) => variadic));
+    const wrong = await astray(fixed, wordsOf, async (command) =>
+      wrongText(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
+        exit: 2,
+        // A group that is a command itself takes it for a command of its own.
+        message: /too many arguments|unknown command/,
+      }),
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  it("refuses a value that a flag cannot have with exit 2, and names the flag", async () => {
+    const cases = everywhere.flatMap((command) =>
+      command.flags
+        .filter(({ choices, type }) => choices || type === "integer" || type === "number")
+        .map(({ flag }) => ({ command, flag })),
+    );
+    assert.ok(cases.length > 80, String(cases.length));
+    const wrong = await astray(
+      cases,
+      ({ command, flag }) => `${wordsOf(command)} --${flag}`,
+      async ({ command, flag }) =>
+        wrongText(await run([...command.words, ...positionalsOf(command), `--${flag}`, "nonsense"]), {
+          exit: 2,
+          message: new RegExp(`--${flag}\\b.*nonsense`),
+        }),
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  it("refuses a value that a global flag cannot have with exit 2, and names the flag", async () => {
+    const free = new Set(["fields", "profile"]);
+    const cases = globalFlags.filter(({ type, flag }) => type !== "switch" && type !== "boolean" && !free.has(flag));
+    const wrong = await astray(
+      cases,
+      ({ flag }) => flag,
+      async ({ flag }) =>
+        wrongText(await runCli(["router", "health", `--${flag}`, "nonsense"]), {
+          exit: 2,
+          message: new RegExp(`--${flag}\\b.*nonsense`),
+        }),
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  it("prints a help page with an example and exits 0", async () => {
+    const wrong = await astray(everywhere, wordsOf, async ({ words, positionals, summary }) => {
+      const { exit, out, err } = await runCli([...words, "--help"]);
+      const usage = `Usage: svc ${words.join(" ")}`;
+      const isWhole =
+        out.startsWith(usage) &&
+        out.includes(summary) &&
+        (out.includes("Examples:") || withoutExample.has(words.join(" ")));
+      return exit === 0 &&
+        err === "" &&
+        isWhole &&
+        positionals.every(({ name }) => out.includes(name.replaceAll("_", "-")))
+        ? undefined
+        : said({ exit, out, err });
+    });
+    assert.deepEqual(wrong, {});
+  });
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { CommandSpec } from "../../../src/derive/command-spec.ts";
+import { allCommands } from "../../support/all-commands.ts";
+import { astray, said } from "../../support/astray.ts";
+import { secret, strangers, wordsOf } from "../../support/command-lines.ts";
+import { hostile, type Trouble, troubles } from "../../support/hostile.ts";
+import { linesThatSend, type PreparedLine, runPrepared, sendsNothing } from "../../support/prepared-lines.ts";
+import { type Expected, wrongJson, wrongText } from "../../support/refused-well.ts";
+import type { RunResult } from "../../support/run-cli.ts";
+
+const lines = await linesThatSend();
+const nowhere = { url: "http://127.0.0.1:1" };
+type AnyTrouble = Trouble | "is not there";
+
+/** What a service in this trouble makes of a command: its exit code, and the reason that is told. */
+const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
+  "is not there": { exit: 75, message: /nothing listens there/ },
+  hangs: { exit: 75, message: /no answer in time/ },
+  stalls: { exit: 75, message: /the answer stopped in the middle/ },
+  "hangs up": { exit: 75, message: /the connection was cut/ },
+  "cuts its answer off": { exit: 75, message: /the connection was cut/ },
+  "answers HTML": {
+    exit: 1,
+    message: /with HTML|no complete device authorization|is no JSON document|sent no access token/,
+  },
+  "answers 502 with HTML": { exit: 75, message: /\(502\)/ },
+  "answers 500": { exit: 75, message: /\(500\)/ },
+  "answers 401": { exit: 4, message: /\(401\)/ },
+};
+
+/** Where the rule of the table is not the whole truth, and why. */
+const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) => boolean>> = {
+  // Forgets first, whatever the server says to the revocation.
+  "auth logout": ({ exit, out, err }) =>
+    exit === 0 && out.includes('"revoked": false') && /^\S+ did not confirm that the tokens are revoked\.\n$/.test(err),
+  // That nothing listens is an answer to the question.
+  "emulator status": ({ exit, out, err }, trouble) =>
+    trouble === "is not there" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
+  // Nothing is left to stop: it will not pass by itself.
+  "emulator stop": (result, trouble) =>
+    trouble === "is not there" && wrongJson(result, { exit: 1, message: /has ended before/ }) === undefined,
+  // Tells each check on standard output; its exit code is that of the first that failed.
+  doctor: ({ exit, out, err }, trouble) => {
+    const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");
+    return exit === outcomes[trouble].exit && failed.length > 0 && err === "";
+  },
+};
+
+const isSilent = (trouble: AnyTrouble): boolean => trouble === "hangs" || trouble === "stalls";
+const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
+const outputOf = ({ line: { command } }: PreparedLine): string =>
+  (command as Partial<CommandSpec>).output ?? (command as { spec?: CommandSpec }).spec?.output ?? "";
+/** A page may be just what was asked for: it is handed on. */
+const takesPages = (one: PreparedLine): boolean =>
+  nameOf(one) === "api" || (["passthrough", "html"].includes(outputOf(one)) && !one.line.argv.includes("--mint"));
+/** What comes is printed as it comes. */
+const streams = (one: PreparedLine): boolean =>
+  nameOf(one) === "api" || ["bytes", "events"].includes(outputOf(one)) || one.line.argv.includes("--follow");
+/** An event may be long in coming, and receivers have a minute to answer: `interrupted.test.ts` looks at these. */
+const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
+  (trouble === "stalls" && (outputOf(one) === "events" || one.line.argv.includes("--follow"))) ||
+  (isSilent(trouble) && nameOf(one) === "webhooks trigger");
+
+function wrongWith(one: PreparedLine, result: RunResult, trouble: AnyTrouble): string | undefined {
+  const { exit, out, err } = result;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  if (special[nameOf(one)]?.(result, trouble)) return undefined;
+  if (trouble === "answers HTML" && takesPages(one)) {
+    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : said(result);
+  }
+  return wrongJson(result, { ...outcomes[trouble], streams: streams(one) });
+}
+
+/** What a failed command may leave: the job that it tells of, and the sign-in that was to be forgotten. */
+const mayLeave = (name: string) => (path: string) =>
+  path.startsWith("state/jobs/") || (name === "auth logout" && path === "config/tokens.json");
+
+async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, service: { url: string }) {
+  const soon = isSilent(trouble) ? ["--timeout", "900ms"] : [];
+  const { result, cwd, files } = await runPrepared(t, one, service, ["--json", ...soon]);
+  return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
+}
+
+describe("every command that talks to a service", () => {
+  it("is looked at: each either sends something here, or is known not to", async (t) => {
+    const server = await hostile(t);
+    const wrong = await astray(
+      lines,
+      ({ shown }) => shown,
+      async (one) => {
+        const lane = server.lane({ trouble: "answers 500" });
+        const { result } = await runPrepared(t, one, lane, []);
+        if (lane.requests() === 0) return "sends nothing";
+        // As a person reads it.
+        const isJson = one.line.argv.some((word) => word.startsWith("--json"));
+        const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
+        return isOther ? undefined : wrongText(result, outcomes["answers 500"]);
+      },
+    );
+    assert.deepEqual(wrong, {});
+    const seen = new Set(lines.map(nameOf));
+    const unseen = (await allCommands()).map(wordsOf).filter((name) => !seen.has(name) && !(name in sendsNothing));
+    assert.deepEqual(unseen, []);
+  });
+
+  for (const trouble of ["is not there", ...troubles] as const) {
+    it(`exits ${outcomes[trouble].exit} when it ${trouble}, says so once, and leaves nothing behind`, async (t) => {
+      const server = await hostile(t);
+      const wrong = await astray(
+        lines.filter((one) => !isPatient(one, trouble)),
+        ({ shown }) => shown,
+        (one) => look(t, one, trouble, trouble === "is not there" ? nowhere : server.lane({ trouble })),
+        // Whatever the limit, silence is noticed a second later.
+        isSilent(trouble) ? 150 : 16,
+      );
+      assert.deepEqual(wrong, {});
+    });
+  }
+});

@@ -1,0 +1,46 @@
+import { said } from "./astray.ts";
+import { secret } from "./command-lines.ts";
+import type { RunResult } from "./run-cli.ts";
+
+interface Told {
+  readonly error: {
+    readonly message: string;
+    readonly hint: string | null;
+    readonly details?: readonly string[];
+    readonly next: readonly unknown[];
+    readonly exitCode: number;
+  };
+}
+
+export interface Expected {
+  readonly exit: number;
+  readonly message: RegExp;
+  /** Whether data may have been printed before it failed. */
+  readonly streams?: boolean;
+}
+
+const hasStack = (text: string): boolean => /Unexpected failure|\n {4}at /.test(text);
+
+/**
+ * What speaks against a failure under --json; undefined when it was told as it should be: one line of JSON on standard
+ * error that says what failed and how to go on, no data, no stack and no secret.
+ */
+export function wrongJson(result: RunResult, { exit, message, streams = false }: Expected): string | undefined {
+  const { out, err } = result;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
+  if (!isOneLine || (out !== "" && !streams)) return said(result);
+  const { error } = JSON.parse(err) as Told;
+  const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === exit;
+  const hasWayOn = error.hint !== null || error.next.length > 0;
+  return result.exit === exit && isTold && hasWayOn ? undefined : said(result);
+}
+
+/** The same of what a person reads: one message, which begins with `error: `. */
+export function wrongText(result: RunResult, { exit, message, streams = false }: Expected): string | undefined {
+  const { out, err } = result;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  const errors = err.split("\n").filter((line) => line.startsWith("error: "));
+  const isTold = errors.length === 1 && message.test(err) && !hasStack(err);
+  return result.exit === exit && isTold && (out === "" || streams) ? undefined : said(result);
+}
