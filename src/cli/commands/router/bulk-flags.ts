@@ -49,7 +49,7 @@ export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
   },
 ];
 
-const defaultConcurrency = 4;
+const defaultConcurrency = 8;
 
 /** What the flags say, of which a plan keeps most. */
 export const bulkOptions = ({ flags }: Input, path: string, batchSize: number) => ({
