@@ -2,6 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
+import { withoutEffect } from "./without-effect.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });
@@ -75,7 +76,12 @@ export const setBusinessUser = operation({
   auth: "api-key",
   request: {
     params: numbered,
-    body: json(z.object({ user_id: z.int(), update_user_task_on_bu_update: z.boolean().default(true) })),
+    body: json(
+      z.object({
+        user_id: z.int(),
+        update_user_task_on_bu_update: z.boolean().default(true).describe(`Hand their tasks on; ${withoutEffect}`),
+      }),
+    ),
   },
   responses: {
     200: json(z.strictObject({ user_id: z.int(), contract_id: z.int(), type: z.enum(["BUSINESS"]) })),

@@ -4,6 +4,7 @@ import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
+import { withoutEffect } from "./without-effect.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({
@@ -21,9 +22,6 @@ export const SendRequest = z.object({
   subject: z.string().optional(),
 });
 
-/** Of switches for steps that people go through in the application, where the emulator has none. */
-const taken = "taken, without effect in the emulator";
-
 /** contract-api-facts.md, 4.3 */
 export const CreateContractRequest = z.object({
   contract_template_id: z.int().describe("A signature-capable template of the workspace"),
@@ -38,13 +36,16 @@ export const CreateContractRequest = z.object({
   workflow_config: z
     .object({
       auto_send_to_counterparty: z.boolean().default(false).describe("Send it at once"),
-      api_only_contract_edits: z.boolean().default(false).describe(`Nobody edits in the application; ${taken}`),
-      skip_cp_info_collection: z.boolean().default(false).describe(`Ask the counterparty nothing; ${taken}`),
-      skip_creator_info_collection: z.boolean().default(false).describe(`Ask the creator nothing; ${taken}`),
+      api_only_contract_edits: z.boolean().default(false).describe(`Nobody edits in the application; ${withoutEffect}`),
+      skip_cp_info_collection: z.boolean().default(false).describe(`Ask the counterparty nothing; ${withoutEffect}`),
+      skip_creator_info_collection: z.boolean().default(false).describe(`Ask the creator nothing; ${withoutEffect}`),
     })
     .nullish(),
   send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
-  is_embedded_contract: z.boolean().default(false).describe(`The counterparty sees it in another page; ${taken}`),
+  is_embedded_contract: z
+    .boolean()
+    .default(false)
+    .describe(`The counterparty sees it in another page; ${withoutEffect}`),
 });
 
 const params = z.object({ composite_id: compositeIdParam });
@@ -97,7 +98,9 @@ export const sendContract = operation({
   id: "contracts.send",
   service: contracts,
   summary: "Send a contract to its counterparties",
-  description: "The boundary between a draft and signature: the signatories are asked to sign.",
+  description:
+    "The boundary between a draft and signature: the signatories are asked to sign. No e-mail is written: its text and " +
+    "attachments are checked and go nowhere.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
   auth: "api-key",

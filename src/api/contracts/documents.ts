@@ -3,6 +3,7 @@ import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./records.ts";
+import { withoutEffect } from "./without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
@@ -142,7 +143,7 @@ export const uploadVersion = operation({
       z.object({
         document_name: z.string().min(1).describe("Ending in .pdf or .docx"),
         document_base_64: z.string().min(1),
-        collect_approvals: z.boolean().default(true),
+        collect_approvals: z.boolean().default(true).describe(`Ask for approvals anew; ${withoutEffect}`),
         is_executed_version: z.boolean().default(false),
       }),
     ),

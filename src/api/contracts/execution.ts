@@ -2,6 +2,7 @@ import * as z from "zod";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { compositeIdParam, contractIdParam } from "./records.ts";
+import { withoutEffect } from "./without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
@@ -13,7 +14,14 @@ export const markForExecution = operation({
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/mark_for_execution/",
   auth: "api-key",
-  request: { params, body: json(z.object({ affix_stamp_documents: z.boolean().optional() }).default({})) },
+  request: {
+    params,
+    body: json(
+      z
+        .object({ affix_stamp_documents: z.boolean().optional().describe(`Put stamps on it; ${withoutEffect}`) })
+        .default({}),
+    ),
+  },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
   emits: [

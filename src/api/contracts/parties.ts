@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { withoutEffect } from "./without-effect.ts";
 
 /** Whom to write to at the other side. */
 export const PocDetails = z.object({
@@ -34,7 +35,7 @@ export const CounterPartyDetails = z.object({
       address: Address.nullish(),
     })
     .nullish(),
-  party_role_identifier: z.string().nullish(),
+  party_role_identifier: z.string().nullish().describe(`Its role among several parties; ${withoutEffect}`),
 });
 
 /** A row of `signatories` (contract-api-facts.md, 4.3). */
