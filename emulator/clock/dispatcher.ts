@@ -1,8 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Kind, Kinds, Work } from "./kind.ts";
+import type { Kinds, Work } from "./kind.ts";
 import { Lane } from "./lane.ts";
+import { Preparer } from "./preparer.ts";
 import { Recorder } from "./recorder.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
 
@@ -42,8 +43,7 @@ export class Dispatcher {
   readonly #settled: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
-  /** Chosen to run next, before what their work needs is read. */
-  readonly #chosen: Entry[] = [];
+  readonly #preparer: Preparer;
   readonly #recorder: Recorder;
   /** Begun, and not yet durably recorded. */
   #underWay = 0;
@@ -54,7 +54,6 @@ export class Dispatcher {
   readonly #troubled = new Set<number>();
   #mayHaveMore = true;
   #listing = false;
-  #preparing = false;
   /** Turn of the last entry taken from the queue. */
   #reached = "";
   /** Told of each entry that was run. */
@@ -62,6 +61,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#preparer = new Preparer(options.store, options.kinds, (entry, work) => void this.#run(entry, work));
     this.#recorder = new Recorder(options.store, this.#stop.signal);
     // Every entry under way may listen.
     setMaxListeners(0, this.#stop.signal);
@@ -198,34 +198,7 @@ export class Dispatcher {
     this.#underWay += 1;
     this.#running += 1;
     this.#count(entry.lane, 1);
-    this.#chosen.push(entry);
-    if (!this.#preparing) void this.#prepare();
-  }
-
-  /** What is chosen while a view is waited for shares it. */
-  async #prepare(): Promise<void> {
-    this.#preparing = true;
-    while (this.#chosen.length > 0) {
-      const prepared = await this.#options.store.read((view) =>
-        Promise.all(
-          this.#chosen.splice(0).map(async (entry) => {
-            try {
-              return { entry, work: await this.#kindOf(entry).prepare(view, entry) };
-            } catch (error) {
-              return { entry, work: () => Promise.reject(error) };
-            }
-          }),
-        ),
-      );
-      for (const { entry, work } of prepared) void this.#run(entry, work);
-    }
-    this.#preparing = false;
-  }
-
-  #kindOf(entry: Entry): Kind {
-    const kind = this.#options.kinds[entry.kind];
-    if (!kind) throw new Error(`Nothing is registered for schedule entries of kind ${entry.kind}`);
-    return kind;
+    this.#preparer.add(entry);
   }
 
   async #run(entry: Entry, work: Work): Promise<void> {

@@ -6,8 +6,8 @@ import type { Entry } from "./schedule.ts";
  * outcome is written down. Steps of many entries share one view or one transaction.
  */
 export interface Kind {
-  /** Reads the state as it is when the work begins: what changed while the entry waited decides. */
-  prepare(view: View, entry: Entry): Promise<Work>;
+  /** Reads the state as it is when the work begins: what changed while an entry waited decides. One work for each. */
+  prepare(view: View, entries: readonly Entry[]): Promise<readonly Work[]>;
   /** How many entries of a lane may be under way now; without it, one after the other. */
   room?(view: View, lane: string): Promise<number>;
 }

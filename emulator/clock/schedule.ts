@@ -12,15 +12,12 @@ const Entry = z.strictObject({
 });
 export type Entry = z.infer<typeof Entry>;
 
-/**
- * The one durable queue (design.md, section 7). `turn` is its order: by due, then by id. `lane` finds what waits
- * for one thing, so that it can be called off.
- */
-export const schedule = rows<Entry, "turn" | "lane">({
+/** The one durable queue (design.md, section 7). `turn` is its order: by due, then by id. */
+export const schedule = rows<Entry, "turn">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
-  indexes: { turn: (entry) => turnOf(entry.due, entry.id), lane: (entry) => entry.lane },
+  indexes: { turn: (entry) => turnOf(entry.due, entry.id) },
 });
 
 /** A text that sorts by due, then by id. */
@@ -42,10 +39,3 @@ export function enqueue(tx: Transaction, entry: Omit<Entry, "id"> & { readonly i
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
 export const dequeue = (tx: Transaction, entry: Entry): void => tx.delete(schedule, String(entry.id));
-
-/** Calls off everything that waits in a lane. Says how many entries there were. */
-export async function cancelLane(tx: Transaction, lane: string): Promise<number> {
-  const waiting = await tx.list(schedule, { by: "lane", equals: lane });
-  for (const entry of waiting) dequeue(tx, entry);
-  return waiting.length;
-}

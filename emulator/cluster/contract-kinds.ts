@@ -21,15 +21,17 @@ export function contractKinds(world: LifecycleWorld): Kinds {
   const { clock } = world;
 
   const kind = (work: Work): Kind => ({
-    prepare: async (_, entry) =>
-      onlyRecorded(async (tx) => {
-        tx.delete(schedule, String(entry.id));
-        const [id = "", ...rest] = entry.ref.split(" ");
-        const contract = await tx.get(contracts, id);
-        // Ended when the contract left its state, while the entry was already on its way.
-        if (!contract?.timers.includes(entry.id)) return "ended";
-        return work(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
-      }),
+    prepare: async (_, entries) =>
+      entries.map((entry) =>
+        onlyRecorded(async (tx) => {
+          tx.delete(schedule, String(entry.id));
+          const [id = "", ...rest] = entry.ref.split(" ");
+          const contract = await tx.get(contracts, id);
+          // Ended when the contract left its state, while the entry was already on its way.
+          if (!contract?.timers.includes(entry.id)) return "ended";
+          return work(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
+        }),
+      ),
   });
 
   return {

@@ -23,6 +23,11 @@ export class Faults {
     return fault;
   }
 
+  /** Whether nothing is scripted, and nothing waits that a fault has put off: the usual case, asked for every attempt. */
+  get idle(): boolean {
+    return this.#faults.length === 0 && this.putOff.size === 0;
+  }
+
   list(): readonly Readonly<ScriptedFault>[] {
     return this.#faults;
   }

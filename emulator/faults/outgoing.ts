@@ -10,6 +10,7 @@ type About = Parameters<Intervene>[0];
 /** The faults for webhooks that go out. */
 export function outgoingFaults(faults: Faults): Intervene {
   return (about) => {
+    if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
     if (faults.putOff.delete(attempt)) return undefined;
     const met = faults.meet((rule) => rule.direction === "outgoing" && matches(rule, about));

@@ -4,7 +4,7 @@ import { Agent, errors } from "undici";
 import type { Wall } from "../../src/base/clock.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "../webhooks/receivers.ts";
 import { Deadlines } from "./deadlines.ts";
-import { type Ended, PostExchange } from "./post-exchange.ts";
+import { PostExchange } from "./post-exchange.ts";
 
 /** One POST to a receiver. */
 export interface Post {
@@ -73,22 +73,21 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
 
   return {
     forbidden: (url) => targetOf(url).forbidden,
-    async post({ url, headers, body }) {
+    post({ url, headers, body }) {
       const { forbidden, origin, path } = targetOf(url);
-      if (forbidden) return { error: forbidden };
-      const ended = await new Promise<Ended>((resolve) => {
-        const exchange = new PostExchange((how) => {
+      if (forbidden) return Promise.resolve({ error: forbidden });
+      return new Promise((resolve, reject) => {
+        const exchange = new PostExchange((ended) => {
           inTime();
           underWay.delete(exchange);
-          resolve(how);
+          if ("status" in ended) resolve(ended);
+          else if (ended.cause instanceof BrokenOff) reject(ended.cause);
+          else resolve({ error: described(ended.cause) });
         });
         underWay.add(exchange);
         const inTime = deadlines.set(() => exchange.breakOff(new TooLate()));
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
-      if ("status" in ended) return ended;
-      if (ended.cause instanceof BrokenOff) throw ended.cause;
-      return { error: described(ended.cause) };
     },
     breakOff() {
       for (const exchange of underWay) exchange.breakOff(new BrokenOff());

@@ -58,7 +58,9 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   }
 
   #answered(): void {
-    this.#end({ status: this.#status, body: Buffer.concat(this.#chunks).subarray(0, keptBytes) });
+    const [first] = this.#chunks;
+    const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.#end({ status: this.#status, body: body.subarray(0, keptBytes) });
   }
 
   #end(ended: Ended): void {

@@ -5,13 +5,17 @@ import type { AnyRows, Collection, Mapping, Rows, Transaction } from "./store.ts
 /** Writes in place, and remembers how to take it back. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** What was done, in order, for the journal. */
-  readonly changes: Change[] = [];
+  readonly #changes: Change[] = [];
+  /** The last number that each sequence had given out before. */
+  readonly #sequencesBefore = new Map<string, number | undefined>();
   readonly touched = new Set<string>();
   readonly #undo: (() => void)[] = [];
 
+  readonly #sequences: Map<string, number>;
+
   constructor(operation: string, state: State) {
     super(state);
+    this.#sequences = state.sequences;
     this.operation = operation;
   }
 
@@ -59,25 +63,34 @@ export class LiveTransaction extends LiveView implements Transaction {
   next(sequence: string): number {
     const { sequences } = this.state;
     const last = sequences.get(sequence);
+    if (!this.#sequencesBefore.has(sequence)) this.#sequencesBefore.set(sequence, last);
     const number = (last ?? 0) + 1;
     sequences.set(sequence, number);
-    this.changes.push(["next", sequence, number]);
-    this.#undo.push(() => {
-      if (last === undefined) sequences.delete(sequence);
-      else sequences.set(sequence, last);
-    });
     return number;
+  }
+
+  /** What was done, in order, for the journal; of a sequence only how far it came. To be asked for once, at the end. */
+  changes(): readonly Change[] {
+    for (const sequence of this.#sequencesBefore.keys()) {
+      this.#changes.push(["next", sequence, this.#sequences.get(sequence)!]);
+    }
+    return this.#changes;
   }
 
   /** Takes everything back, newest first. */
   rollBack(): void {
     for (const undo of this.#undo.reverse()) undo();
     this.#undo.length = 0;
+    for (const [sequence, before] of this.#sequencesBefore) {
+      if (before === undefined) this.#sequences.delete(sequence);
+      else this.#sequences.set(sequence, before);
+    }
+    this.#sequencesBefore.clear();
   }
 
   #did(collection: Collection["name"], change: Change, undo: () => void): void {
     this.touched.add(collection);
-    this.changes.push(change);
+    this.#changes.push(change);
     this.#undo.push(undo);
   }
 }

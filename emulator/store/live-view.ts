@@ -15,6 +15,19 @@ export class LiveView implements View {
     return Promise.resolve(this.state.tableOf(from as AnyRows).get(key) as Row | undefined);
   }
 
+  getAll<Row extends object, Thing>(
+    from: Rows<Row>,
+    things: readonly Thing[],
+    keyOf: (thing: Thing) => string | undefined,
+  ): Promise<(Row | undefined)[]> {
+    const table = this.state.tableOf(from as AnyRows);
+    const rowOf = (thing: Thing) => {
+      const key = keyOf(thing);
+      return key === undefined ? undefined : (table.get(key) as Row | undefined);
+    };
+    return Promise.resolve(things.map(rowOf));
+  }
+
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<Row[]> {
     return Promise.resolve(this.state.tableOf(from as AnyRows).list(slice) as Row[]);
   }

@@ -55,6 +55,12 @@ export interface Slice<Index extends string> {
 /** A consistent picture of the state: no transaction writes while it is open. */
 export interface View {
   get<Row extends object>(from: Rows<Row>, key: string): Promise<Row | undefined>;
+  /** The rows that many things refer to, each in the place of its thing; without a key, or a row, undefined. */
+  getAll<Row extends object, Thing>(
+    from: Rows<Row>,
+    things: readonly Thing[],
+    keyOf: (thing: Thing) => string | undefined,
+  ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
   /** The number of rows, or of those in the slice (its offset and limit aside). */
   count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<number>;

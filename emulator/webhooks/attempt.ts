@@ -9,6 +9,9 @@ import type { Subscription } from "./subscriptions.ts";
 /** All that one attempt needs, read in one view. */
 export interface Sendable {
   readonly delivery: Delivery;
+  /** Of the attempt, from 1. */
+  readonly number: number;
+  readonly resend: boolean;
   readonly event: WebhookEvent;
   readonly subscription: Subscription;
   /** Base64, of the workspace. */
@@ -33,9 +36,7 @@ export interface PutOff {
 }
 
 /** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
-export type Intervene = (
-  about: Sendable & { readonly number: number; readonly resend: boolean },
-) => { readonly putOff: PutOff } | { readonly send: Send } | undefined;
+export type Intervene = (about: Sendable) => { readonly putOff: PutOff } | { readonly send: Send } | undefined;
 
 export interface Sender {
   readonly clock: Clock;
@@ -57,7 +58,7 @@ export function createAttempt(sender: Sender): (sendable: Sendable, otherwise?: 
   const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents();
 
-  return async (sendable, otherwise) => {
+  return (sendable, otherwise) => {
     const { subscription, event, delivery, hmacKey } = sendable;
     const at = clock.now();
     const begun = wall.now();
@@ -73,10 +74,14 @@ export function createAttempt(sender: Sender): (sendable: Sendable, otherwise?: 
         },
         body: given.sent ?? given.body,
       });
-    const posted = otherwise ? await otherwise(message, send) : await send(message);
-    // A duration differs from run to run, and deterministic means the same bytes.
-    const durationMs = settings.deterministic ? 0 : Math.round(wall.now() - begun);
-    return { url: subscription.url, at, durationMs, posted };
+    const sent = otherwise ? otherwise(message, send) : send(message);
+    return sent.then((posted) => ({
+      url: subscription.url,
+      at,
+      // A duration differs from run to run, and deterministic means the same bytes.
+      durationMs: settings.deterministic ? 0 : Math.round(wall.now() - begun),
+      posted,
+    }));
   };
 }
 

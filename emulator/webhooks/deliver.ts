@@ -1,4 +1,4 @@
-import { type Kind, onlyRecorded } from "../clock/kind.ts";
+import { type Kind, onlyRecorded, type Work } from "../clock/kind.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import type { Transaction, View } from "../store/store.ts";
@@ -24,43 +24,49 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
   const heard = new WeakSet<AbortSignal>();
 
   const kind = (resend: boolean): Kind => ({
-    async prepare(view, entry) {
-      const found = await sendable(view, entry, resend);
-      if (found === "gone") return onlyRecorded((tx) => forget(tx, entry));
-      if ("skip" in found) return onlyRecorded((tx) => record(tx, entry, found, resend));
-      const trouble = world.intervene?.({ ...found, number: found.delivery.attempts + 1, resend });
-      if (trouble && "putOff" in trouble) return onlyRecorded((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
-      return async (signal) => {
-        breakOffWith(signal);
-        const attempted = await attempt(found, trouble?.send);
-        return (tx) => record(tx, entry, attempted, resend);
-      };
+    async prepare(view, entries) {
+      const found = await sendables(view, entries, resend);
+      return found.map((one, i) => workOf(entries[i]!, one, resend));
     },
     room: roomOf,
   });
 
-  /** What changed while the entry waited decides (C18). */
-  async function sendable(view: View, entry: Entry, resend: boolean): Promise<Sendable | Skip | "gone"> {
-    const waiting = await view.get(schedule, String(entry.id));
-    const delivery = await view.get(deliveries, entry.ref);
-    if (waiting?.due !== entry.due || !delivery) return "gone";
-    const event = await view.get(webhookEvents, String(delivery.event_id));
-    const subscription = await view.get(subscriptions, String(delivery.webhook_id));
-    const workspace = await view.get(workspaces, String(delivery.workspace_id));
-    if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
-    if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
-    // It did not fail, it was never tried: so it is not counted (C16).
-    if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
-    return { delivery, event, subscription, hmacKey: workspace.hmac_key };
+  function workOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Work {
+    if (found === "gone") return onlyRecorded((tx) => forget(tx, entry));
+    if ("skip" in found) return onlyRecorded((tx) => record(tx, entry, found, resend));
+    const trouble = world.intervene?.(found);
+    if (trouble && "putOff" in trouble) return onlyRecorded((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
+    return (signal) => {
+      breakOffWith(signal);
+      return attempt(found, trouble?.send).then((attempted) => (tx) => record(tx, entry, attempted, resend));
+    };
+  }
+
+  /** What changed while an entry waited decides (C18). */
+  async function sendables(view: View, entries: readonly Entry[], resend: boolean) {
+    const waiting = await view.getAll(schedule, entries, ({ id }) => String(id));
+    const told = await view.getAll(deliveries, entries, ({ ref }) => ref);
+    const events = await view.getAll(webhookEvents, told, (row) => row && String(row.event_id));
+    const receivers = await view.getAll(subscriptions, told, (row) => row && String(row.webhook_id));
+    const owners = await view.getAll(workspaces, told, (row) => row && String(row.workspace_id));
+    return entries.map((entry, i): Sendable | Skip | "gone" => {
+      const [delivery, event, subscription, workspace] = [told[i], events[i], receivers[i], owners[i]];
+      if (waiting[i]?.due !== entry.due || !delivery) return "gone";
+      if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
+      if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
+      // It did not fail, it was never tried: so it is not counted (C16).
+      if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
+      return { delivery, number: delivery.attempts + 1, resend, event, subscription, hmacKey: workspace.hmac_key };
+    });
   }
 
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** Once for each virtual time: nothing grows old while it stands still. */
-  async function dropOld(tx: Transaction): Promise<void> {
+  function dropOld(tx: Transaction): Promise<unknown> | undefined {
     const now = clock.now();
-    if (now === purgedAt) return;
+    if (now === purgedAt) return undefined;
     purgedAt = now;
-    await purge(tx, now);
+    return purge(tx, now);
   }
 
   /** One listener for all attempts: the runner gives every entry the same signal. */
@@ -72,7 +78,8 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
   async function record(tx: Transaction, entry: Entry, came: Attempted | Skip, resend: boolean): Promise<string> {
-    await dropOld(tx);
+    const dropped = dropOld(tx);
+    if (dropped) await dropped;
     const delivery = await tx.get(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
     if ("skip" in came) return skip(tx, entry, delivery, came.skip, clock.now(), resend);

@@ -1,4 +1,4 @@
-import { type Entry, enqueue, schedule, turnOf } from "../clock/schedule.ts";
+import { type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
 import type { Transaction } from "../store/store.ts";
 import type { PutOff } from "./attempt.ts";
 import { deliveries } from "./deliveries.ts";
@@ -25,9 +25,6 @@ export async function putOff(
 
 /** What comes after an entry in its lane, when it is due by `until`. */
 async function nextInLane(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
-  const turn = turnOf(entry.due, entry.id);
-  const lane = await tx.list(schedule, { by: "lane", equals: entry.lane });
-  return lane
-    .filter(({ due, id }) => turnOf(due, id) > turn && due <= until)
-    .sort((a, b) => (turnOf(a.due, a.id) < turnOf(b.due, b.id) ? -1 : 1))[0];
+  const slice = { by: "turn", from: turnOf(entry.due, entry.id + 1), to: endOf(until) } as const;
+  return (await tx.list(schedule, slice)).find(({ lane }) => lane === entry.lane);
 }

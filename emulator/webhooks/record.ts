@@ -24,10 +24,10 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
   if (subscription) count(tx, subscription, ok);
   putAttempt(tx, made);
 
-  const after: Delivery = { ...delivery, attempts: delivery.attempts + 1 };
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
-  const changes = ok ? delivered(attempted.at) : resend ? {} : failed(delivery, attempted.at, workerTick);
-  const whole = delivery.outcome === "delivered" && !ok ? after : { ...after, ...changes };
+  const ended = resend || delivery.outcome === "delivered";
+  const changes = ok ? delivered(attempted.at) : ended ? {} : failed(delivery, attempted.at, workerTick);
+  const whole: Delivery = { ...delivery, ...changes, attempts: delivery.attempts + 1 };
   tx.put(deliveries, whole);
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });

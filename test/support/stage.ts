@@ -50,19 +50,20 @@ export async function stage(
     onTrouble: (entry) => troubles.push(entry.ref),
     kinds: {
       play: {
-        prepare: async (_, entry) => async () => {
-          seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
-          return async (tx) => {
-            dequeue(tx, entry);
-            for (const line of script[entry.ref] ?? []) {
-              const [verb, after, ...name] = line.split(" ");
-              if (verb === "throw") throw new Error("as the script says");
-              const ref = name.join(" ");
-              enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", lane: ref, ref });
-            }
-            return "done";
-          };
-        },
+        prepare: async (_, entries) =>
+          entries.map((entry) => async () => {
+            seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
+            return async (tx) => {
+              dequeue(tx, entry);
+              for (const line of script[entry.ref] ?? []) {
+                const [verb, after, ...name] = line.split(" ");
+                if (verb === "throw") throw new Error("as the script says");
+                const ref = name.join(" ");
+                enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", lane: ref, ref });
+              }
+              return "done";
+            };
+          }),
       },
     },
   });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { fastify } from "fastify";
 import { type Load, send } from "./load.ts";
 
@@ -28,15 +29,18 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
   },
 
-  /** Answers every request with one status and one document, and counts. */
+  /** Answers every request with one status and one document, counts, and keeps what the first one brought. */
   async answering({ status = 200, body = {} }: { status?: number; body?: object }) {
-    const text = JSON.stringify(body);
+    const answer = JSON.stringify(body);
     let count = 0;
-    const url = await listening((request, response) => {
+    let first: Pick<Load, "headers" | "body"> | undefined;
+    const url = await listening(async (request, response) => {
       count += 1;
-      request.resume().on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(text));
+      request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(answer));
+      if (first) request.resume();
+      else first = { headers: broughtBy(request), body: await text(request) };
     });
-    return { ready: { url }, answers: { count: () => count } };
+    return { ready: { url }, answers: { count: () => count, first: () => first } };
   },
 
   /** Sends on demand. */
@@ -44,6 +48,12 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: {}, answers: { send: (load: Load) => send(load) } };
   },
 };
+
+/** Without what each client sets by itself. */
+function broughtBy({ headers }: IncomingMessage): Load["headers"] {
+  const { host: _, connection: __, "content-length": ___, ...rest } = headers;
+  return rest as Load["headers"];
+}
 
 async function listening(listener: RequestListener): Promise<string> {
   const server = createServer(listener);

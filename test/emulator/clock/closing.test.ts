@@ -26,14 +26,15 @@ describe("an emulator that closes", () => {
       onTrouble: ({ ref }) => troubles.push(ref),
       kinds: {
         patient: {
-          prepare: async (_, entry) => async (signal) => {
-            atWork();
-            await new Promise((resolve) => signal.addEventListener("abort", resolve));
-            return async (tx) => {
-              dequeue(tx, entry);
-              return "done";
-            };
-          },
+          prepare: async (_, entries) =>
+            entries.map((entry) => async (signal) => {
+              atWork();
+              await new Promise((resolve) => signal.addEventListener("abort", resolve));
+              return async (tx) => {
+                dequeue(tx, entry);
+                return "done";
+              };
+            }),
         },
       },
     });

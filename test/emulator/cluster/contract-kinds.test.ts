@@ -33,8 +33,8 @@ async function waiting({ isTimer }: { isTimer: boolean }) {
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {
-    const work = await store.read((view) => kinds["contract-activity"]!.prepare(view, entry));
-    return store.transaction("record", await work(new AbortController().signal));
+    const [work] = await store.read((view) => kinds["contract-activity"]!.prepare(view, [entry]));
+    return store.transaction("record", await work!(new AbortController().signal));
   };
   return { run, told, queued };
 }
