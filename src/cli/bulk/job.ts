@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { ServiceError } from "../../client/errors.ts";
 import { openInput } from "../body.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
@@ -12,9 +11,12 @@ import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
 import { resultLines } from "./results.ts";
 import { rowsOf } from "./rows.ts";
-import { createSender, reachOf } from "./send.ts";
+import { createSender, type Outcome } from "./send.ts";
 import { shareOf } from "./shard.ts";
 import type { BulkWork } from "./work.ts";
+
+/** Of a batch without a row to send. */
+const nothing: Outcome = { moved: 0, refused: [] };
 
 /** A call that takes longer than this after SIGTERM is cut off; its batch is sent again by a resume. */
 const termGraceMs = 10_000;
@@ -54,30 +56,25 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw wrongRow(batch.invalid[0]!, job.counts.rows);
     }
-    const outcome = batch.count === 0 ? { moved: 0 } : await send(batch).catch(refused);
-    const refusal = "moved" in outcome ? undefined : outcome;
+    const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
+    const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
+    // Where nothing has passed yet, it is not about these rows.
+    if (fell > 0 && fell === batch.count && job.counts.rows === 0) throw refused[0]!.error;
     await job.finish(
       {
         batch: batch.index,
-        rows: refusal ? 0 : batch.count,
+        rows: batch.count - fell,
         invalid: batch.invalid.length,
-        failed: refusal ? batch.count : 0,
-        moved: "moved" in outcome ? outcome.moved : 0,
+        failed: fell,
+        moved,
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
       },
-      resultLines(batch, refusal, record.results),
+      resultLines(batch, refused, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
     if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
-  }
-
-  function refused(error: unknown): { code: string; message: string } {
-    // Where nothing has passed yet, it is not about these rows.
-    if (reachOf(error) === "job" || job.counts.rows === 0) throw error;
-    const { status, problem } = error as ServiceError;
-    return { code: problem.code ?? `http_${status}`, message: problem.message };
   }
 
   const { path } = record.input;

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isoSeconds } from "../../base/clock.ts";
 import { randomIds } from "../../base/ids.ts";
@@ -78,6 +78,12 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
+}
+
+/** Removes a job with its log and results: its record first, without which a folder is no job. */
+export async function removeJob(folder: string): Promise<void> {
+  await rm(join(folder, "job.json"), { force: true });
+  await rm(folder, { recursive: true, force: true });
 }
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */

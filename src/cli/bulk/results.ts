@@ -1,5 +1,6 @@
 import { csvLine } from "../output/text.ts";
 import type { Batch, InvalidRow } from "./batches.ts";
+import type { Refusal } from "./send.ts";
 
 /** One row of the results (cli-conventions.md, 50). */
 export interface ResultRow {
@@ -25,17 +26,18 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
 });
 
 /** The results of one batch as lines of CSV: those with trouble, or all. */
-export function resultLines(
-  { rows, invalid }: Batch,
-  refusal: { readonly code: string; readonly message: string } | undefined,
-  kept: "errors" | "all",
-): string {
+export function resultLines({ rows, invalid }: Batch, refused: readonly Refusal[], kept: "errors" | "all"): string {
   const lines = invalid.map((row) => resultLine(invalidResult(row)));
-  if (refusal !== undefined || kept === "all") {
-    const rest = refusal
-      ? ({ status: "failed", ...refusal } as const)
-      : ({ status: "ok", code: "", message: "" } as const);
-    for (const { number, text } of rows()) lines.push(resultLine({ row: number, input: text, ...rest }));
-  }
+  if (refused.length === 0 && kept === "errors") return lines.join("");
+  rows().forEach(({ number, text }, place) => {
+    const refusal = refused.find(({ from, to }) => place >= from && place < to);
+    if (refusal) lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal) }));
+    else if (kept === "all") lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "" }));
+  });
   return lines.join("");
 }
+
+const reasonOf = ({ error: { status, problem } }: Refusal) => ({
+  code: problem.code ?? `http_${status}`,
+  message: problem.message,
+});

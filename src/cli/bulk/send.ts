@@ -9,8 +9,22 @@ import type { Batch } from "./batches.ts";
 import type { BulkWork, Scope } from "./work.ts";
 
 export interface Sender {
-  /** Sends one batch until an answer is final; how many identifiers another cluster had before. */
-  send(batch: Batch): Promise<{ readonly moved: number }>;
+  /** Sends one batch until every answer is final. Throws what concerns the whole job. */
+  send(batch: Pick<Batch, "index" | "values">): Promise<Outcome>;
+}
+
+/** What became of a batch. */
+export interface Outcome {
+  /** How many identifiers another cluster had before. */
+  readonly moved: number;
+  readonly refused: readonly Refusal[];
+}
+
+/** The service refused these values of a batch, from the place of the first to before that of the last. */
+export interface Refusal {
+  readonly from: number;
+  readonly to: number;
+  readonly error: ServiceError;
 }
 
 export interface SenderOptions {
@@ -35,35 +49,61 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
   // When the service asks one call to wait, the others wait with it.
   let resumesAt = 0;
+  // Bodies of so many bytes were too large for the service: later ones are halved without asking again.
+  let tooLargeBytes = Number.POSITIVE_INFINITY;
 
-  return {
-    async send({ index, values }) {
-      const built = buildRequest(operation, work.call(values(), scope), baseUrls, credentials);
-      // The same rows are always in the same batch of a job, so this names what is sent.
-      const headers = { ...built.headers, "idempotency-key": `${jobId}-${index}` };
-      // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
-      const request = { ...built, headers, body: Buffer.from(built.body as string) };
-      const response = await withRetries(
-        async () => {
-          const now = host.wall.now();
-          if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
-          signal.throwIfAborted();
-          return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
-        },
-        rule,
-        host.wall,
-        {
-          signal,
-          onRetry(retry) {
-            if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.now() + retry.waitMs);
-            options.onRetry(retry);
-          },
-        },
-      );
-      const answer = await judgeResponse(operation, request, response);
-      return { moved: Number(answer.headers["x-svc-moved"] ?? 0) };
-    },
+  const requestOf = (values: readonly string[], key: string) => {
+    const built = buildRequest(operation, work.call(values, scope), baseUrls, credentials);
+    const headers = { ...built.headers, "idempotency-key": key };
+    // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
+    return { ...built, headers, body: Buffer.from(built.body as string) };
   };
+
+  async function call(request: ReturnType<typeof requestOf>): Promise<number> {
+    const response = await withRetries(
+      async () => {
+        const now = host.wall.now();
+        if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
+        signal.throwIfAborted();
+        return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
+      },
+      rule,
+      host.wall,
+      {
+        signal,
+        onRetry(retry) {
+          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.now() + retry.waitMs);
+          options.onRetry(retry);
+        },
+      },
+    );
+    const answer = await judgeResponse(operation, request, response);
+    return Number(answer.headers["x-svc-moved"] ?? 0);
+  }
+
+  async function sendFrom(from: number, values: readonly string[], key: string): Promise<Outcome> {
+    const request = requestOf(values, key);
+    const canHalve = values.length > 1;
+    if (!canHalve || request.body.length < tooLargeBytes) {
+      try {
+        return { moved: await call(request), refused: [] };
+      } catch (error) {
+        if (reachOf(error) === "job") throw error;
+        const refusal = error as ServiceError;
+        if (refusal.status !== 413 || !canHalve) {
+          return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
+        }
+        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
+      }
+    }
+    const half = Math.ceil(values.length / 2);
+    const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
+    const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
+    return { moved: first.moved + second.moved, refused: [...first.refused, ...second.refused] };
+  }
+
+  // The same rows are always in the same batch of a job, and in the same half of it, so the key names what is sent.
+  return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
 }
 
 /**

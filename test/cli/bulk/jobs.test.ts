@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { systemWall } from "../../../src/base/clock.ts";
 import { bulkService } from "../../support/bulk-service.ts";
 import { bulkStage, numbered } from "../../support/bulk-stage.ts";
 
@@ -84,6 +85,40 @@ describe("jobs", () => {
     await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
     assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "log.ndjson", "results.csv"]);
+  });
+
+  it("are removed when they are asked to be, long done and without trouble; others stay", async (t) => {
+    const day = 86_400_000;
+    let now = Date.parse("2031-01-02T03:04:05Z");
+    const wall = { ...systemWall, now: () => now };
+    let isDown = false;
+    const { svc, jobs, write } = await bulkStage(t, numbered(2), () => (isDown ? { status: 503 } : undefined));
+    await svc(run, { wall });
+    await write("wrong.txt", ["a", "b b"]);
+    await svc("router map-clients wrong.txt --cluster eu-1 --skip-invalid", { wall });
+    isDown = true;
+    await svc(`${run} --retries 0`, { wall });
+    isDown = false;
+    now += 29 * day;
+    await svc(run, { wall });
+    const left = async () => {
+      const { out } = await svc("router jobs list --json=status,created_at", { wall });
+      return (JSON.parse(out) as { status: string; created_at: string }[])
+        .map(({ status, created_at }) => `${status} ${created_at.slice(0, 10)}`)
+        .sort();
+    };
+    const all = ["done 2031-01-02", "done 2031-01-31", "interrupted 2031-01-02", "partial 2031-01-02"];
+    const early = await svc("router jobs prune", { wall });
+    assert.deepEqual([early.exit, early.out, early.err, await left()], [0, "", "No jobs to remove\n", all]);
+    now += day;
+    const planned = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
+    const gone = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
+    assert.deepEqual([JSON.parse(planned.out), planned.err, await left()], [[gone], "", all]);
+    const pruned = await svc("router jobs prune --json=command,status,rows,finished_at", { wall });
+    assert.deepEqual([JSON.parse(pruned.out), pruned.err, await left()], [[gone], "", all.slice(1)]);
+    assert.equal((await readdir(jobs)).length, 3);
+    await svc("router jobs prune --partial --older-than 0s", { wall });
+    assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
   });
 
   it("keep what they know to their owner", async (t) => {

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+import type { BulkCall } from "../../support/bulk-service.ts";
+import { bulkStage, numbered, type Script } from "../../support/bulk-stage.ts";
 import { StandingWall } from "../../support/standing-wall.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
@@ -190,5 +191,64 @@ describe("a service that is busy", () => {
     const { wall } = sleepless();
     const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
     assert.deepEqual([exit, sent().length], [75, 4]);
+  });
+});
+
+describe("a batch that is too large for the service", () => {
+  const size = ({ body }: BulkCall) => (body.client_ids as string[]).length;
+  const atMost =
+    (most: number): Script =>
+    (call) =>
+      size(call) > most ? { status: 413 } : undefined;
+  const four = "router map-clients rows.txt --cluster eu-1 --batch-size 4 --concurrency 1";
+
+  it("is sent in halves, and later ones are not tried whole", async (t) => {
+    const { svc, service, sent } = await bulkStage(t, numbered(8), atMost(2));
+    const { exit, out } = await svc(four);
+    assert.deepEqual([exit, out], [0, "Mapped 8 client ids to eu-1\n"]);
+    assert.deepEqual(sent(), [
+      ["c0", "c1", "c2", "c3"],
+      ["c0", "c1"],
+      ["c2", "c3"],
+      ["c4", "c5"],
+      ["c6", "c7"],
+    ]);
+    const keys = service.calls.map(({ headers }) => headers["idempotency-key"]!.replace(/^job_\w+-/, ""));
+    assert.deepEqual(keys, ["0", "0.1", "0.2", "1.1", "1.2"]);
+  });
+
+  it("comes down to the one row that is refused, which is reported", async (t) => {
+    const { svc, sent } = await bulkStage(t, numbered(4), ({ body }) =>
+      (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
+    );
+    const { exit, out } = await svc(four);
+    assert.deepEqual([exit, out], [3, "Mapped 3 client ids to eu-1\n"]);
+    assert.deepEqual(sent(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
+    const results = await svc("router jobs results --last --json");
+    assert.deepEqual(JSON.parse(results.out), [
+      { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large" },
+    ]);
+  });
+
+  it("stops the job where no row passes at all", async (t) => {
+    const { svc, sent } = await bulkStage(t, numbered(6), atMost(0));
+    const { exit, err } = await svc(four);
+    assert.deepEqual([exit, sent().length], [1, 6]);
+    assert.match(err, /\(413\)/);
+  });
+
+  it("is done again as a whole when the job was stopped between its halves", async (t) => {
+    let isDown = true;
+    const { svc, sent } = await bulkStage(t, numbered(4), (call) => {
+      if (size(call) > 2) return { status: 413 };
+      return isDown && (call.body.client_ids as string[])[0] === "c2" ? { status: 503 } : undefined;
+    });
+    assert.equal((await svc(`${four} --retries 0`)).exit, 75);
+    isDown = false;
+    assert.equal((await svc("router jobs resume --last")).out, "Mapped 4 client ids to eu-1\n");
+    assert.deepEqual(sent().slice(-2), [
+      ["c0", "c1"],
+      ["c2", "c3"],
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { Command } from "../../command.ts";
 import { jobsList, jobsResults, jobsResume, jobsShow } from "./jobs.ts";
+import { jobsPrune } from "./jobs-prune.ts";
 import { mappingCommands } from "./mapping.ts";
 import { offboard } from "./offboard.ts";
 import { routerResolve } from "./resolve.ts";
@@ -12,4 +13,5 @@ export const commands: readonly Command[] = [
   jobsShow,
   jobsResume,
   jobsResults,
+  jobsPrune,
 ];

@@ -1,0 +1,48 @@
+import type { StoredJob } from "../../bulk/jobs.ts";
+import type { Command } from "../../command.ts";
+import { checkedDuration } from "../../globals.ts";
+
+const usualAge = "30d";
+
+export const jobsPrune: Command = {
+  words: ["router", "jobs", "prune"],
+  summary: "Remove the logs of bulk jobs that were done long ago",
+  description:
+    "What is unfinished stays, always: it can be resumed. Jobs with rows that went wrong stay with their results, unless --partial is given. Nothing is ever removed unasked.",
+  positionals: [],
+  flags: [
+    {
+      flag: "older-than",
+      type: "text",
+      placeholder: "DURATION",
+      default: usualAge,
+      description: "Since they were finished: 30d, 12h, PT2H; 0s for all",
+    },
+    { flag: "partial", type: "switch", description: "Also jobs with rows that were skipped or refused" },
+    { flag: "dry-run", short: "n", type: "switch", description: "List the jobs instead of removing them" },
+  ],
+  examples: [
+    { title: "What would go?", argv: ["router", "jobs", "prune", "--dry-run"] },
+    { title: "All that is done and older than a week", argv: ["router", "jobs", "prune", "--older-than", "7d"] },
+  ],
+  async run({ flags }, { host, output }) {
+    const { listJobs, removeJob } = await import("../../bulk/jobs.ts");
+    const ageMs = checkedDuration((flags["older-than"] as string | undefined) ?? usualAge, "--older-than");
+    const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
+    const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
+    const old = (await listJobs(host)).filter((job) => ended.has(job.status) && isOld(job));
+    const isDry = flags["dry-run"] === true;
+    if (!isDry) for (const { folder } of old) await removeJob(folder);
+    const rows = old.map(({ record, status, at, rows: done }) => ({
+      id: record.id,
+      command: record.command,
+      status,
+      rows: done,
+      finished_at: at,
+    }));
+    const fields = ["id", "command", "status", "rows", "finished_at"];
+    await output.show(rows, { fields, columns: fields, none: "No jobs to remove" });
+    if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);
+    return undefined;
+  },
+};
