@@ -61,7 +61,7 @@ async function bodyOf(spec: CommandSpec, operation: Operation, input: Input, hos
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => assignment(text));
-  const flags = targeted(spec.flags, input, "body");
+  const flags = { ...targeted(spec.flags, input, "body"), ...(await encodedFiles(spec.flags, input, host)) };
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
       throw new UsageError("--data holds no JSON object, so no field of it can be set by other flags");
@@ -70,6 +70,18 @@ async function bodyOf(spec: CommandSpec, operation: Operation, input: Input, hos
   }
   const set = assignedBy(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
   return { body: { ...set, ...flags }, contentType: undefined };
+}
+
+/** The fields of base64 whose flag names a file. */
+async function encodedFiles(flags: readonly FlagSpec[], input: Input, host: Host): Promise<Record<string, string>> {
+  const named = flags.flatMap(({ flag, isBase64, target }) => {
+    const value = input.flags[flag];
+    return isBase64 && target && typeof value === "string" && value.startsWith("@")
+      ? [{ name: target.name, path: value.slice(1), flag: `--${flag}` }]
+      : [];
+  });
+  const bytes = await Promise.all(named.map(({ path, flag }) => readInput(host, path, flag)));
+  return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
 /** A guess from the bytes: the requests of the connected apps are JSON or a form. */

@@ -23,6 +23,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_STATE_DIR", "Folder of bulk jobs and their logs; else svc below XDG_STATE_HOME, or ~/.local/state/svc"],
   ["XDG_CONFIG_HOME, XDG_STATE_HOME", "Where such folders lie"],
   ["BROWSER", "Program that svc auth device-login opens a page with; none for no browser"],
+  ["VISUAL, EDITOR", "Editor of svc webhooks trigger --edit"],
   ["SVC_NO_INPUT", "Never ask anything"],
   ["SVC_NO_COLOR, NO_COLOR", "No colours"],
   ["FORCE_COLOR, CLICOLOR_FORCE", "Colours without a terminal"],

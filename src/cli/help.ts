@@ -2,19 +2,28 @@ import type { CommandExample } from "../derive/command-spec.ts";
 
 /** The examples of a help page, each under its title; long ones go on in the next line, as shells allow. */
 export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
-  ["Examples:", ...examples.flatMap(({ title, argv }) => [`  # ${title}`, ...broken(argv, width)])].join("\n");
+  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
+
+/** An example in one line. */
+export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + commandLine(argv);
 
 /** A command line as it is typed, quoted where a POSIX shell needs it. */
 export const commandLine = (argv: readonly string[]): string => ["svc", ...argv].map(quoted).join(" ");
 
-function broken(argv: readonly string[], width: number): string[] {
-  const lines = ["  svc"];
+const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoted(stdin)} | `);
+
+function broken(example: CommandExample, width: number): string[] {
+  const { argv, stdin } = example;
+  const whole = `  ${exampleLine(example)}`;
+  if (whole.length <= width) return [whole];
+  const lines = [stdin === undefined ? "  svc" : "    svc"];
   for (const unit of units(argv)) {
     const last = lines.at(-1)!;
-    if (last.length + unit.length + 3 <= width || last.trim() === "svc") lines[lines.length - 1] = `${last} ${unit}`;
+    if (last.length + unit.length + 3 <= width || last.endsWith("svc")) lines[lines.length - 1] = `${last} ${unit}`;
     else lines.push(`    ${unit}`);
   }
-  return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+  const continued = lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+  return stdin === undefined ? continued : [`  ${pipe(stdin).trimEnd()}`, ...continued];
 }
 
 /** Words that stay together: a flag with its value. */

@@ -25,7 +25,11 @@ function commandEntry(command: CommandDeclaration) {
     ...(description === undefined ? {} : { description }),
     positionals: positionals.map(({ name, ...rest }) => ({ name: name.replaceAll("_", "-"), ...rest })),
     flags: flags.map(flagEntry),
-    examples: examples.map(({ title, argv }) => ({ title, argv: ["svc", ...argv] })),
+    examples: examples.map(({ title, argv, stdin }) => ({
+      title,
+      argv: ["svc", ...argv],
+      ...(stdin === undefined ? {} : { stdin }),
+    })),
     ...(operation === undefined ? {} : { operation, service, method, path, fields }),
   };
 }

@@ -2,7 +2,7 @@ import type { CommandDeclaration, FlagSpec } from "../derive/command-spec.ts";
 import { environment } from "./environment.ts";
 import { exitCodes } from "./exit.ts";
 import { globalFlags } from "./globals.ts";
-import { commandLine } from "./help.ts";
+import { exampleLine } from "./help.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /** The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. */
@@ -47,7 +47,7 @@ function commandLines({ words, summary, positionals, flags, examples }: CommandD
     `\\fBsvc ${roff(words.join(" "))}\\fR ${usage.join(" ")}`.trimEnd(),
     roff(`${summary}.`),
     ...(flags.length > 0 ? [".RS", ...flags.flatMap(flagLines), ".RE"] : []),
-    ...examples.slice(0, 1).flatMap(({ argv }) => [".RS", ".PP", roff(commandLine(argv)), ".RE"]),
+    ...examples.slice(0, 1).flatMap((example) => [".RS", ".PP", roff(exampleLine(example)), ".RE"]),
   ];
 }
 

@@ -28,6 +28,8 @@ export interface FlagSpec {
   /** May stand without a value: `--strict` beside `--strict=keys`. */
   readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
+  /** The text is base64; `@FILE` stands for the content of a file. */
+  readonly isBase64?: boolean;
   readonly required?: boolean;
   /** The flag that this one is another spelling of: where it stands, nobody is asked for that one. */
   readonly sameAs?: string;
@@ -41,6 +43,8 @@ export interface CommandExample {
   readonly title: string;
   /** What follows `svc`, one word each. */
   readonly argv: readonly string[];
+  /** What is piped in, where `-` stands among the words. */
+  readonly stdin?: string;
 }
 
 /** What help, completion and the parser know of any command, derived or hand-written. */

@@ -93,12 +93,13 @@ function flagsOf(operation: Operation): FlagSpec[] {
     const kebab = kebabOf(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
-    const { name, type, description, repeatable, required, choices } = field;
+    const { name, type, description, repeatable, required, choices, isBase64 } = field;
     return {
       flag,
       type,
       description,
       ...(repeatable ? { repeatable } : {}),
+      ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
       ...(required ? { required } : {}),
       ...(choices ? { choices } : {}),
       ...(field.default === undefined ? {} : { default: field.default }),
@@ -192,7 +193,7 @@ function successOf({ responses }: Operation): ResponseBody {
   return successes.sort((a, b) => showability.indexOf(a.kind) - showability.indexOf(b.kind))[0] ?? { kind: "empty" };
 }
 
-/** One declared example as a person would type it: flags, then `--set` for what lies deeper, or a file for a lot of it. */
+/** One declared example as a person would type it: flags, then `--set` for what lies deeper, or the body piped in. */
 function exampleOf(
   words: readonly string[],
   operation: Operation,
@@ -201,39 +202,46 @@ function exampleOf(
 ): CommandExample {
   const positionals = placeholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
   const fromFlags = (place: (target: NonNullable<FlagSpec["target"]>) => boolean) =>
-    flags.flatMap(({ flag, type, target }): string[] => {
+    flags.flatMap(({ flag, type, target, isBase64 }): string[] => {
       if (!target || !place(target)) return [];
       const values = example[target.in] as Record<string, unknown> | undefined;
       const value = isObject(values) ? values[target.name] : undefined;
       if (value === undefined || value === null) return [];
       if (type === "switch") return [`--${flag}`];
       if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
+      if (isBase64) return [`--${flag}`, `@${fileNamedIn(values)}`];
       return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
     });
   const covered = new Set(flags.flatMap(({ target }) => (target?.in === "body" ? [target.name] : [])));
   const deeper = isObject(example.body) ? Object.entries(example.body).filter(([name]) => !covered.has(name)) : [];
   const leaves = deeper.flatMap(([name, value]) => leavesOf(value, name));
-  const asFile =
-    example.body === undefined ? undefined : fileFlagOf(operation.request.body, example.body, leaves.length);
-  const body = asFile ?? [
-    ...fromFlags(({ in: place }) => place === "body"),
-    ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
-  ];
+  const piped = example.body === undefined ? undefined : pipedFlag(operation.request.body, example.body, leaves.length);
+  const body = piped
+    ? [piped, "-"]
+    : [
+        ...fromFlags(({ in: place }) => place === "body"),
+        ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
+      ];
   const isByName = "command" in operation.cli && operation.cli.confirm === "name";
   const confirmed = isByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
   return {
     title: example.title,
     argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body, ...confirmed],
+    ...(piped ? { stdin: typeof example.body === "string" ? example.body : JSON.stringify(example.body) } : {}),
   };
 }
 
-/** How a body is given whole: one of raw bytes always, others when there is a lot of it. */
-function fileFlagOf(declared: RequestBody | undefined, body: unknown, leaves: number): string[] | undefined {
-  if (declared?.kind === "raw" || declared?.kind === "stream") {
-    return ["--file", typeof body === "object" ? "body.json" : "body.bin"];
-  }
-  return leaves > 4 || !isObject(body) ? ["--data", "body.json"] : undefined;
+/** The file that a request names beside its bytes. */
+const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>
+  String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
+
+/** The flag that takes a body whole: one of raw bytes always, others when there is a lot of it. */
+function pipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
+  if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
+  return leaves > mostAssignments || !isObject(body) ? "--data" : undefined;
 }
+
+const mostAssignments = 10;
 
 function leavesOf(value: unknown, path: string): [string, string][] {
   if (isObject(value) || Array.isArray(value)) {

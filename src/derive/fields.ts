@@ -12,6 +12,7 @@ export interface ScalarField {
   readonly description: string;
   readonly repeatable: boolean;
   readonly required: boolean;
+  readonly isBase64: boolean;
   readonly choices?: readonly string[];
   readonly default?: string | number | boolean;
 }
@@ -24,7 +25,7 @@ export const inputSchema = (schema: z.ZodType): JsonSchema =>
 export const outputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
-/** Follows `$ref` within the document, and passes over `null` in a union. */
+/** Follows `$ref` within the document, and passes over `null` in a union or in a list of types. */
 export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (typeof schema.$ref === "string") {
     const target = schema.$ref
@@ -33,6 +34,10 @@ export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
       .filter(Boolean)
       .reduce<JsonSchema | undefined>((at, step) => at?.[step] as JsonSchema | undefined, root);
     return target ? { ...resolved(target, root), ...omit(schema, "$ref") } : schema;
+  }
+  if (Array.isArray(schema.type)) {
+    const types = schema.type.filter((type) => type !== "null");
+    return types.length === 1 ? { ...schema, type: types[0] } : schema;
   }
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   const solid = choices?.filter(({ type }) => type !== "null");
@@ -56,6 +61,7 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
         type,
         repeatable,
         required: required.has(name),
+        isBase64: item.contentEncoding === "base64",
         description: String(solid.description ?? item.description ?? ""),
         ...(choices ? { choices } : {}),
         ...(isPlain(solid.default) ? { default: solid.default } : {}),

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { allCommands } from "../support/all-commands.ts";
 import { runCli } from "../support/run-cli.ts";
 
 describe("help", () => {
@@ -34,27 +33,6 @@ describe("help", () => {
     assert.match(out, /--priority <TEXT> +.*\(LOW, MEDIUM, HIGH\)/);
     assert.match(out, /--title <TEXT> +.*\(required\)/);
     assert.match(out, /# A request with two files\n {2}svc intake create --title 'Review the MSA'/);
-  });
-
-  it("parses every example that it shows", async () => {
-    const broken: string[] = [];
-    for (const { words, examples } of await allCommands()) {
-      for (const { argv } of examples) {
-        // Help wins over running, and a flag that does not exist is told by its absence from the page.
-        const { out } = await runCli([...words, "--help"]);
-        const end = argv.indexOf("--");
-        for (const word of argv.slice(0, end < 0 ? undefined : end)) {
-          const flag = /^--?[a-z][a-z-]*/.exec(word)?.[0];
-          const known =
-            flag === undefined ||
-            out.includes(flag) ||
-            ["--json", "--emulator"].includes(flag) ||
-            flag.startsWith("--no-");
-          if (!known) broken.push(`${argv.join(" ")}: ${flag}`);
-        }
-      }
-    }
-    assert.deepEqual(broken, []);
   });
 
   it("answers --version", async () => {

@@ -26,7 +26,14 @@ describe("svc help --json", () => {
       command: "contracts status",
       summary: "Show a contract's status",
       positionals: status.positionals,
-      flags: [],
+      flags: [
+        {
+          flag: "enforce-user-scoping",
+          type: "text",
+          description:
+            "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
+        },
+      ],
       examples: [{ title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] }],
       operation: "contracts.status",
       service: "contracts",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
+import { base64 } from "../../src/api/contracts/base64.ts";
 import {
   bytes,
   empty,
@@ -60,6 +61,26 @@ describe("the command of an operation", () => {
       output: "json",
       fields: ["id", "owner"],
     });
+  });
+
+  it("turns scalars that may be null into flags, and bytes in base64 into flags that take a file as well", () => {
+    const flags = flagsFor(
+      z.object({
+        note: z.string().nullish(),
+        count: z.int().nullable(),
+        urgent: z.boolean().nullish(),
+        file: base64(z.string(), "Bytes"),
+      }),
+    );
+    assert.deepEqual(
+      flags.map(({ flag, type, placeholder, isBase64 }) => ({ flag, type, placeholder, isBase64 })),
+      [
+        { flag: "note", type: "text", placeholder: undefined, isBase64: undefined },
+        { flag: "count", type: "integer", placeholder: undefined, isBase64: undefined },
+        { flag: "urgent", type: "boolean", placeholder: undefined, isBase64: undefined },
+        { flag: "body-file", type: "text", placeholder: "BASE64|@FILE", isBase64: true },
+      ],
+    );
   });
 
   it("turns scalars of every kind into flags, required and default included", () => {
@@ -168,33 +189,38 @@ describe("the command of an operation", () => {
     assert.deepEqual([spec.words, spec.byHand], [["things", "do"], true]);
   });
 
-  it("writes examples as they are typed: flags, --set for what lies deeper, a file for much of it", () => {
+  it("writes examples as they are typed: flags, --set for what lies deeper, all of it piped in when it is much", () => {
     const schema = z.object({
       name: z.string(),
       tags: z.array(z.string()),
       ok: z.boolean(),
       deep: z.object({}).loose(),
     });
-    const example = (body: unknown) =>
-      derive({
+    const example = (body: unknown) => {
+      const { argv, stdin } = derive({
         method: "POST",
         path: "/things/{id}",
         request: { params: z.object({ id: z.int() }), body: json(schema) },
         examples: [{ title: "One", params: { id: 7 }, body }],
-      }).examples[0]?.argv.join(" ");
+      }).examples[0]!;
+      return [...argv, ...(stdin === undefined ? [] : ["<", stdin])].join(" ");
+    };
     assert.equal(
       example({ name: "Ada", tags: ["x", "y"], ok: false, deep: { a: { b: 1 } } }),
       "things show 7 --name Ada --tags x --tags y --no-ok --set deep.a.b=1",
     );
-    assert.equal(example({ name: "Ada", deep: { a: 1, b: 2, c: 3, d: 4, e: 5 } }), "things show 7 --data body.json");
+    const long = { name: "Ada", deep: Object.fromEntries([..."abcdefghijk"].map((key) => [key, 1])) };
+    assert.equal(example(long), `things show 7 --data - < ${JSON.stringify(long)}`);
   });
 
-  it("writes examples of a body that is sent unchanged with its file, and with the flags of the query", () => {
+  it("pipes in a body that is sent unchanged, beside the flags of the query", () => {
     const { examples } = derive({
       method: "POST",
       request: { query: z.object({ at: z.int() }), body: raw() },
       examples: [{ title: "One", query: { at: 5 }, body: { type: "x" } }],
     });
-    assert.equal(examples[0]?.argv.join(" "), "things show --at 5 --file body.json");
+    assert.deepEqual(examples, [
+      { title: "One", argv: ["things", "show", "--at", "5", "--file", "-"], stdin: '{"type":"x"}' },
+    ]);
   });
 });

@@ -11,6 +11,8 @@ export const wordsOf = ({ words }: CommandDeclaration): string => words.join(" "
 export interface CommandLine {
   readonly command: CommandDeclaration;
   readonly argv: readonly string[];
+  /** What is piped in. */
+  readonly stdin?: string | undefined;
   readonly files: Readonly<Record<string, string | Uint8Array>>;
 }
 
@@ -48,22 +50,27 @@ export async function commandLines(): Promise<readonly CommandLine[]> {
   const commands = await allCommands();
   return Promise.all(
     commands.flatMap((command) =>
-      command.examples.map(async ({ argv }) => ({
+      command.examples.map(async ({ argv, stdin }) => ({
         command,
         argv,
+        stdin,
         files: await filesOf(argv, command.flags, specs.get(wordsOf(command))),
       })),
     ),
   );
 }
 
+const state = { svc_state: 1 };
+
 async function filesOf(argv: readonly string[], flags: readonly FlagSpec[], spec: CommandSpec | undefined) {
   const [example] = spec ? ((await loadOperation(spec)).examples as readonly { body?: unknown }[]) : [];
   const body = example?.body;
-  const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body ?? {});
+  const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body ?? state);
   const isWritten = (word: string | undefined) =>
     flags.some(({ flag, short }) => writtenBy.has(flag) && (word === `--${flag}` || (short && word === `-${short}`)));
-  const named = argv.filter((word, i) => /^[\w/-]+\.[a-z]+$/.test(word) && !isWritten(argv[i - 1]));
+  const named = argv.flatMap((word, i) =>
+    isWritten(argv[i - 1]) ? [] : (/^@?([\w/-]+\.[a-z]+)$/.exec(word)?.[1] ?? []),
+  );
   return Object.fromEntries(
     named.map((name) => [name, name.endsWith(".csv") ? rows : /\.(secret|key|txt)$/.test(name) ? secret : bytes]),
   );

@@ -52,11 +52,8 @@ const changed: Readonly<Record<string, string>> = {
   "router jobs resume job_20310102T030405Z_7f3ak2 -": "router jobs resume --last",
 };
 
-/** Command lines of those that have no example that could be run as it stands, and of other ways to run them. */
+/** Other ways to run commands than their examples. */
 const further: readonly string[] = [
-  "emulator device-form --user-code WDJB-MJHT --status AUTHORIZED --form-token form",
-  "emulator provider-form --flow trial --provider ProviderA --state trial_81 --email ada@example.com --form-token form",
-  "emulator state import --data state.json",
   "webhooks schedule",
   "router map-emails --email-hash-list 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef --cluster eu-1",
 ];
@@ -75,7 +72,7 @@ export async function linesThatSend(): Promise<readonly PreparedLine[]> {
     const argv = shown.split(" ");
     const named = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
     const command = named.sort((a, b) => b.words.length - a.words.length)[0]!;
-    return { command, argv, files: { "state.json": '{"svc_state":1}' } };
+    return { command, argv, files: {} };
   });
   return [...(await commandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
     const name = line.argv.join(" ");
@@ -111,7 +108,7 @@ export async function runPrepared(
       cwd,
       env,
       wall: movedWall(),
-      stdin: "{}",
+      stdin: line.stdin ?? "{}",
       ...more,
     });
   if (name === "router jobs resume") {

@@ -53,7 +53,7 @@ export const putNote = operation({
     params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("Id of the note") }),
     body: json(
       z.object({
-        text: z.string(),
+        text: z.string().describe("The whole note"),
         note_tag: z.object({ name: z.string(), id: z.int().optional() }).nullish(),
       }),
     ),
@@ -78,7 +78,7 @@ export const setBusinessUser = operation({
     params: numbered,
     body: json(
       z.object({
-        user_id: z.int(),
+        user_id: z.int().describe("Id of the user"),
         update_user_task_on_bu_update: z.boolean().default(true).describe(`Hand their tasks on; ${withoutEffect}`),
       }),
     ),
@@ -103,8 +103,10 @@ export const relateContract = operation({
     params: numbered,
     body: json(
       z.object({
-        related_contract_id: z.int(),
-        relation_type: z.enum(["CHILD", "ADDENDUM", "AMENDMENT", "PARENT"]),
+        related_contract_id: z.int().describe("Number of the other contract"),
+        relation_type: z
+          .enum(["CHILD", "ADDENDUM", "AMENDMENT", "PARENT"])
+          .describe("What the other one is to this one"),
       }),
     ),
   },

@@ -9,17 +9,19 @@ import { withoutEffect } from "./without-effect.ts";
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({
   to_emails: z.array(z.email()).optional().describe("Instead of the configured recipients"),
-  cc_emails: z.array(z.email()).optional(),
-  bcc_emails: z.array(z.email()).optional(),
+  cc_emails: z.array(z.email()).optional().describe("Who gets a copy"),
+  bcc_emails: z.array(z.email()).optional().describe("Who gets a copy that the others do not see"),
   attachment_formats: z
     .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
     .min(1)
-    .optional(),
+    .optional()
+    .describe("The document in these formats"),
   extra_attachments: z
     .array(z.object({ file_name: z.string().min(1), mime_type: z.string().min(1), content_base64: z.string() }))
-    .optional(),
-  custom_message: z.string().optional(),
-  subject: z.string().optional(),
+    .optional()
+    .describe("Further files for the e-mail"),
+  custom_message: z.string().optional().describe("Text of the e-mail"),
+  subject: z.string().optional().describe("Subject of the e-mail"),
 });
 
 /** contract-api-facts.md, 4.3 */

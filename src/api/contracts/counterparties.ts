@@ -7,14 +7,14 @@ const optionalText = z.string().nullable().optional();
 
 /** An address as a request gives it; used by the address operations too. */
 export const AddressRequest = z.object({
-  line_one: z.string().min(1),
-  city_name: z.string().min(1),
-  state_name: z.string().default(""),
-  zipcode: z.string().default(""),
-  country_name: z.string().min(1),
-  country_iso_code: optionalText,
-  email: optionalText,
-  phone: optionalText,
+  line_one: z.string().min(1).describe("Street and number"),
+  city_name: z.string().min(1).describe("City"),
+  state_name: z.string().default("").describe("State or province"),
+  zipcode: z.string().default("").describe("Postal code"),
+  country_name: z.string().min(1).describe("Country"),
+  country_iso_code: optionalText.describe("Country, as two letters"),
+  email: optionalText.describe("E-mail address of the place"),
+  phone: optionalText.describe("Telephone number of the place"),
 });
 
 export const Address = z.strictObject({
@@ -80,11 +80,11 @@ export const createCounterparty = operation({
     body: json(
       z.object({
         is_individual: z.boolean().describe("A person instead of an organization"),
-        organization_name: z.string().min(1).optional(),
+        organization_name: z.string().min(1).optional().describe("Name of the organization"),
         organization_type: optionalText.describe("Label of an organization type of the workspace"),
-        contact_name: z.string().min(1).optional(),
-        contact_email: z.email().optional(),
-        brand_name: optionalText,
+        contact_name: z.string().min(1).optional().describe("Name of the person to write to"),
+        contact_email: z.email().optional().describe("E-mail address of that person"),
+        brand_name: optionalText.describe("Name by which it is known"),
         primary_address: AddressRequest.nullable().optional(),
         custom_fields: customFields.optional(),
       }),
@@ -124,8 +124,8 @@ export const updateCounterparty = operation({
     params: counterpartyParams,
     body: json(
       z.object({
-        name: z.string().min(1).optional(),
-        brand_name: optionalText,
+        name: z.string().min(1).optional().describe("Its new name"),
+        brand_name: optionalText.describe("Name by which it is known"),
         custom_fields: customFields.optional(),
       }),
     ),

@@ -56,10 +56,10 @@ export const updateAddress = operation({
     params: counterpartyParams.extend({ address_id: z.int().describe("Id of the address") }),
     body: json(
       z.object({
-        line_one: z.string().min(1).optional(),
-        city_name: z.string().min(1).optional(),
-        state_name: z.string().min(1).optional(),
-        zipcode: z.string().min(1).optional(),
+        line_one: z.string().min(1).optional().describe("Street and number"),
+        city_name: z.string().min(1).optional().describe("City"),
+        state_name: z.string().min(1).optional().describe("State or province"),
+        zipcode: z.string().min(1).optional().describe("Postal code"),
         country_iso_code: z.string().min(1).optional().describe("Of a jurisdiction of the workspace"),
         is_primary: z.boolean().optional().describe("At most one address is; the one before gives way"),
       }),

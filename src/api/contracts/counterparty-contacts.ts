@@ -7,8 +7,8 @@ import { pageOf, paging } from "./paging.ts";
 const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 
 const fields = {
-  name: z.string().min(1),
-  email: z.email(),
+  name: z.string().min(1).describe("Name of the person"),
+  email: z.email().describe("E-mail address of the person"),
   is_primary: z.boolean().describe("At most one contact is; the one before gives way"),
 };
 const changes = {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { base64 } from "./base64.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 import { withoutEffect } from "./without-effect.ts";
 
@@ -63,8 +64,8 @@ export const showContent = operation({
   request: {
     params,
     query: z.object({
-      contract_version_id: z.int().optional().describe("A version that was uploaded; default: the newest"),
-      text_format: z.enum(["text", "segments"]).default("text"),
+      contract_version_id: z.int().optional().describe("A version that was uploaded; left out: the newest"),
+      text_format: z.enum(["text", "segments"]).default("text").describe("One text, or a list of its parts"),
     }),
     headers: userScoping,
   },
@@ -95,7 +96,16 @@ export const linkDownload = operation({
   auth: "api-key",
   request: {
     params,
-    body: json(z.object({ format: z.enum(["PDF", "DOCX", "DOCX_WITH_FALLBACK_TO_PDF"]).default("PDF") }).prefault({})),
+    body: json(
+      z
+        .object({
+          format: z
+            .enum(["PDF", "DOCX", "DOCX_WITH_FALLBACK_TO_PDF"])
+            .default("PDF")
+            .describe("Format of the document"),
+        })
+        .prefault({}),
+    ),
   },
   responses: {
     200: json(z.strictObject({ url: z.string(), file_name: z.string(), current_version_id: z.int().optional() })),
@@ -142,9 +152,9 @@ export const uploadVersion = operation({
     body: json(
       z.object({
         document_name: z.string().min(1).describe("Ending in .pdf or .docx"),
-        document_base_64: z.string().min(1),
+        document_base_64: base64(z.string().min(1), "The document, in base64"),
         collect_approvals: z.boolean().default(true).describe(`Ask for approvals anew; ${withoutEffect}`),
-        is_executed_version: z.boolean().default(false),
+        is_executed_version: z.boolean().default(false).describe("Everybody has signed this version"),
       }),
     ),
   },
@@ -171,7 +181,13 @@ export const addSupportingDocument = operation({
   auth: "api-key",
   request: {
     params,
-    body: json(z.object({ name: z.string().min(1), file_name: z.string().min(1), file_base64: z.string().min(1) })),
+    body: json(
+      z.object({
+        name: z.string().min(1).describe("What it is called on the contract"),
+        file_name: z.string().min(1).describe("Name of the file"),
+        file_base64: base64(z.string().min(1), "The file, in base64"),
+      }),
+    ),
   },
   responses: { 201: json(z.strictObject({ id: z.int(), name: z.string(), created: z.string() })) },
   failures: ["not-found"],

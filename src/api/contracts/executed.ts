@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { base64 } from "./base64.ts";
 import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.ts";
 import { ListedContract } from "./records.ts";
 
@@ -12,16 +13,16 @@ export const Identifier = z.union([
 
 /** Both spellings of the fields (decisions.md, C8): the specification's name wins where both are sent. */
 export const ImportExecutedRequest = z.object({
-  contract_name: z.string().min(1),
+  contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: Identifier.describe("A contract type of the workspace"),
   file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
-  file_base64: z.string().optional().describe("Base64 of a PDF; needed"),
+  file_base64: base64(z.string().optional(), "A PDF, in base64; needed"),
   creator_organization_entity_id: Identifier.optional().describe("Own entity; needed"),
-  counterparty_organization_name: z.string().nullish(),
-  counterparty_is_individual: z.boolean().nullish(),
+  counterparty_organization_name: z.string().nullish().describe("Name of the other side"),
+  counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
   counterparty_poc_details: PocDetails.nullish(),
   external_metadata: ExternalMetadataIn.nullish(),
-  file_content: z.string().optional().describe("Other spelling of file_base64"),
+  file_content: base64(z.string().optional(), "Other spelling of file_base64"),
   organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
   counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
 });

@@ -43,7 +43,7 @@ export const unmarkForExecution = operation({
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/unmark_for_execution",
   auth: "api-key",
-  request: { params, body: json(z.object({ note: z.string().optional() }).default({})) },
+  request: { params, body: json(z.object({ note: z.string().optional().describe("Why") }).default({})) },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],
   emits: ["CONTRACT_UNMARK_FOR_EXECUTION"],
@@ -79,7 +79,7 @@ export const requestReview = operation({
     params: z.object({ contract_id: contractIdParam }),
     body: json(
       z.object({
-        description: z.string().default(""),
+        description: z.string().default("").describe("What to look at"),
         assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
         assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
       }),

@@ -33,8 +33,8 @@ export const CreateIntakeRequest = z.object({
 export const UpdateIntakeRequest = z.object({
   title: title.optional(),
   description: description.optional(),
-  status: IntakeStatus.optional(),
-  priority: Priority.optional(),
+  status: IntakeStatus.optional().describe("Where the request stands"),
+  priority: Priority.optional().describe("How urgent it is"),
   due_date: dueDate.optional(),
   assignees: assignees.optional(),
   metadata: metadata.optional(),
@@ -117,7 +117,8 @@ export const createIntake = operation({
   ],
 });
 
-const list = z.string().describe("Comma list; a comma in a value is written \\,");
+const list = (what: string) =>
+  z.string().describe(`${what} is one of these: a comma list, a comma in a value written \\,`);
 
 export const listIntakes = operation({
   id: "intake.list",
@@ -132,14 +133,14 @@ export const listIntakes = operation({
       limit: z.int().min(1).max(100).default(50).describe("Rows on a page"),
       query: z.string().optional().describe("Text in the title, description or reference id"),
       sort: z.string().optional().describe("created_at, priority, status or title, with a leading - or +"),
-      filter__priority: Priority.optional(),
-      "filter__priority[$eq]": Priority.optional(),
-      "filter__priority[$ne]": Priority.optional(),
-      "filter__priority[$in]": list.optional(),
-      filter__status: IntakeStatus.optional(),
-      "filter__status[$eq]": IntakeStatus.optional(),
-      "filter__status[$ne]": IntakeStatus.optional(),
-      "filter__status[$in]": list.optional(),
+      filter__priority: Priority.optional().describe("Only of this priority"),
+      "filter__priority[$eq]": Priority.optional().describe("The same"),
+      "filter__priority[$ne]": Priority.optional().describe("Of any other priority"),
+      "filter__priority[$in]": list("Priority").optional(),
+      filter__status: IntakeStatus.optional().describe("Only of this status"),
+      "filter__status[$eq]": IntakeStatus.optional().describe("The same"),
+      "filter__status[$ne]": IntakeStatus.optional().describe("Of any other status"),
+      "filter__status[$in]": list("Status").optional(),
     }),
   },
   responses: {

@@ -1,15 +1,16 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { base64 } from "./base64.ts";
 import { ExternalMetadataIn, PocDetails } from "./parties.ts";
 import { ListedContract } from "./records.ts";
 
 /** What both routes take: contract-api-facts.md, 4.8. */
 const paper = {
-  contract_name: z.string().min(1),
+  contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),
   file_name: z.string().min(1).describe("Name of the document"),
-  file_base64: z.string().min(1).describe("Base64 of a PDF"),
+  file_base64: base64(z.string().min(1), "A PDF, in base64"),
   counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
   counterparty_poc_details: PocDetails.nullish(),
   creator_organization_entity_id: z.int().nullish().describe("Own entity; the primary one when left out"),
@@ -41,7 +42,7 @@ export const UploadReviewRequest = z.object({
 
 export const UploadSignRequest = z.object({
   ...paper,
-  counterparty_organization_name: z.string().min(1),
+  counterparty_organization_name: z.string().min(1).describe("Name of the other side"),
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side; needed"),
 });
 

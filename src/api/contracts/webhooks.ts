@@ -8,7 +8,7 @@ const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the subscription"),
   url: z.string().min(1).describe("The receiver; https, or http to this machine"),
   only_for_activities: z.array(z.enum(activities)).min(1).describe("The activities to be told of"),
-  description: z.string().nullable().optional(),
+  description: z.string().nullable().optional().describe("What it is for"),
   custom_headers: z
     .record(z.string(), z.string())
     .nullable()
@@ -80,7 +80,7 @@ export const deleteWebhook = operation({
   failures: ["developer-settings-required", "webhook-not-found", "not-found"],
   cli: { command: "webhooks delete", confirm: "yes" },
   basis: "public",
-  examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 41 } }],
+  examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 1 } }],
 });
 
 export const retriggerWebhooks = operation({

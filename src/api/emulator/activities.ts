@@ -21,7 +21,7 @@ export const fireActivity = operation({
           contract_id: z
             .union([z.int(), z.string()])
             .optional()
-            .describe("The contract: 12 or T-12; default: the newest"),
+            .describe("The contract: 12 or T-12; left out: the newest"),
           data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
           overrides: z
             .record(z.string(), z.unknown())

@@ -105,7 +105,7 @@ export const watchDeliveries = operation({
   failures: [],
   cli: { by: "webhooks deliveries" },
   basis: ours,
-  examples: [{ title: "Follow one subscription", query: { webhook: 41 } }],
+  examples: [{ title: "Follow one subscription", query: { webhook: 1 } }],
 });
 
 export const showDelivery = operation({
@@ -120,7 +120,7 @@ export const showDelivery = operation({
   failures: ["no-such-delivery"],
   cli: { command: "emulator deliveries show" },
   basis: ours,
-  examples: [{ title: "What was sent, and what came back?", params: { id: 7 } }],
+  examples: [{ title: "What was sent, and what came back?", params: { id: 1 } }],
 });
 
 export const resendDelivery = operation({
@@ -135,5 +135,5 @@ export const resendDelivery = operation({
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
   basis: ours,
-  examples: [{ title: "Deliver what was skipped", params: { id: 7 } }],
+  examples: [{ title: "Deliver what was skipped", params: { id: 1 } }],
 });

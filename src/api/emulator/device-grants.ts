@@ -67,8 +67,8 @@ export const submitDevicePage = operation({
   request: {
     body: form(
       z.object({
-        user_code: z.string(),
-        status: z.enum(["AUTHORIZED", "DENIED"]),
+        user_code: z.string().describe("As the device shows it"),
+        status: z.enum(["AUTHORIZED", "DENIED"]).describe("What the person says"),
         cluster_id: ClusterOfDecision,
         email: z.string().optional().describe("Who approves; may be empty"),
         form_token: z.string().describe("Stands in the page"),
@@ -79,5 +79,10 @@ export const submitDevicePage = operation({
   failures: ["stale-form"],
   cli: { command: "emulator device-form" },
   basis: ours,
-  examples: [],
+  examples: [
+    {
+      title: "Approve, with the form_token that stands in the page of svc emulator device-page",
+      body: { user_code: "WDJB-MJHT", status: "AUTHORIZED", form_token: "f0c1" },
+    },
+  ],
 });

@@ -10,7 +10,7 @@ const ours = assumed("The control plane is the emulator's own.");
 /** Which of the requests or attempts that match are hit; both directions. */
 const turns = {
   nth: z.int().min(1).default(1).describe("Spare the matching ones before this one"),
-  count: z.int().min(1).optional().describe("Hit so many, then spare the rest; default: until it is removed"),
+  count: z.int().min(1).optional().describe("Hit so many, then spare the rest; left out: until it is removed"),
   chance: z.number().min(0).max(1).default(1).describe("Share of the matching ones that is hit"),
   seed: z.int().default(1).describe("Decides which ones `chance` hits: the same seed, the same ones"),
 };
@@ -56,10 +56,15 @@ const outgoing = {
     .string()
     .refine((text) => (parseDuration(text) ?? 0) > 0, "must be a duration such as PT5M or 5m")
     .optional()
-    .describe("Outgoing: how long `delay` holds back, and `reorder` at most; virtual time; default PT1M"),
+    .describe("Outgoing: how long `delay` holds back, and `reorder` at most; virtual time; left out: PT1M"),
 };
 
-const matchers = z.object({ direction: z.enum(["incoming", "outgoing"]), ...turns, ...incoming, ...outgoing });
+const matchers = z.object({
+  direction: z.enum(["incoming", "outgoing"]).describe("Requests that come in, or webhooks that go out"),
+  ...turns,
+  ...incoming,
+  ...outgoing,
+});
 type Given = z.infer<typeof matchers>;
 
 const onlyIncoming = [

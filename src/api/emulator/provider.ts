@@ -50,5 +50,17 @@ export const submitProviderPage = operation({
   failures: ["stale-form"],
   cli: { command: "emulator provider-form" },
   basis: ours,
-  examples: [],
+  examples: [
+    {
+      title: "Sign up as Ada, with the form_token that stands in the page of svc emulator provider-page",
+      body: {
+        flow: "trial",
+        provider: "ProviderA",
+        state: "trial_81",
+        email: "ada@example.com",
+        name: "Ada",
+        form_token: "f0c1",
+      },
+    },
+  ],
 });

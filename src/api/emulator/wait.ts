@@ -26,7 +26,7 @@ const Awaited = z
     since: z.iso
       .datetime({ offset: true })
       .optional()
-      .describe("Only what happened at this virtual time or later; default: what has happened already counts too"),
+      .describe("Only what happened at this virtual time or later; left out: what has happened already counts too"),
     timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("How long at most, on the wall clock"),
   })
   .superRefine((given, context) => {

@@ -49,7 +49,7 @@ export const enableWebhook = operation({
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks enable", columns },
   basis: ours,
-  examples: [{ title: "After the receiver is repaired", params: { id: 41 } }],
+  examples: [{ title: "After the receiver is repaired", params: { id: 1 } }],
 });
 
 export const disableWebhook = operation({
@@ -64,5 +64,5 @@ export const disableWebhook = operation({
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks disable", columns },
   basis: ours,
-  examples: [{ title: "Pause a receiver", params: { id: 41 } }],
+  examples: [{ title: "Pause a receiver", params: { id: 1 } }],
 });

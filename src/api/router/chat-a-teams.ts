@@ -7,7 +7,7 @@ const BulkClusterChatATeamIDRequest = z.object({
   cluster_id: clusterId,
 });
 
-const example = { chat_a_team_id_list: ["T1DC2JH3J"], cluster_id: "eu-1" };
+const example = { chat_a_team_id_list: ["T-NORTHWIND"], cluster_id: "eu-1" };
 
 export const mapChatATeams = operation({
   ...mapping(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),

@@ -17,9 +17,9 @@ const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
 const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
-const interaction = payload({ type: "block_actions", team: { id: "T1DC2JH3J" } });
-const event = { type: "event_callback", team_id: "T1DC2JH3J", event: { type: "app_mention" } };
-const suggestion = payload({ type: "block_suggestion", team: { id: "T1DC2JH3J" } });
+const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" } });
+const event = { type: "event_callback", team_id: "T-NORTHWIND", event: { type: "app_mention" } };
+const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" } });
 
 export const receiveInteraction = operation({
   ...webhook,

@@ -18,7 +18,7 @@ export const receiveActivity = operation({
   examples: [
     {
       title: "A message arrives",
-      body: { type: "message", channelId: "msteams", channelData: { tenant: { id: "9f1c6a1e" } } },
+      body: { type: "message", channelId: "msteams", channelData: { tenant: { id: "tenant-northwind" } } },
     },
   ],
 });

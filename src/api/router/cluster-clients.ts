@@ -9,7 +9,7 @@ const BulkClusterClientCreateRequest = z.object({
   cluster_id: clusterId,
 });
 
-const example = { client_ids: ["cli_7h2k"], cluster_id: "eu-1" };
+const example = { client_ids: ["demo-cli"], cluster_id: "eu-1" };
 
 export const showClusterClient = operation({
   ...lookup(ClusterClientDomain),
@@ -19,7 +19,7 @@ export const showClusterClient = operation({
   request: { params: z.object({ client_id: z.string().describe("OAuth client id, or client-id of an API key") }) },
   failures: [...lookupFailures, "no-client-mapping"],
   cli: { command: "router show-client" },
-  examples: [{ title: "Whose client is this?", params: { client_id: "cli_7h2k" } }],
+  examples: [{ title: "Whose client is this?", params: { client_id: "demo-cli" } }],
 });
 
 export const mapClusterClients = operation({

@@ -14,7 +14,7 @@ const BulkClusterEmailRequest = z.object({
 });
 
 const example = {
-  email_hash_list: ["973dfe463ec85785f5f95af5ba3906eedb2d931c24e69824a89ea65dba4e813b"],
+  email_hash_list: ["dba86479afbaf94f50b6b6a093bdf29e40656e11874321bfca1718252afe1a0f"],
   cluster_id: "eu-1",
 };
 

@@ -64,7 +64,7 @@ export const deleteWorkspaceData = operation({
     {
       title: "Forget a workspace's client and one of its tokens",
       params: { cluster_id: "eu-1" },
-      body: { client_ids: ["cli_7h2k"], creator_tokens: ["inv_3f9c"] },
+      body: { client_ids: ["demo-cli"], creator_tokens: ["creator-northwind"] },
     },
   ],
 });

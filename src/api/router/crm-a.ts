@@ -4,8 +4,8 @@ import { html, json, operation, redirect } from "../operation.ts";
 import { router } from "../services.ts";
 
 const headers = z.object({
-  "user-agent": z.string().optional(),
-  "x-forwarded-for": z.string().optional(),
+  "user-agent": z.string().optional().describe("Browser of the person"),
+  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
   "x-crm-a-signature": z.string().optional().describe("Hex for version 1 and 2, base64 for version 3"),
   "x-crm-a-signature-version": z.string().optional().describe("v1, v2 or v3"),
   "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; needed for version 3"),

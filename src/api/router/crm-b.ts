@@ -9,8 +9,8 @@ const query = z.object({
     .describe("Origin on the seed's allow-list that the page loads its front end from"),
 });
 const headers = z.object({
-  "user-agent": z.string().optional(),
-  "x-forwarded-for": z.string().optional(),
+  "user-agent": z.string().optional().describe("Browser of the person"),
+  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
 });
 
 const SignedRequestForm = z.object({

@@ -26,7 +26,7 @@ export const createDeviceCode = operation({
   failures: ["invalid-client"],
   cli: { command: "auth device-code" },
   basis: "specified",
-  examples: [{ title: "Ask for a user code", body: { client_id: "cli_7h2k" } }],
+  examples: [{ title: "Ask for a user code", body: { client_id: "demo-cli" } }],
 });
 
 const OAuthGrantType = z.enum([
@@ -35,9 +35,9 @@ const OAuthGrantType = z.enum([
 ]);
 
 const AccessTokenGetRequest = z.object({
-  device_code: z.string(),
-  client_id: z.string(),
-  grant_type: OAuthGrantType,
+  device_code: z.string().describe("As svc auth device-code got it"),
+  client_id: z.string().describe("OAuth client id"),
+  grant_type: OAuthGrantType.describe("What is exchanged for tokens"),
 });
 
 /** RFC 6749, 5.1; `scope` is always present (decisions.md, R30). The cluster issues it and may add to it. */
@@ -76,7 +76,7 @@ export const redeemDeviceCode = operation({
       title: "Poll once",
       body: {
         device_code: "dc_19ab",
-        client_id: "cli_7h2k",
+        client_id: "demo-cli",
         grant_type: "urn:ietf:params:oauth:grant-type:device_code",
       },
     },
@@ -99,9 +99,9 @@ export const createOAuthClient = operation({
 });
 
 const DeviceGrantUpdateRequest = z.object({
-  user_code: z.string(),
-  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  cluster_id: z.string(),
+  user_code: z.string().describe("As the device shows it"),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]).describe("What the person said"),
+  cluster_id: z.string().describe("Cluster of the person"),
 });
 
 export const decideDeviceGrant = operation({

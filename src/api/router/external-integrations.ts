@@ -11,7 +11,7 @@ const BulkClusterIntegrationRequest = z.object({
 });
 
 const example = {
-  external_id_list: ["9f1c6a1e-6b0e-4b53-8c4c-5a3f7c1d2e90"],
+  external_id_list: ["tenant-northwind"],
   cluster_id: "eu-1",
   integration_type: "CHAT_B",
 };

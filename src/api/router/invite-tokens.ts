@@ -7,7 +7,7 @@ const BulkClusterInviteTokenCreateRequest = z.object({
   cluster_id: clusterId,
 });
 
-const example = { tokens: ["inv_3f9c"], cluster_id: "eu-1" };
+const example = { tokens: ["creator-northwind"], cluster_id: "eu-1" };
 
 export const mapCreatorTokens = operation({
   ...mapping(BulkClusterInviteTokenCreateRequest),

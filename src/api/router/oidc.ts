@@ -39,12 +39,12 @@ const TokenRequest = z
   .object({
     grant_type: z.string().optional().describe("authorization_code or refresh_token"),
     code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
-    redirect_uri: z.string().optional(),
+    redirect_uri: z.string().optional().describe("As in the authorization request"),
     code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
     refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
-    client_id: z.string().optional(),
-    client_secret: z.string().optional(),
-    scope: z.string().optional(),
+    client_id: z.string().optional().describe("OAuth client id"),
+    client_secret: z.string().optional().describe("Secret of a confidential client"),
+    scope: z.string().optional().describe("Scopes to ask for, separated by blanks"),
   })
   .default({});
 
@@ -63,7 +63,7 @@ export const exchangeToken = operation({
   examples: [
     {
       title: "Refresh",
-      body: { grant_type: "refresh_token", refresh_token: "eu-1_9c1e", client_id: "cli_7h2k" },
+      body: { grant_type: "refresh_token", refresh_token: "eu-1_9c1e", client_id: "demo-cli" },
     },
   ],
 });

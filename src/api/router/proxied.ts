@@ -30,7 +30,7 @@ export const showContractInvite = operation({
   path: "/contract-invite/{email_type}/by_token/{token}",
   request: { params: contractInvite },
   cli: { command: "invites contract" },
-  examples: [{ title: "Show a creator's invite", params: { email_type: "creator", token: "inv_3f9c" } }],
+  examples: [{ title: "Show a creator's invite", params: { email_type: "creator", token: "creator-northwind" } }],
 });
 
 export const showContractInviteV3 = operation({
@@ -41,7 +41,9 @@ export const showContractInviteV3 = operation({
   path: "/v3/contract-invite/{email_type}/by_token/{token}",
   request: { params: contractInvite },
   cli: { command: "invites contract-v3" },
-  examples: [{ title: "Show a counterparty's invite", params: { email_type: "counter_party", token: "inv_77aa" } }],
+  examples: [
+    { title: "Show a counterparty's invite", params: { email_type: "counter_party", token: "counterparty-northwind" } },
+  ],
 });
 
 export const showInviteInfo = operation({
@@ -52,7 +54,7 @@ export const showInviteInfo = operation({
   path: "/auth/v3/invite_info/",
   request: { query: inviteToken },
   cli: { command: "invites info" },
-  examples: [{ title: "Show an invite", query: { token: "inv_3f9c" } }],
+  examples: [{ title: "Show an invite", query: { token: "creator-northwind" } }],
 });
 
 export const showUserInvite = operation({
@@ -63,7 +65,7 @@ export const showUserInvite = operation({
   path: "/organization/user-invite/by_token/{token}",
   request: { params: inviteToken },
   cli: { command: "invites user" },
-  examples: [{ title: "Show a user's invite", params: { token: "inv_3f9c" } }],
+  examples: [{ title: "Show a user's invite", params: { token: "creator-northwind" } }],
 });
 
 export const startOAuthLogin = operation({

@@ -21,12 +21,12 @@ const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
 
 const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
-  first_name: z.string(),
-  last_name: z.string().nullish(),
-  job_title: z.string(),
+  first_name: z.string().describe("Of the person who signs up"),
+  last_name: z.string().nullish().describe("Of the person who signs up"),
+  job_title: z.string().describe("Their job"),
   company_name: z.string().describe("Name of the new workspace"),
-  industry: z.string(),
-  use_case: z.string(),
+  industry: z.string().describe("Of the company"),
+  use_case: z.string().describe("What for"),
   cluster_location: z.string().nullish().describe("Id, label or region of a cluster; the first one when absent"),
   invited_users: z.array(InvitedUser).nullish().describe("Each gets a creator invite token"),
 });

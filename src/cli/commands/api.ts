@@ -37,7 +37,11 @@ const api: Command = {
   ],
   examples: [
     { title: "A path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
-    { title: "A body from a pipe", argv: ["api", "POST", "/router/v1/trial/signup", "--data", "-"] },
+    {
+      title: "A body from a pipe",
+      argv: ["api", "POST", "/router/v1/trial/signup", "--data", "-"],
+      stdin: '{"email":"ada@example.com","captcha":"pass"}',
+    },
   ],
   async run(input, context) {
     const [{ credentialHeaders }, { problemOf }, { ServiceError }, { textOf }] = await Promise.all([

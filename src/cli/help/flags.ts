@@ -40,15 +40,17 @@ export function valueTerm({ type, placeholder, optionalValue }: FlagSpec): strin
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
   return [
-    ...(spec.required ? [isOneWay ? "required without a file" : "required"] : []),
+    ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
     ...choiceNote(spec.choices),
     ...(spec.repeatable ? ["may be repeated"] : []),
     ...(spec.default === undefined || spec.default === "" ? [] : [`default ${spec.default}`]),
   ];
 }
 
-const choiceNote = (choices: readonly string[] = []): string[] =>
-  choices.length > 0 && choices.length <= choicesShown ? [choices.join(", ")] : [];
+function choiceNote(choices: readonly string[] = []): string[] {
+  if (choices.length === 0) return [];
+  return [choices.length <= choicesShown ? choices.join(", ") : `one of ${choices.length}`];
+}
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
   const said = notes.flat();

@@ -17,7 +17,7 @@ export const rootPage = (names: readonly string[]): Page => ({
     { title: "See all of it in a few seconds, on an emulator that leaves nothing behind", argv: ["tour"] },
     { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
     {
-      title: "Keep where a service is, and call it",
+      title: "Keep where a service is",
       argv: ["config", "set", "contracts_url", "https://api.example.com"],
     },
     { title: "The help of one command", argv: ["contracts", "create", "--help"] },

@@ -85,12 +85,12 @@ export const topics: Readonly<Record<string, Topic>> = {
         },
         {
           title: "Say what would be done, then do exactly that",
-          argv: ["router", "map-emails", "people.csv", "--cluster", "eu-1", "--plan-out", "plan.json"],
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--plan-out", "plan.json"],
         },
-        { title: "The second half of that", argv: ["router", "map-emails", "people.csv", "--apply", "plan.json"] },
+        { title: "The second half of that", argv: ["router", "map-emails", "people.txt", "--apply", "plan.json"] },
         {
           title: "One of 16 machines that share an input",
-          argv: ["router", "map-emails", "people.csv", "--cluster", "eu-1", "--shard", "3/16"],
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--shard", "3/16"],
         },
         { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
         { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },

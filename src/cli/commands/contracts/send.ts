@@ -25,7 +25,7 @@ export const contractsSend: Command = {
     },
   ],
   examples: [
-    { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-12", "--wait", "executed"] },
+    { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
   ],
   async run(input, context, spec) {
     const { call } = await import("../../derived.ts");

@@ -14,6 +14,7 @@ export const crmBOpen: Command = {
   summary: "Open the canvas app with a signed request",
   description: "With the app's consumer secret an envelope is signed as the CRM would.",
   extendsDerived: true,
+  bodyFrom: ["envelope", "consumer-secret-file"],
   positionals: [],
   flags: [
     secretFlag(consumerSecret),
@@ -21,7 +22,7 @@ export const crmBOpen: Command = {
       flag: "envelope",
       type: "text",
       placeholder: "FILE|-",
-      description: "JSON envelope to sign, sent byte for byte; default: one with an empty context",
+      description: "JSON envelope to sign, sent byte for byte; left out: one with an empty context",
     },
   ],
   examples: [

@@ -16,7 +16,7 @@ export const emulatorExec: Command = {
     "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. Nothing is kept unless --file is given.",
   passthrough: true,
   positionals: [{ name: "command", description: "The command and its arguments, after --", variadic: true }],
-  flags: emulatorFlags,
+  flags: emulatorFlags(0),
   examples: [
     { title: "The one line that CI needs", argv: ["emulator", "exec", "--", "npm", "test"] },
     { title: "Virtual time leaps to what is due", argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"] },

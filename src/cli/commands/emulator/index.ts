@@ -5,6 +5,7 @@ import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
 import { emulatorSeedSchema } from "./seed-schema.ts";
 import { emulatorStart } from "./start.ts";
+import { emulatorStateExport, emulatorStateImport } from "./state.ts";
 import { emulatorStatus } from "./status.ts";
 import { emulatorStop } from "./stop.ts";
 import { emulatorWaitFor } from "./wait-for.ts";
@@ -21,4 +22,6 @@ export const commands: readonly Command[] = [
   deviceDeny,
   emulatorRepair,
   emulatorSeedSchema,
+  emulatorStateExport,
+  emulatorStateImport,
 ];

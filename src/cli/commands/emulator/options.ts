@@ -10,18 +10,20 @@ import { meant } from "../../suggest.ts";
 
 const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
 
-/** How an emulator is started: the flags of `start` and of `exec`. */
-export const emulatorFlags: readonly FlagSpec[] = [
+/** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
+export const emulatorFlags = (defaultPort: number): readonly FlagSpec[] => [
   {
     flag: "port",
     type: "integer",
     description: "Port of the router; the clusters take the next ones; 0: all free ports",
+    default: defaultPort,
   },
   {
     flag: "host",
     type: "text",
     placeholder: "ADDRESS",
     description: "Address to listen on; anything but loopback is open to others",
+    default: "127.0.0.1",
   },
   {
     flag: "allowed-host",
@@ -34,15 +36,20 @@ export const emulatorFlags: readonly FlagSpec[] = [
     flag: "public-url",
     type: "text",
     placeholder: "URL",
-    description: "What clients believe the router's address to be",
+    description: "What clients believe the router's address to be; left out: where it listens",
   },
-  { flag: "file", type: "text", placeholder: "FILE", description: "Keep the state in this file" },
+  {
+    flag: "file",
+    type: "text",
+    placeholder: "FILE",
+    description: "Keep the state in this file; left out: .svc/emulator.json, or in memory for svc emulator exec",
+  },
   { flag: "ephemeral", type: "switch", description: "Keep the state in memory" },
   {
     flag: "run-file",
     type: "text",
     placeholder: "FILE",
-    description: "Where to write pid, addresses and token; default: beside the state",
+    description: "Where to write pid, addresses and token; left out: beside the state",
   },
   {
     flag: "seed",
@@ -56,16 +63,22 @@ export const emulatorFlags: readonly FlagSpec[] = [
     type: "text",
     placeholder: "MODE",
     choices: ["real", "manual", "auto"],
-    description: "How virtual time passes",
+    description: "How virtual time passes: by itself, when it is moved, or in leaps to what is due next",
+    default: "real",
   },
-  { flag: "clock-speed", type: "number", description: "Virtual seconds per second" },
-  { flag: "clock-start", type: "text", placeholder: "TIME", description: "ISO time at which a new state begins" },
+  { flag: "clock-speed", type: "number", description: "Virtual seconds per second", default: 1 },
+  {
+    flag: "clock-start",
+    type: "text",
+    placeholder: "TIME",
+    description: "ISO time at which a new state begins; left out: now",
+  },
   {
     flag: "strict",
     type: "text",
     placeholder: "LIST",
     optionalValue: true,
-    description: `Turn leniencies off: ${strictnesses.join(", ")}; alone: all`,
+    description: `Turn leniencies off: ${strictnesses.join(", ")}; all without a list`,
   },
   { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
   { flag: "deterministic", type: "switch", description: "Same seed and same calls give the same bytes" },
@@ -74,28 +87,50 @@ export const emulatorFlags: readonly FlagSpec[] = [
     type: "text",
     placeholder: "DURATION",
     description: "How long the router waits for a cluster",
+    default: "30s",
   },
-  { flag: "rate-limit", type: "integer", description: "Requests a second per workspace of the contract API" },
+  {
+    flag: "rate-limit",
+    type: "integer",
+    description: "Requests a second per workspace of the contract API; 0: any number",
+    default: 0,
+  },
   {
     flag: "webhook-allow",
     type: "text",
     placeholder: "HOST",
     repeatable: true,
-    description: "Send webhooks to this host too",
+    description: "Send webhooks to this host too, beside this machine",
   },
-  { flag: "webhook-connect-timeout", type: "text", placeholder: "DURATION", description: "Per attempt; default 5s" },
-  { flag: "webhook-response-timeout", type: "text", placeholder: "DURATION", description: "Per attempt; default 60s" },
+  {
+    flag: "webhook-connect-timeout",
+    type: "text",
+    placeholder: "DURATION",
+    description: "How long an attempt waits for a connection",
+    default: "5s",
+  },
+  {
+    flag: "webhook-response-timeout",
+    type: "text",
+    placeholder: "DURATION",
+    description: "How long an attempt waits for the answer",
+    default: "60s",
+  },
   {
     flag: "worker-tick",
     type: "switch",
     description: "Round retries up to the next whole minute, as the real worker does",
   },
-  { flag: "standard-webhooks", type: "switch", description: "Add the Standard Webhooks headers" },
+  {
+    flag: "standard-webhooks",
+    type: "switch",
+    description: "Add the Standard Webhooks headers (webhook-id, webhook-timestamp, webhook-signature)",
+  },
   {
     flag: "auto-sign",
     type: "text",
     placeholder: "DURATION",
-    description: "Let each signatory sign by itself after this long",
+    description: "Let each signatory sign by itself after this long, in virtual time",
   },
 ];
 

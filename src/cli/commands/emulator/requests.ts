@@ -8,6 +8,7 @@ type Event = ResultOf<typeof watchRequests> extends AsyncIterable<infer One> ? O
 export const emulatorRequests: Command = {
   words: ["emulator", "requests"],
   summary: "List the requests that the emulator received, or follow them",
+  description: "The log is kept in memory and drops its oldest.",
   extendsDerived: true,
   positionals: [],
   flags: [followFlag],

@@ -16,7 +16,7 @@ export const emulatorStart: Command = {
   description: "With --json one line is printed when everything is up.",
   positionals: [],
   flags: [
-    ...emulatorFlags,
+    ...emulatorFlags(defaultPort),
     {
       flag: "ready-file",
       type: "text",

@@ -57,7 +57,7 @@ export const emulatorWaitFor: Command = {
   examples: [
     {
       title: "Until everybody has signed",
-      argv: ["emulator", "wait-for", "--contract", "T-12", "--status", "EXECUTED"],
+      argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
     },
     {
       title: "Until a receiver got its third retry, without waiting",

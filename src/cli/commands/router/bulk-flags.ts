@@ -11,14 +11,15 @@ export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
     type: "text",
     placeholder: "FORMAT",
     choices: inputFormats,
-    description: "Default: by the file's extension, else lines",
+    description: "How rows are written; left out: as the extension tells, else lines",
   },
   {
     flag: "batch-size",
     type: "integer",
-    description: `Identifiers in one call; default: ${batchSize}`,
+    description: "Identifiers in one call",
+    default: batchSize,
   },
-  { flag: "concurrency", type: "integer", description: `Calls at a time; default: ${defaultConcurrency}` },
+  { flag: "concurrency", type: "integer", description: "Calls at a time", default: defaultConcurrency },
   { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
   {
     flag: "max-errors",
@@ -32,7 +33,8 @@ export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
     type: "text",
     placeholder: "WHICH",
     choices: ["errors", "all"],
-    description: "Which rows the results hold; default: errors",
+    description: "Which rows the results hold",
+    default: "errors",
   },
   { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
   {

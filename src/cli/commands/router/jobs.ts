@@ -99,7 +99,7 @@ export const jobsResume: Command = {
   positionals: [id, { name: "file", description: "- to pipe the rows of standard input again", optional: true }],
   flags: [
     last,
-    { flag: "concurrency", type: "integer", description: "Calls at a time; default: as before" },
+    { flag: "concurrency", type: "integer", description: "Calls at a time; left out: as before" },
     { flag: "skip-invalid", type: "switch", description: "From here on, leave out rows that are no identifiers" },
     { flag: "max-errors", type: "text", placeholder: "N|P%", description: "From here on, stop at more than this" },
   ],

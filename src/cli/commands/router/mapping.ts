@@ -21,7 +21,7 @@ const mappingFlags: readonly FlagSpec[] = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV file, or field of NDJSON; default: the first",
+    description: "Column of a CSV file, or field of NDJSON; left out: the first",
   },
   ...bulkFlags(batchSize),
 ];
@@ -53,7 +53,7 @@ function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
       { title: "A column of a CSV file", argv: [...words, file, "--column", "id", ...to] },
       {
         title: "Plan first, then do exactly that",
-        argv: [...words, file, ...to, "--plan-out", "plan.json"],
+        argv: [...words, file, "--column", "id", ...to, "--plan-out", "plan.json"],
       },
     ],
     async run(input, context, spec) {

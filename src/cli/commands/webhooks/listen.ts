@@ -27,7 +27,7 @@ export const webhooksListen: Command = {
       type: "text",
       placeholder: "A,B",
       repeatable: true,
-      description: "Subscribe to these only; default: all 39",
+      description: "Subscribe to these only; left out: all 39",
     },
     {
       flag: "header",

@@ -15,7 +15,12 @@ export const webhooksTrigger: Command = {
     "The contract itself stays as it is. Without an activity all 39 are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.",
   positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true }],
   flags: [
-    { flag: "contract", type: "text", placeholder: "ID", description: "The contract: 12 or T-12; default: the newest" },
+    {
+      flag: "contract",
+      type: "text",
+      placeholder: "ID",
+      description: "The contract: 12 or T-12; left out: the newest",
+    },
     ...payloadFlags,
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request and send nothing" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },

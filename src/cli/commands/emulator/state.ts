@@ -1,0 +1,48 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "../../command.ts";
+
+/** Not derived: the document is for a file and never a table, however it is printed. */
+export const emulatorStateExport: Command = {
+  words: ["emulator", "state", "export"],
+  summary: "Print the whole state as one JSON document",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "output",
+      short: "o",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write it to a file that you alone can read, instead of standard output",
+    },
+  ],
+  examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
+  async run({ flags }, context) {
+    const { exportState } = await import("../../../api/emulator/state.ts");
+    const client = await context.client("emulator", { file: flags.file as string | undefined });
+    const text = `${JSON.stringify(await client.call(exportState, {}, { signal: context.signal }), null, 2)}\n`;
+    const file = flags.output as string | undefined;
+    if (file === undefined || file === "-") {
+      await context.output.raw(text);
+      return undefined;
+    }
+    // It holds the keys and secrets of all workspaces.
+    await writeFile(resolve(context.host.cwd, file), text, { mode: 0o600 });
+    await context.output.note(`Wrote ${file}`);
+    return undefined;
+  },
+};
+
+export const emulatorStateImport: Command = {
+  words: ["emulator", "state", "import"],
+  summary: "Replace the whole state by an exported one",
+  description: "Takes what svc emulator state export printed, of an emulator with the same clusters.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [
+    { title: "Go back to a state that was kept", argv: ["emulator", "state", "import", "--data", "state.json"] },
+  ],
+  run: async (input, context, spec) => (await import("../../derived.ts")).runDerived(spec!, input, context),
+};

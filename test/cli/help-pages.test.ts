@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { defaultSettings, strictnesses } from "../../emulator/settings.ts";
+import { parseDuration } from "../../src/base/duration.ts";
+import { normalised } from "../../src/cli/argv.ts";
+import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
+import { environment } from "../../src/cli/environment.ts";
+import { globalFlags } from "../../src/cli/globals.ts";
+import { groupNames, groups } from "../../src/cli/groups.ts";
+import { laidOut } from "../../src/cli/help/layout.ts";
+import { topics } from "../../src/cli/help/topics.ts";
+import { missingFrom } from "../../src/cli/missing.ts";
+import { Parser } from "../../src/cli/parser.ts";
+import { sources } from "../structure/repository.ts";
+import { allCommands } from "../support/all-commands.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const commands = await allCommands();
+
+/** The words of every page there is: the program's, those of groups, and of everything below them. */
+const pages: string[] = [
+  ...new Set(commands.flatMap(({ words }) => ["", ...words.map((_, i) => words.slice(0, i + 1).join(" "))])),
+];
+
+describe("every page of help", () => {
+  it("shows an example", async () => {
+    const without: string[] = [];
+    for (const words of pages) {
+      const { out } = await runCli(`${words} --help`);
+      if (!/^Examples:\n {2}# .+\n {2}(echo .*\|\s+)?svc( |$)/m.test(out)) without.push(words);
+    }
+    assert.deepEqual(without, []);
+  });
+
+  it("describes each argument and each flag", () => {
+    const bare = commands.flatMap(({ words, positionals, flags }) => [
+      ...positionals.filter(({ description }) => description === "").map(({ name }) => `${words.join(" ")} <${name}>`),
+      ...flags.filter(({ description }) => description === "").map(({ flag }) => `${words.join(" ")} --${flag}`),
+    ]);
+    assert.deepEqual(bare, []);
+  });
+
+  for (const columns of [50, 80]) {
+    it(`fits into a window of ${columns} columns, where words do`, async () => {
+      const wide: string[] = [];
+      for (const words of [...pages, ...Object.keys(topics).map((topic) => `help ${topic}`)]) {
+        const { out } = await runCli(words.startsWith("help") ? words : `${words} --help`, { tty: true, columns });
+        const isLong = (line: string) => line.length > columns && /\S\s+\S/.test(line.trim());
+        const examples = /^Examples:\n(?: {2}.*\n)*/m;
+        wide.push(...out.replace(examples, "").split("\n").filter(isLong));
+      }
+      assert.deepEqual(
+        [...new Set(wide)].filter((line) => !/^ *(-\w, +)?-/.test(line)),
+        [],
+      );
+    });
+  }
+
+  it("names only commands that exist as those to begin with", async () => {
+    const names = new Set(commands.map(({ words }) => words.join(" ")));
+    const dead = Object.entries(groups).flatMap(([group, { shown = [] }]) =>
+      shown.map((name) => `${group} ${name}`).filter((name) => !names.has(name)),
+    );
+    assert.deepEqual(dead, []);
+    assert.deepEqual(
+      (await groupNames()).filter((name) => !commands.some(({ words }) => words[0] === name)),
+      [],
+      "groups without commands",
+    );
+    assert.deepEqual(
+      (await groupNames()).filter((name) => groups[name] === undefined),
+      [],
+      "groups without a summary",
+    );
+  });
+});
+
+describe("every example", () => {
+  it("is understood by the parser, and lacks nothing", () => {
+    const wrong = commands.flatMap((command) =>
+      command.examples.flatMap(({ argv }) => {
+        // Global flags may stand first.
+        const words = argv.slice(argv.indexOf(command.words[0]!));
+        const parser = new Parser([words[0]!], [command], words);
+        try {
+          const parsed = parser.parse(normalised(argv));
+          const { positionals, flags, body } = missingFrom(command, parsed!.input);
+          const missing = [...positionals.map(({ name }) => name), ...[...flags, ...body].map(({ flag }) => flag)];
+          return missing.length > 0 ? [`${argv.join(" ")}: ${missing.join(", ")}`] : [];
+        } catch (error) {
+          return [`${argv.join(" ")}: ${(error as Error).message}`];
+        }
+      }),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it("that is long goes on in the next line, as a shell reads it", () => {
+    const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
+    const page = { about: [], tables: [], notes: [] };
+    assert.equal(
+      laidOut({ ...page, examples: [example] }, 40),
+      `Examples:\n  # Long\n  svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
+    );
+    assert.equal(
+      laidOut({ ...page, examples: [{ ...example, stdin: "it's" }] }, 40),
+      `Examples:\n  # Long\n  echo 'it'\\''s' |\n    svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
+    );
+  });
+});
+
+describe("what help says of the emulator", () => {
+  it("is what the emulator does when nothing else is said", () => {
+    const said = Object.fromEntries(emulatorFlags(0).map(({ flag, default: usual }) => [flag, usual]));
+    const ms = (flag: string) => parseDuration(String(said[flag]));
+    const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit } = defaultSettings;
+    assert.deepEqual(
+      [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), said["rate-limit"]],
+      [upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit],
+    );
+    const strict = emulatorFlags(0).find(({ flag }) => flag === "strict")!.description;
+    assert.deepEqual(
+      strictnesses.filter((name) => !strict.includes(name)),
+      [],
+    );
+  });
+});
+
+describe("svc help environment", () => {
+  /** What every program of a system reads, or what only says which system it is. */
+  const ofTheSystem = /^(HOME|APPDATA|LOCALAPPDATA|LANG|LC_\w+|TERM|DISPLAY|WAYLAND_DISPLAY|SSH_\w+|WSL_DISTRO_NAME)$/;
+
+  it("names each variable that the command line reads, and no other", () => {
+    const read = sources
+      .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/environment.ts")
+      .flatMap(({ text }) => [
+        ...[...text.matchAll(/\benv\.([A-Z][A-Z_]+)/g)].map(([, name]) => name!),
+        ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),
+      ]);
+    const named = environment.flatMap(([names]) => names.split(", "));
+    assert.deepEqual(
+      [...new Set(read)].filter((name) => !ofTheSystem.test(name) && !named.includes(name)),
+      [],
+    );
+    const all = sources.map(({ text }) => text).join("\n");
+    assert.deepEqual(
+      named.filter((name) => all.split(name).length < 3),
+      [],
+      "told of, but read nowhere",
+    );
+  });
+
+  const isVariable = (name: string) => name.startsWith("SVC_");
+
+  it("is what flags say of themselves", () => {
+    const named = new Set(environment.flatMap(([names]) => names.split(", ")));
+    const flags = [...globalFlags, ...commands.flatMap((command) => command.flags)];
+    const said = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);
+    assert.deepEqual(
+      [...new Set(said)].filter((name) => !named.has(name)),
+      [],
+    );
+  });
+});
