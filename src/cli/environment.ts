@@ -28,6 +28,9 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_NO_COLOR, NO_COLOR", "No colours"],
   ["FORCE_COLOR, CLICOLOR_FORCE", "Colours without a terminal"],
   ["CI", "Never ask, never animate"],
-  ["GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "Mark failures in the run, and sum up what an emulator saw"],
+  [
+    "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT",
+    "Mark failures in the run, sum up what an emulator saw, hand on job_id",
+  ],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies for calls to a service"],
 ];

@@ -22,6 +22,26 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
   }
 }
 
+/**
+ * Does the work with what it prints folded under a title. Its own workflow commands stay in force: a test runner marks
+ * its failures by them.
+ */
+export async function inGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
+  if (!annotates(host.env)) return work();
+  await write(host.stderr, `::group::${escaped(title)}\n`);
+  try {
+    return await work();
+  } finally {
+    await write(host.stderr, "::endgroup::\n");
+  }
+}
+
+/** An output of the step, for those after it. */
+export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
+  // A value that cannot be handed on must not fail what it is about.
+  if (annotates(env) && env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
+}
+
 /** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
   const shown = lines.map((line) => `| ${line.replace(/[\r\n]+/g, " ")}\n`).join("");

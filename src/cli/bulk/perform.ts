@@ -2,6 +2,7 @@ import { copyFile, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandFailed, HalfDone, UsageError, type Verdict } from "../failure.ts";
+import { setOutput } from "../github-actions.ts";
 import { commandLine } from "../help.ts";
 import type { InvalidRow } from "./batches.ts";
 import { resultsPath, runJob } from "./job.ts";
@@ -38,6 +39,7 @@ export async function performJob(
   try {
     job = await OpenJob.open(folder, host.wall);
     await announce(record, job, context);
+    await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
     progress = progressOf(context, {
       verb: verbs[work.action],

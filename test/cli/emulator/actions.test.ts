@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { bulkStage, numbered } from "../../support/bulk-stage.ts";
 import { testFolder } from "../../support/cli-emulator.ts";
 import { runCli } from "../../support/run-cli.ts";
 
@@ -54,7 +55,9 @@ describe("under GitHub Actions", () => {
     const lines = err.trimEnd().split("\n");
     const masks = lines.filter((line) => line.startsWith("::add-mask::"));
     assert(masks.length >= 4 && lines.slice(0, masks.length).every((line) => line.startsWith("::add-mask::")), err);
-    const group = lines.slice(masks.length);
+    const [opened, closed, ...group] = lines.slice(masks.length);
+    assert.match(opened!, /^::group::.*node --input-type=module -e %0A /);
+    assert.equal(closed, "::endgroup::");
     assert.match(group[0]!, /^::group::svc emulator: \d requests, \d refused or noted$/);
     assert.equal(group.at(-1), "::endgroup::");
     assert(
@@ -70,6 +73,27 @@ describe("under GitHub Actions", () => {
     assert.match(text, /^before\n### svc emulator exec: exit 3\n/);
     assert.match(text, /\| health\.check \| 1 \| 0 \|/);
     assert.match(text, /\| contracts\.status \| 1 \| 1 \|/);
+  });
+
+  it("what the command prints is folded, and its own workflow commands stay in force", async (t) => {
+    const cwd = await testFolder(t);
+    const { err } = await runCli(script('console.error("::error file=a.js::one test failed")'), {
+      cwd,
+      env: { ...actions, PATH: process.env.PATH },
+    });
+    const shown = err.split("\n").filter((line) => !line.startsWith("::add-mask::"));
+    assert.deepEqual(shown.slice(1, 3), ["::error file=a.js::one test failed", "::endgroup::"]);
+    assert.match(shown[0]!, /^::group::/);
+  });
+
+  it("the id of a bulk job is an output of the step", async (t) => {
+    const { svc, cwd, jobs } = await bulkStage(t, numbered(2));
+    const output = join(cwd, "output");
+    const argv = "router map-clients rows.txt --cluster eu-1";
+    assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: output } })).exit, 0);
+    const [id] = await readdir(jobs);
+    assert.equal(await readFile(output, "utf8"), `job_id=${id}\n`);
+    assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: join(cwd, "none", "output") } })).exit, 0);
   });
 
   it("nothing of it is written elsewhere", async (t) => {

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { Command, Context } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
-import { maskSecrets } from "../../github-actions.ts";
+import { inGroup, maskSecrets } from "../../github-actions.ts";
 import type { Host } from "../../host.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
@@ -28,7 +28,8 @@ export const emulatorExec: Command = {
     const emulator = await openEmulator({ port: 0, ...options, ephemeral: options.file === undefined }, context);
     const { host } = context;
     await maskSecrets(host, secretsOf(emulator));
-    const code = await runChild(program, args, environmentOf(emulator, host), context);
+    const run = () => runChild(program, args, environmentOf(emulator, host), context);
+    const code = await inGroup(host, [program, ...args].join(" "), run);
     // A report that fails must not hide how the command ended.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { root } from "../structure/repository.ts";
+
+const run = promisify(execFile);
+
+interface Action {
+  readonly inputs: Readonly<Record<string, { readonly required: boolean; readonly default?: string }>>;
+  readonly runs: {
+    readonly using: string;
+    readonly steps: readonly { readonly shell: string; readonly run: string; readonly env?: Record<string, string> }[];
+  };
+}
+
+const action = parse(await readFile(join(root, "action.yml"), "utf8")) as Action;
+const readme = await readFile(join(root, "README.md"), "utf8");
+const recipes = [...readme.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text!));
+
+/** What a runner puts in place of `${{ inputs.name }}`. */
+const filledIn = (text: string, inputs: Readonly<Record<string, string>>): string =>
+  text.replace(
+    /\$\{\{ inputs\.([\w-]+) \}\}/g,
+    (_, name: string) => inputs[name] ?? action.inputs[name]!.default ?? "",
+  );
+
+/** Prints the mode of the emulator's clock. */
+const mode = `node -e 'fetch(process.env.SVC_EMULATOR_URL + "/clock", {headers: {authorization: "Bearer " + process.env.SVC_EMULATOR_TOKEN}}).then((r) => r.json()).then((c) => console.log(c.mode))'`;
+
+describe("in a pipeline, from the packed tarball", () => {
+  let folder: string;
+  let tarball: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-pipelines-"));
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [{ filename: string }];
+    tarball = join(folder, packed.filename);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  describe("the composite action", () => {
+    /** Runs its steps as a runner does. What `npm ci` installs is what the tarball holds: the program is a stand-in. */
+    async function used(inputs: Readonly<Record<string, string>>) {
+      const place = await mkdtemp(join(folder, "action-"));
+      await run("tar", ["-xzf", tarball, "-C", place, "--strip-components", "1"]);
+      await mkdir(join(place, "stand-in"));
+      await writeFile(join(place, "stand-in/npm"), `#!/bin/sh\necho "npm $*"\n`, { mode: 0o755 });
+      const files = Object.fromEntries(
+        ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"].map((name) => [name, join(place, name)]),
+      );
+      for (const file of Object.values(files)) await writeFile(file, "");
+      const shown = { code: 0, stdout: "", stderr: "" };
+      for (const [index, step] of action.runs.steps.entries()) {
+        assert.equal(step.shell, "bash");
+        const script = join(place, `step-${index}.sh`);
+        await writeFile(script, filledIn(step.run, inputs));
+        const env = {
+          ...files,
+          PATH: [join(place, "stand-in"), process.env.PATH].join(delimiter),
+          CI: "true",
+          GITHUB_ACTIONS: "true",
+          GITHUB_ACTION_PATH: place,
+          ...Object.fromEntries(
+            Object.entries(step.env ?? {}).map(([name, value]) => [name, filledIn(value, inputs)] as const),
+          ),
+        };
+        const bash = ["--noprofile", "--norc", "-eo", "pipefail", script];
+        const { code, stdout, stderr } = await run("bash", bash, { cwd: place, env }).then(
+          (done) => ({ code: 0, ...done }),
+          (failed: { code: number; stdout: string; stderr: string }) => failed,
+        );
+        shown.code = code;
+        shown.stdout += stdout.replaceAll(place, "ACTION");
+        shown.stderr += stderr;
+        if (code !== 0) break;
+      }
+      return { ...shown, summary: await readFile(files.GITHUB_STEP_SUMMARY!, "utf8") };
+    }
+    const installed = "npm ci --prefix ACTION --no-audit --no-fund\n";
+
+    it("declares the inputs that it uses, and uses those that it declares, outside its scripts", () => {
+      const text = JSON.stringify(action.runs);
+      const used = [...text.matchAll(/\$\{\{(.*?)\}\}/g)].map(([, expression]) => expression!.trim());
+      assert.deepEqual(
+        used.sort(),
+        Object.keys(action.inputs)
+          .map((name) => `inputs.${name}`)
+          .sort(),
+      );
+      assert.deepEqual(
+        action.runs.steps.filter((step) => step.run.includes("${{")),
+        [],
+      );
+      assert.equal(action.runs.using, "composite");
+    });
+
+    it("runs its commands against an emulator, folded and summed up", async () => {
+      const { code, stdout, stderr, summary } = await used({ run: mode, options: "--clock manual --strict" });
+      assert.deepEqual([code, stdout], [0, `${installed}manual\n`], stderr);
+      assert.match(stderr, /^::add-mask::[\s\S]*\n::group::bash -euo pipefail -c /);
+      assert.match(summary, /^### svc emulator exec: exit 0\n/);
+    });
+
+    it("stops at the first command that fails, and takes nothing of them as options or as script", async () => {
+      const failed = await used({ run: "echo one\n(exit 9)\necho two" });
+      assert.deepEqual([failed.code, failed.stdout], [9, `${installed}one\n`]);
+      const hostile = await used({ run: `echo '"; echo $(id) --help'`, options: "--clock $(id)" });
+      assert.equal(hostile.code, 2);
+      assert.match(hostile.stderr, /\$\(id\)/);
+    });
+  });
+
+  describe("the recipes of the README", () => {
+    const lines: [string, readonly string[]][] = recipes.flatMap((recipe) => {
+      const [job] = Object.values((recipe as { jobs?: object }).jobs ?? recipe) as [
+        { script?: string[]; steps?: { run?: string }[] },
+      ];
+      if (job.script) return [["GitLab", job.script]];
+      return job.steps ? [["GitHub Actions", job.steps.flatMap((step) => step.run ?? [])]] : [];
+    });
+
+    it("are those of two services", () => {
+      assert.deepEqual(lines.map(([name]) => name).sort(), ["GitHub Actions", "GitLab"]);
+    });
+
+    for (const [name, script] of lines) {
+      it(`work as they stand: ${name}`, async () => {
+        const project = await mkdtemp(join(folder, "project-"));
+        const scripts = { test: mode };
+        const devDependencies = { "svc-toolkit": `file:${tarball}` };
+        await writeFile(join(project, "package.json"), JSON.stringify({ private: true, scripts, devDependencies }));
+        await run("npm", ["install", "--package-lock-only", "--offline", "--no-audit"], { cwd: project });
+        const { PATH, HOME } = process.env;
+        const env = { PATH, HOME, CI: "true", npm_config_offline: "true" };
+        const { stdout } = await run("bash", ["-eo", "pipefail", "-c", script.join("\n")], { cwd: project, env });
+        assert.match(stdout, /^real$/m);
+      });
+    }
+  });
+});
