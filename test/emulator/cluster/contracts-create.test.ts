@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { namedSeeds } from "../../../emulator/seed.ts";
 import { acme, begin, domain, draft, fields, jo, request, statusOf } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
@@ -220,4 +221,50 @@ describe("creating a contract from a template", () => {
       await assertRefused(on, () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) }), expected);
     });
   }
+});
+
+describe("a template of one's own seed", () => {
+  const base = { workspace_id: 1, contract_type_id: 301 };
+  const templates = [
+    { ...base, id: 111, name: "Old NDA", archived: true },
+    { ...base, id: 112, name: "Loan to a person", counter_party_kind: "Individual" },
+    {
+      ...base,
+      id: 113,
+      name: "Lease",
+      attributes: [
+        { variable: "months", display_label: "Months", type: "int", required: true, default_value: 12 },
+        { variable: "pets", display_label: "Pets", type: "boolean", required: false, default_value: false },
+      ],
+    },
+  ];
+  const seed = { ...namedSeeds.demo, templates };
+  const refusals: readonly (readonly [string, object, object])[] = [
+    ["that is archived", { contract_template_id: 111 }, { contract_template_id: [unknown(111)] }],
+    [
+      "for persons, with an organization",
+      { contract_template_id: 112 },
+      { counter_party_details: { "0": { is_individual: ["The template takes counterparties of kind Individual"] } } },
+    ],
+  ];
+  for (const [what, more, problems] of refusals) {
+    it(`${what} is refused`, async (t) => {
+      const on = await emulator(t, { seed });
+      const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) });
+      await assertRefused(on, create, fields(problems));
+    });
+  }
+
+  it("answers for whoever leaves out what has a default", async (t) => {
+    const on = await emulator(t, { seed });
+    const { number } = await draft(on.api, { contract_template_id: 113, contract_data: { pets: true } });
+    const { body } = await on.api(
+      "GET",
+      `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=TEMPLATE`,
+    );
+    assert.deepEqual((body as { questionnaire_response_data: object }).questionnaire_response_data, {
+      months: 12,
+      pets: true,
+    });
+  });
 });
