@@ -103,6 +103,34 @@ describe("listing contracts", () => {
     assert.deepEqual(found, filters);
   });
 
+  // T-1: executed. T-2: declined. T-3: in review and approval, of a template with a tag.
+  const worked: Readonly<Record<string, string>> = {
+    "?filter__execution_date[$gte]=2031-01-02": "T-1",
+    "?filter__signatories=JO@acme.example": "T-3 T-2 T-1",
+    "?filter__signatures_completed_by=jo@acme.example": "T-1",
+    "?filter__signatures_rejected_by=jo@acme.example": "T-2",
+    "?filter__approvals_pending=true": "T-3",
+    "?filter__assigned_to=12": "T-3",
+    "?filter__legal_user_id=11": "T-3 T-2 T-1",
+    "?filter__tags[$in]=paper,deal": "T-3",
+    "?filter__last_updated_on[$gt]=2031-01-02T03:04:05Z": "T-3",
+  };
+  it("filters by what people did", async (t) => {
+    const on = await emulator(t);
+    const [signed, declined] = [await sent(on.api), await sent(on.api)];
+    await on.ask("POST", `contracts/${signed.id}/sign`);
+    await on.ask("POST", `contracts/${declined.id}/decline`);
+    const { id, number } = await draft(on.api, { contract_template_id: 104 });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await on.api("PATCH", "/api/v2.1/public/templates/104/", { body: { tags: ["deal"] } });
+    await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
+    const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
+    const found: Record<string, string> = {};
+    for (const query of Object.keys(worked)) found[query] = await idsOf(on.api, query);
+    assert.deepEqual(found, worked);
+  });
+
   it("refuses fields, operators and values that it does not know", async (t) => {
     const on = await emulator(t);
     await draft(on.api);

@@ -129,9 +129,12 @@ describe("a contract that the workspace does not have", () => {
     await assertRefused(on, () => on.api("GET", path), notFound);
   });
 
-  it("has no page", async (t) => {
-    const { clusters } = await emulator(t);
-    assert.equal((await fetch(`${clusters[0]!.url}/contracts/T-1`)).status, 404);
+  it("has no page, nor has another cluster's", async (t) => {
+    const { api, clusters } = await emulator(t);
+    const [here, there] = clusters.map(({ url }) => `${url}/contracts/T-1`);
+    assert.equal((await fetch(here!)).status, 404);
+    await draft(api);
+    assert.deepEqual([(await fetch(here!)).status, (await fetch(there!)).status], [200, 404]);
   });
 });
 
