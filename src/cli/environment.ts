@@ -28,9 +28,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_NO_COLOR, NO_COLOR", "No colours"],
   ["FORCE_COLOR, CLICOLOR_FORCE", "Colours without a terminal"],
   ["CI", "Never ask, never animate"],
-  [
-    "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT",
-    "Mark failures in the run, sum up what an emulator saw, hand on job_id",
-  ],
+  ["GITHUB_ACTIONS", "Mark failures in the run, and mask what is secret"],
+  ["GITHUB_STEP_SUMMARY, GITHUB_OUTPUT", "Sum up what an emulator saw; hand on job_id"],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies for calls to a service"],
 ];

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
+import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
 import { contentHash } from "../../src/schemes/webhook.ts";
 import { root } from "../structure/repository.ts";
 import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
 import { type Following, following } from "../support/following.ts";
+import { movedWall } from "../support/moved-wall.ts";
+import { assertPart, blocks, readme } from "../support/readme.ts";
 import { receiver } from "../support/receiver.ts";
 import { type RunResult, runCli } from "../support/run-cli.ts";
-
-/** The README's blocks of one language, whole. */
-async function blocks(language: string): Promise<string[]> {
-  const text = await readFile(join(root, "README.md"), "utf8");
-  return [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block]) => block!);
-}
 
 /** The commands of some blocks, in their order, without comments; `a && b` are two. */
 const commandsOf = (some: readonly string[]): string[] =>
@@ -26,13 +24,22 @@ const commandsOf = (some: readonly string[]): string[] =>
     .filter((line) => line !== "")
     .flatMap((line) => line.split(" && "));
 
-/** The commands about webhooks need something to tell of; all others work from nothing. */
-const isAboutWebhooks = (block: string): boolean => block.startsWith("npx svc webhooks");
+/** What a block of commands needs: something to tell of, a service of its own, rows to send, a shell. */
+const isAbout =
+  (...groups: string[]) =>
+  (block: string): boolean =>
+    groups.some((group) => block.startsWith(`npx svc ${group} `));
+const isAboutWebhooks = isAbout("webhooks");
+const isApart = isAbout("webhooks", "config", "router", "completion");
 
-/** A folder as the README has it: an agreement to upload, and a test suite that wants to know where the service is. */
+/** A command line in words; quotes hold blanks together. */
+const wordsIn = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ""));
+
+/** A folder as the README has it: itself to upload, and a test suite that wants to know where the service is. */
 async function project(t: TestContext): Promise<string> {
   const cwd = await testFolder(t);
-  await writeFile(join(cwd, "agreement.pdf"), emptyPdf());
+  await writeFile(join(cwd, "README.md"), readme());
   const test = 'node -e "fetch(process.env.SVC_BASE_URL).then((r) => r.ok || process.exit(1))"';
   await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true, scripts: { test } }));
   return cwd;
@@ -46,7 +53,7 @@ describe("the README", () => {
     const cwd = await project(t);
     const scripts = Object.keys(JSON.parse(await readFile(join(root, "package.json"), "utf8")).scripts);
     let emulator: Promise<RunResult> | undefined;
-    for (const command of commandsOf((await blocks("sh")).filter((block) => !isAboutWebhooks(block)))) {
+    for (const command of commandsOf(blocks("sh").filter((block) => !isApart(block)))) {
       // Both are what runs this very test; `.ci/run` begins with them.
       if (command === "npm ci") continue;
       if (command === "npm test") {
@@ -79,7 +86,7 @@ describe("the README", () => {
     const signature = contentHash(emulator.clusters[0]!.hmacKey!, Buffer.from(body));
 
     const endless: Following[] = [];
-    for (const command of commandsOf((await blocks("sh")).filter(isAboutWebhooks))) {
+    for (const command of commandsOf(blocks("sh").filter(isAboutWebhooks))) {
       const words = command
         .replace('"$SIGNATURE"', signature)
         .replace("3000/", `${new URL(app.url).port}/`)
@@ -102,8 +109,77 @@ describe("the README", () => {
     assert.ok(app.received.length >= 2, "forwarded once, replayed once");
   });
 
+  it("shows how a real service is kept as a profile, signed in at, and looked after", async (t) => {
+    const { emulator, cwd } = await cliEmulator(t);
+    const { url, clientId, clientSecret } = emulator.clusters[0]!;
+    await writeFile(join(cwd, "secret.txt"), `${clientSecret}\n`);
+    const real: Readonly<Record<string, string>> = {
+      "https://router.example.com": emulator.routerUrl,
+      "https://api.example.com": url,
+      wk_1f0c: clientId!,
+      cli_7h2k: "demo-cli",
+    };
+    for (const command of commandsOf(blocks("sh").filter(isAbout("config")))) {
+      const words = command.split(" ").slice(2);
+      const { exit, err } = await runCli(
+        words.map((word) => real[word] ?? word),
+        {
+          cwd,
+          env: { SVC_CONFIG_DIR: join(cwd, "config") },
+          wall: movedWall(),
+          onError(shown) {
+            // Whoever sees the code approves it.
+            const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(shown)?.[1];
+            if (userCode) void emulator.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
+          },
+        },
+      );
+      assert.deepEqual({ command, exit, trouble: exit === 0 ? "" : err }, { command, exit: 0, trouble: "" });
+    }
+  });
+
+  it("shows how millions of rows are sent, and how a job is gone on with", async (t) => {
+    const { svc, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "people.csv"), "email\nada@example.com\nbob@example.com\ncleo@example.com\n");
+    for (const command of commandsOf(blocks("sh").filter(isAbout("router")))) {
+      const { exit, err } = await svc(command.split(" ").slice(2));
+      assert.deepEqual({ command, exit, trouble: exit === 0 ? "" : err }, { command, exit: 0, trouble: "" });
+    }
+  });
+
+  it("shows where the completion of a shell goes", async (t) => {
+    const home = await testFolder(t);
+    const [command = ""] = commandsOf(blocks("sh").filter(isAbout("completion")));
+    const [line = "", path = ""] = command.split(" > ~/");
+    const { exit, out } = await runCli(line.split(" ").slice(2));
+    await mkdir(dirname(join(home, path)), { recursive: true });
+    await writeFile(join(home, path), out);
+    const script = ["-c", 'source "$1" && complete -p svc', "bash", join(home, path)];
+    const { stdout } = spawnSync("bash", script, { encoding: "utf8" });
+    assert.deepEqual([exit, stdout], [0, "complete -F __svc_complete svc\n"]);
+  });
+
+  it("shows a recording that is true", async (t) => {
+    const [, start = ""] = /`svc (emulator start [^`]*)`/.exec(readme()) ?? [];
+    const flags = Object.fromEntries(
+      [...start.matchAll(/--([a-z-]+)(?: ([^-\s]\S*))?/g)].map(([, flag, value]) => [flag, value ?? true]),
+    );
+    const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof emulatorOptions>[1];
+    const { svc, cwd } = await cliEmulator(t, await emulatorOptions({ positionals: {}, flags, rest: [] }, host));
+    await writeFile(join(cwd, "agreement.pdf"), emptyPdf());
+    await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
+    const [recording = ""] = blocks("console");
+    let played = "";
+    for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
+      // At a terminal of 100 columns; both streams, as eyes see them.
+      const { out, err } = await svc(wordsIn(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
+      played += `$ svc ${line}\n${out}${err}`;
+    }
+    assertPart(`\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
+  });
+
   it("shows a program that works", async (t) => {
-    const [program = ""] = await blocks("ts");
+    const [program = ""] = blocks("ts");
     const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
     const door = pathToFileURL(join(root, "emulator/index.ts")).href;
     const path = join(await testFolder(t), "program.mts");

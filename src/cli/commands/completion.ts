@@ -5,17 +5,14 @@ const completion: Command = {
   words: ["completion"],
   summary: "Print the script that completes svc in a shell",
   description:
-    "Commands, flags, values, fields of answers and profiles are completed. Nothing is sent anywhere while you type.",
+    "Commands, flags, values, fields of answers and profiles are completed. Nothing is sent anywhere while you type. Keep the script as a file: making it anew in each shell costs a start of Node.",
   positionals: [{ name: "shell", description: "Your shell", choices: ["bash", "zsh", "fish", "powershell"] }],
   flags: [],
   examples: [
-    { title: "bash, in ~/.bashrc: source <(svc completion bash)", argv: ["completion", "bash"] },
-    { title: "zsh, in ~/.zshrc after compinit: source <(svc completion zsh)", argv: ["completion", "zsh"] },
-    { title: "fish, into ~/.config/fish/completions/svc.fish", argv: ["completion", "fish"] },
-    {
-      title: "PowerShell, in $PROFILE: svc completion powershell | Out-String | iex",
-      argv: ["completion", "powershell"],
-    },
+    { title: "bash: keep it as ~/.local/share/bash-completion/completions/svc", argv: ["completion", "bash"] },
+    { title: "zsh: keep it as _svc in a folder of $fpath, before compinit", argv: ["completion", "zsh"] },
+    { title: "fish: keep it as ~/.config/fish/completions/svc.fish", argv: ["completion", "fish"] },
+    { title: "PowerShell: keep it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
     const { completionScript } = await import("../completion/scripts.ts");
