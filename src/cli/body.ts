@@ -18,8 +18,16 @@ export async function readInput(host: Host, path: string, flag: string): Promise
 /** The same, piece by piece. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return pipedInput(host, flag);
-  // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
-  return createReadStream(await existingFile(host, path, flag), { highWaterMark: 256 * 1024 });
+  return pieces(await existingFile(host, path, flag), path, flag);
+}
+
+async function* pieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
+  try {
+    // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
+    yield* createReadStream(absolute, { highWaterMark: 256 * 1024 });
+  } catch (cause) {
+    unreadable(path, flag, cause as NodeJS.ErrnoException);
+  }
 }
 
 /** The absolute path of a file that can be read as one; a UsageError that names the flag otherwise. */
@@ -47,10 +55,19 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const reasons: Readonly<Record<string, string>> = { ENOENT: "there is no such file", EACCES: "it may not be read" };
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "it may not be read",
+  ENOTDIR: "a part of its path is no folder",
+  ELOOP: "its links lead in a circle",
+  EIO: "the disk cannot read it",
+};
 
-function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  throw new UsageError(`${flag}: cannot read ${path}: ${reasons[cause.code ?? ""] ?? cause.message}`, { cause });
+/** A UsageError in words, of what reading a file failed with. */
+export function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
+  throw new UsageError(`${flag}: cannot read ${path}: ${reasons[cause.code ?? ""] ?? cause.code ?? cause.message}`, {
+    cause,
+  });
 }
 
 /** One `--set`: where, and the text as it was typed. */

@@ -31,5 +31,6 @@ export async function secretFrom(
   }
   const secret = (await readInput(host, path, `--${flag}`)).toString("utf8").replace(/\r?\n$/, "");
   if (secret === "") throw new UsageError(`--${flag}: the file is empty; it should hold ${what}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`--${flag}: a secret is one line, this has several`);
   return secret;
 }

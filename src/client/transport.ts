@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import apiRequest from "undici/lib/api/api-request.js";
 import Agent from "undici/lib/dispatcher/agent.js";
-import { NetworkError } from "./errors.ts";
+import { InvalidArguments, NetworkError } from "./errors.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
@@ -53,7 +53,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
           body: chunks(response.body, origin, repeatable, signal),
         };
       } catch (error) {
-        throw signal?.aborted ? error : networkError(origin, repeatable, error);
+        if (signal?.aborted) throw error;
+        throw isUnsendable(error) ? unsendable(request, error) : networkError(origin, repeatable, error);
       }
     },
     close: () => dispatcher.destroy(),
@@ -80,6 +81,13 @@ function joined(headers: Record<string, string | string[] | undefined>): Record<
     ),
   );
 }
+
+/** Such as a header with a line break in it. */
+const isUnsendable = (error: unknown): error is Error =>
+  (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
+
+const unsendable = ({ method, url }: HttpRequest, { message }: Error): InvalidArguments =>
+  new InvalidArguments(`${method} ${new URL(url).pathname}`, [{ in: "headers", path: [], message, missing: false }]);
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",

@@ -159,6 +159,18 @@ describe("svc emulator exec", () => {
     );
   });
 
+  it("warns where others can reach it, and only there", async (t) => {
+    const cwd = await testFolder(t);
+    const on = (host: string) =>
+      runCli(["emulator", "exec", "--host", host, "--", process.execPath, "-e", ""], { cwd });
+    assert.deepEqual(await on("0.0.0.0"), {
+      exit: 0,
+      out: "",
+      err: "warning: listening on 0.0.0.0: others can reach this emulator\n",
+    });
+    for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
+  });
+
   it("exits with the command's code, 128 + n after a signal, 127 when there is no such program", async (t) => {
     const cwd = await testFolder(t);
     assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);

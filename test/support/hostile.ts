@@ -37,7 +37,7 @@ export interface LaneOptions {
   readonly passes?: number;
   /** That service: answers under its addresses, and names them in its answers. */
   readonly to?: readonly string[];
-  /** Called when the first request is in trouble. */
+  /** Called at each request that is in trouble. */
   readonly onTrouble?: () => void;
 }
 
@@ -67,7 +67,7 @@ export async function hostile(t: Pick<TestContext, "after">): Promise<{ lane(opt
         asked.resume();
         const isStream = asked.headers.accept === "text/event-stream";
         plays[trouble](response, isStream ? "text/event-stream" : "application/json");
-        if (count === passes + 1) onTrouble?.();
+        onTrouble?.();
       });
       return { url, requests: () => count };
     },

@@ -20,6 +20,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "router jobs list": "reads the jobs of this machine",
   "router jobs show": "reads a job of this machine",
   "router jobs results": "reads a job of this machine",
+  "router jobs prune": "removes jobs of this machine",
   "auth status": "reads the sign-ins of this machine",
   "config list": "reads settings",
   "config get": "reads settings",

@@ -43,8 +43,11 @@ export async function beginJob(request: JobRequest, context: Context): Promise<V
     throw new UsageError("A plan needs a file: standard input cannot be read twice.");
   }
   if (request.max_errors !== null) parseLimit(request.max_errors);
+  const { checkedOutput } = await import("../output/file.ts");
+  if (request.errorsOut !== undefined) await checkedOutput(context.host, request.errorsOut, "--errors-out");
+  if (request.planOut !== undefined) await checkedOutput(context.host, request.planOut, "--plan-out");
   const survey = isPiped && !request.dryRun ? undefined : await surveyed(request, context);
-  if (survey?.rows === 0) throw new UsageError(`${path} holds no rows`);
+  if (survey?.rows === 0) throw new UsageError(`${request.work.place}: ${path} holds no rows`);
   if (request.dryRun) return dryRun(request, survey!, context);
 
   const target = await targetName(context);
@@ -104,7 +107,7 @@ async function surveyed(request: JobRequest, context: Context): Promise<Survey> 
   const { host, signal } = context;
   const bad = badRows(skips ? undefined : request.errorsOut, context);
   const source =
-    path === "-" ? await openInput(host, path, "<file>") : fileBytes(await existingFile(host, path, "<file>"));
+    path === "-" ? await openInput(host, path, work.place) : fileBytes(await existingFile(host, path, work.place));
   const survey = await surveyOf(source, { format, columns }, { work, shard, onInvalid: bad.add, signal });
   await bad.close();
   const { rows, invalid, firstInvalid } = survey;

@@ -78,7 +78,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   }
 
   const { path } = record.input;
-  const source = path === "-" ? await openInput(host, path, "<file>") : fileBytes(path);
+  const source = path === "-" ? await openInput(host, path, work.place) : fileBytes(path);
   const groups = rowsOf(source, record);
   const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
     size: record.batch_size,

@@ -74,6 +74,7 @@ export const mappingTables: readonly MappingTable[] = [
 const workOf = ({ name, kind, listField, operations }: MappingTable, action: "map" | "unmap"): BulkWork => ({
   ...kind,
   name: `${action}-${name}`,
+  place: "<file>",
   action,
   operation: async () => (await operations())[action],
   call: (values, scope) => ({ body: { [listField]: values, ...scope } }),

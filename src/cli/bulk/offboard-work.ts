@@ -29,6 +29,7 @@ export const offboardWork: BulkWork = {
   name: "offboard",
   action: "offboard",
   noun: "identifier",
+  place: "--from",
   columns: ["kind", "identifier"],
   problem(text) {
     const { kind, identifier } = parts(text);

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { readInput } from "../body.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { stateFile } from "../run-file.ts";
@@ -50,9 +51,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
 }
 
 export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
-  const text = await readFile(resolve(host.cwd, path), "utf8").catch((cause) => {
-    throw new UsageError(`--apply: cannot read ${path}: ${(cause as Error).message}`, { cause });
-  });
+  const text = (await readInput(host, path, "--apply")).toString("utf8");
   try {
     const plan = JSON.parse(text) as JobPlan;
     if (plan.version === 1 && typeof plan.input?.path === "string" && typeof plan.input.sha256 === "string")

@@ -13,6 +13,8 @@ export interface BulkWork {
   readonly action: "map" | "unmap" | "offboard";
   /** What one identifier is called: `e-mail`. */
   readonly noun: string;
+  /** Where the command line names its rows. */
+  readonly place: "<file>" | "--from";
   /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
   readonly columns?: readonly string[];
   /** Why the text of a row is no identifier; undefined when it is one. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { constants, createWriteStream, type Stats } from "node:fs";
 import { access, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -21,9 +21,12 @@ export async function checkedOutput({ cwd }: Host, path: string, flag: string): 
   const absolute = resolve(cwd, path);
   const found = await existing(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
-  await access(found ? absolute : dirname(absolute), constants.W_OK).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageError(`${flag}: cannot write ${path}: ${reasons[cause.code ?? ""] ?? cause.code}`, { cause });
-  });
+  // With a slash at its end only a folder will do.
+  await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
+    (cause: NodeJS.ErrnoException) => {
+      throw new UsageError(`${flag}: cannot write ${path}: ${reasons[cause.code ?? ""] ?? cause.code}`, { cause });
+    },
+  );
   return absolute;
 }
 
@@ -35,6 +38,7 @@ export async function writeOutput(
   host: Host,
   path: string,
   content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  mode = 0o666,
 ): Promise<void> {
   const given = resolve(host.cwd, path);
   const found = await existing(given);
@@ -43,7 +47,7 @@ export async function writeOutput(
   const target = found ? await realpath(given) : given;
   const aside = `${target}.${randomBytes(6).toString("hex")}.part`;
   try {
-    await pipeline(content, createWriteStream(aside, { flags: "wx", mode: found?.mode ?? 0o666, flush: true }));
+    await pipeline(content, createWriteStream(aside, { flags: "wx", mode: found?.mode ?? mode, flush: true }));
     await rename(aside, target);
   } catch (error) {
     await rm(aside, { force: true });

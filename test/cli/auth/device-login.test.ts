@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli-emulator.ts";
+import { following } from "../../support/following.ts";
 import { movedWall } from "../../support/moved-wall.ts";
 import { decoded } from "../../support/sign-in.ts";
 
@@ -97,6 +98,15 @@ describe("svc auth device-login at the emulator", () => {
       scope: "openid profile email",
       expires_at: "2031-01-02T04:04:10Z",
     });
+  });
+
+  it("ends at Ctrl-C while it waits for the approval: exit 130, nothing kept", async (t) => {
+    const { svc, cwd } = await cliEmulator(t);
+    const waiting = following(svc, [...login, "--json"]);
+    await waiting.saw("approval_needed");
+    waiting.signal("SIGINT");
+    const { exit, err } = await waiting.ended;
+    assert.deepEqual([exit, err, await readdir(cwd)], [130, "", []]);
   });
 
   it("exits 4 when it was denied, and keeps nothing", async (t) => {

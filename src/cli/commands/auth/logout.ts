@@ -1,4 +1,5 @@
 import type { Command, Context } from "../../command.ts";
+import { HalfDone } from "../../failure.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authLogout: Command = {
@@ -45,7 +46,12 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const token = refresh_token ?? access_token;
   const url = account.revocation_url;
   const client = await oauthClient(context);
-  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch(() => undefined);
+  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
+    if (!context.signal.aborted) return undefined;
+    throw new HalfDone(error, [
+      `The sign-in at ${address} is forgotten here; whether its tokens are revoked is not known`,
+    ]);
+  });
   // A page says nothing of tokens, whatever its status.
   if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);

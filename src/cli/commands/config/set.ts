@@ -65,7 +65,8 @@ async function valueFor({ key, what, isSecret }: Setting, input: Input, context:
       ? await (await import("../../terminal/ask.ts")).askSecret(`${what} (${key}):`, host, signal)
       : (await readInput(host, file, "--secret-file")).toString("utf8");
   const secret = text.replace(/\r?\n$/, "");
-  if (secret.trim() === "") throw new UsageError(`${key}: there is no secret in it`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${key}: a secret is one line, this has several`);
+  const place = file === undefined ? key : `--secret-file: ${file}`;
+  if (secret.trim() === "") throw new UsageError(`${place}: there is no secret in it`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${place}: a secret is one line, this has several`);
   return secret;
 }

@@ -57,5 +57,6 @@ async function signedRequest(input: Input, context: Context): Promise<string | u
     envelope === undefined
       ? '{"algorithm":"HMACSHA256","context":{}}'
       : (await readInput(context.host, envelope, "--envelope")).toString("utf8");
+  if (text === "") throw new UsageError(`--envelope: ${envelope} is empty; it should hold a JSON document`);
   return signCrmB(secret, text);
 }

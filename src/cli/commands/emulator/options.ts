@@ -6,6 +6,7 @@ import type { Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedDuration, checkedUrl } from "../../globals.ts";
 import type { Host } from "../../host.ts";
+import { checkedOutput } from "../../output/file.ts";
 import { meant } from "../../suggest.ts";
 
 const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
@@ -141,6 +142,8 @@ export async function emulatorOptions(input: Input, host: Host): Promise<Emulato
   const number = (name: string) => flags[name] as number | undefined;
   const duration = (name: string) => (text(name) === undefined ? undefined : checkedDuration(text(name)!, `--${name}`));
   const path = (name: string) => (text(name) === undefined ? undefined : resolve(host.cwd, text(name)!));
+  const writable = async (name: string) =>
+    text(name) === undefined ? undefined : checkedOutput(host, text(name)!, `--${name}`);
   const clock = { mode: text("clock"), speed: number("clock-speed"), start: clockStart(text("clock-start")) };
   const options = {
     port: number("port"),
@@ -149,7 +152,7 @@ export async function emulatorOptions(input: Input, host: Host): Promise<Emulato
     publicUrl: text("public-url") === undefined ? undefined : checkedUrl(text("public-url")!, "--public-url"),
     file: path("file"),
     ephemeral: flags.ephemeral,
-    runFile: path("run-file"),
+    runFile: await writable("run-file"),
     seed: await seedOf(text("seed") ?? "demo", host),
     clock: given(clock),
     token: host.env.SVC_EMULATOR_TOKEN || undefined,

@@ -1,7 +1,6 @@
-import { access } from "node:fs/promises";
+import { existingFile } from "../../body.ts";
 import type { Command } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
-import { stateFile } from "../../run-file.ts";
+import { CommandFailed } from "../../failure.ts";
 
 export const emulatorRepair: Command = {
   words: ["emulator", "repair"],
@@ -13,10 +12,7 @@ export const emulatorRepair: Command = {
     { title: "After a message that names a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
   ],
   async run(input, context) {
-    const path = stateFile(context.host, String(input.positionals.file));
-    await access(path).catch((cause: unknown) => {
-      throw new UsageError(`${input.positionals.file}: there is no such file`, { cause });
-    });
+    const path = await existingFile(context.host, String(input.positionals.file), "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
     const repair = await repairState(path).catch((error: Error) => {
       if (error.name !== "StateInUse" && error.name !== "StateRefused") throw error;

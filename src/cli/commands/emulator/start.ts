@@ -1,8 +1,8 @@
-import { rename, writeFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { Command, Context } from "../../command.ts";
 import { maskSecrets } from "../../github-actions.ts";
+import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { stateFile } from "../../run-file.ts";
 import { secretsOf } from "./exec.ts";
 import { openEmulator } from "./open.ts";
@@ -34,12 +34,13 @@ export const emulatorStart: Command = {
   async run(input, context) {
     const { host, output, signal } = context;
     const options = await emulatorOptions(input, host);
+    const readyFile = input.flags["ready-file"] as string | undefined;
+    if (readyFile !== undefined) await checkedOutput(host, readyFile, "--ready-file");
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     await maskSecrets(host, secretsOf(emulator));
     const line = JSON.stringify(readyEvent(emulator, context));
-    const readyFile = input.flags["ready-file"] as string | undefined;
-    if (readyFile !== undefined) await writeWhole(resolve(host.cwd, readyFile), `${line}\n`);
+    if (readyFile !== undefined) await writeOutput(host, readyFile, [Buffer.from(`${line}\n`)], 0o600);
     await output.raw(output.format === "table" ? banner(emulator, context) : `${line}\n`);
 
     await Promise.race([emulator.closed, aborted(signal)]);
@@ -82,12 +83,6 @@ function banner(emulator: Emulator, { host }: Context): string {
     "Ctrl-C stops it.",
     "",
   ].join("\n");
-}
-
-/** Nobody reads half of it. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

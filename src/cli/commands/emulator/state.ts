@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Command } from "../../command.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
@@ -19,16 +17,19 @@ export const emulatorStateExport: Command = {
   ],
   examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
+    const { checkedOutput, writeOutput } = await import("../../output/file.ts");
+    const file = flags.output as string | undefined;
+    const toFile = file !== undefined && file !== "-";
+    if (toFile) await checkedOutput(context.host, file, "--output");
     const { exportState } = await import("../../../api/emulator/state.ts");
     const client = await context.client("emulator", { file: flags.file as string | undefined });
     const text = `${JSON.stringify(await client.call(exportState, {}, { signal: context.signal }), null, 2)}\n`;
-    const file = flags.output as string | undefined;
-    if (file === undefined || file === "-") {
+    if (!toFile) {
       await context.output.raw(text);
       return undefined;
     }
     // It holds the keys and secrets of all workspaces.
-    await writeFile(resolve(context.host.cwd, file), text, { mode: 0o600 });
+    await writeOutput(context.host, file, [Buffer.from(text)], 0o600);
     await context.output.note(`Wrote ${file}`);
     return undefined;
   },

@@ -67,6 +67,7 @@ export const webhooksListen: Command = {
   ],
   async run(input, context) {
     const plan = planOf(input, context);
+    if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
     const key = await fetchedKey(context, input);
     if (input.flags["print-secret"]) {
       if (context.output.format === "table") await context.output.raw(`${key}\n`);

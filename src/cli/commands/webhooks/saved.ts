@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readInput } from "../../body.ts";
 import type { Context } from "../../command.ts";
@@ -28,6 +28,15 @@ export class SavedDeliveries {
     this.#next = next;
   }
 
+  /** Refuses a folder that cannot be one, before anything is sent. */
+  static async check(folder: string, flag: string): Promise<void> {
+    const isFolder = await stat(folder).then(
+      (found) => found.isDirectory(),
+      (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+    );
+    if (!isFolder) throw new UsageError(`${flag}: cannot write ${folder}: a part of its path is no folder`);
+  }
+
   /** Makes the folder where there is none, and counts on from what lies in it. */
   static async open(folder: string): Promise<SavedDeliveries> {
     // What people write to each other stands in payloads, and custom headers may be secrets.
@@ -51,7 +60,8 @@ export class SavedDeliveries {
 /** The bodies in a folder, oldest first. */
 export async function savedIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageError(`--from: cannot read ${folder}: ${cause.code}`, { cause });
+    const why = cause.code === "ENOTDIR" ? "it is no folder" : "there is no such folder";
+    throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
   return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
@@ -60,6 +70,7 @@ export async function savedIn(folder: string): Promise<readonly string[]> {
 /** A body from a file or standard input, with the headers that lie beside the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<Delivery> {
   const body = await readInput(host, path, name);
+  if (body.length === 0) throw new UsageError(`${name}: ${path} is empty; every delivery has a body`);
   return { body, headers: path === "-" ? {} : await savedHeaders(host, path) };
 }
 

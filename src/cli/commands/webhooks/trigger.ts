@@ -2,7 +2,7 @@ import { activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Command, Context } from "../../command.ts";
-import { CommandFailed, HalfDone } from "../../failure.ts";
+import { CommandFailed, HalfDone, UsageError } from "../../failure.ts";
 import { editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
@@ -40,7 +40,11 @@ export const webhooksTrigger: Command = {
   ],
   async run(input, context) {
     const named = input.positionals.activity as string | undefined;
-    if (named === undefined) return listActivities(context);
+    if (named === undefined) {
+      const [flag] = Object.keys(input.flags);
+      if (flag !== undefined) throw new UsageError(`<activity> required with --${flag}`);
+      return listActivities(context);
+    }
     const activity = checkedActivity(named);
     const usual = { activity, ...(await payloadChanges(input, context)), wait: true };
     const { fireActivity } = await import("../../../api/emulator/activities.ts");

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
+import { allCommands } from "../../support/all-commands.ts";
+import { astray, said } from "../../support/astray.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/command-lines.ts";
+import { wrongText } from "../../support/refused-well.ts";
+import { type RunOptions, runCli } from "../../support/run-cli.ts";
+
+/** A place of a command line where a file is named. */
+interface Place {
+  readonly command: CommandDeclaration;
+  /** `--data` or `<file>`. */
+  readonly place: string;
+  readonly spec: FlagSpec | PositionalSpec;
+}
+
+const isFlag = (spec: FlagSpec | PositionalSpec): spec is FlagSpec => "flag" in spec;
+/** The state of an emulator: whether it is there is the emulator's affair (test/cli/emulator.test.ts). */
+const isState = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
+const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
+  isFlag(spec)
+    ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && spec.flag !== "remove"
+    : /\bfiles?\b/i.test(spec.description);
+
+const places: readonly Place[] = (await allCommands()).flatMap((command) =>
+  [...command.positionals, ...command.flags].filter(namesFile).map((spec) => ({
+    command,
+    spec,
+    place: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
+  })),
+);
+const nameOf = ({ command, place }: Place): string => `${wordsOf(command)} ${place}`;
+const isWritten = ({ spec }: Place): boolean => isFlag(spec) && writtenBy.has(spec.flag);
+const read = places.filter((one) => !isWritten(one));
+const written = places.filter(isWritten);
+
+const key = Buffer.alloc(64, 7).toString("base64");
+/** What must be right before the file is looked at, beside what is required. */
+const besides: readonly (readonly [command: RegExp, words: string])[] = [
+  [/^router (un)?map-.* (<file>|--.*-out)$/, "--cluster eu-1"],
+  [/^router unmap-.* <file>$/, "--confirm eu-1"],
+  [/^router (un)?map-external.* (<file>|--.*-out)$/, "--integration-type CHAT_B"],
+  [/^router offboard (?!--apply)/, "--confirm cluster_id"],
+  [/^router offboard --.*-out$/, "--from kinds.txt"],
+  [/^webhooks (verify|explain) (?!--headers)/, "--signature 00"],
+  [/^webhooks replay/, "--to 3000"],
+  [/^webhooks replay --from/, "--last 1"],
+  [/^webhooks replay --key-file/, "rows.txt --sign"],
+  [/^webhooks trigger/, "CONTRACT_SIGNED"],
+  [/^crm-b open --envelope/, "--consumer-secret-file rows.txt"],
+  [/^emulator start/, "--port 0"],
+  [/^emulator (start|exec) --run-file/, "--ephemeral"],
+  [/^billing event --password-file/, "--username x"],
+  [/^emulator exec/, "-- true"],
+];
+/** A command line that names this file there, and is right otherwise. */
+function lineOf({ command, place, spec }: Place, file: string): string[] {
+  const name = `${wordsOf(command)} ${place}`;
+  const positionals = command.positionals.flatMap((one) => {
+    if (one === spec) return [file];
+    if (
+      one.optional &&
+      (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))
+    )
+      return needsRows(place) && one.name === "file" ? ["rows.txt"] : [];
+    if (name.startsWith("config set")) return ["client_secret"];
+    return [one.choices?.[0] ?? (one.type === "integer" ? "1" : namesFile(one) ? "rows.txt" : one.name)];
+  });
+  const needed = command.flags
+    .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || place === "--output"))
+    .flatMap(({ flag, choices }) => [`--${flag}`, flag === "file" ? "rows.txt" : (choices?.[0] ?? "1")]);
+  const more = besides.filter(([of]) => of.test(name)).flatMap(([, words]) => words.split(" "));
+  const named = isFlag(spec) ? [`--${spec.flag}`, spec.isBase64 ? `@${file}` : file] : [];
+  const hasRest = more.indexOf("--");
+  const flags = hasRest < 0 ? more : more.slice(0, hasRest);
+  return [...command.words, ...positionals, ...needed, ...named, ...flags, ...(hasRest < 0 ? [] : more.slice(hasRest))];
+}
+
+/** Rows are needed beside what their work writes. */
+const needsRows = (place: string): boolean => place === "--errors-out" || place === "--plan-out";
+
+const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
+
+/** A folder with everything that is no good file. */
+async function trap(t: TestContext): Promise<string> {
+  const cwd = await testFolder(t);
+  await write(cwd, given);
+  await mkdir(join(cwd, "folder"));
+  await symlink("loop.json", join(cwd, "loop.json"));
+  return cwd;
+}
+
+const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => {
+  // What follows -- belongs to another program.
+  const rest = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0", "--yes", "--no-input"];
+  const env = {
+    ...credentials,
+    SVC_CONFIG_DIR: join(cwd, "config"),
+    SVC_STATE_DIR: join(cwd, "state"),
+    SVC_WEBHOOK_HMAC_KEY: key,
+  };
+  return runCli([...argv.slice(0, rest), ...nowhere, ...argv.slice(rest)], { cwd, env, ...options });
+};
+
+async function look(t: TestContext, one: Place, file: string, message: RegExp, options: RunOptions = {}) {
+  const cwd = await trap(t);
+  const result = await run(lineOf(one, file), cwd, options);
+  const names = result.err.includes(one.place) || result.err.includes(one.place.replaceAll("_", "-"));
+  return (
+    wrongText(result, { exit: 2, message }) ??
+    (names ? undefined : `does not name ${one.place}: ${said(result)}`) ??
+    (await strangers(cwd, given))
+  );
+}
+
+/** Bodies of requests and of deliveries may be empty: bytes are bytes. */
+const mayBeEmpty = ({ command, place, spec }: Place): boolean =>
+  (isFlag(spec) && spec.isBase64 === true) ||
+  ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
+  (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
+  // An empty state is one that is to be repaired.
+  /^(webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
+    `${wordsOf(command)} ${place}`,
+  );
+
+describe("every place of a command line that names a file to read", () => {
+  it("is known here", () => assert.ok(read.length > 120, String(read.length)));
+
+  const cases: [string, string, RegExp, (one: Place) => boolean][] = [
+    ["is not there", "none.json", /there is no such file|cannot read/, () => true],
+    ["is a folder", "folder", /is a folder, not a file/, ({ spec }) => !isFlag(spec) || spec.placeholder !== "DIR"],
+    ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
+    ["is empty", "empty.json", /is empty|holds no rows|is not a plan|no secret in it/, (one) => !mayBeEmpty(one)],
+    [
+      "is a file where a folder is meant",
+      "empty.json",
+      /cannot read .*: it is no folder/,
+      ({ spec }) => isFlag(spec) && spec.placeholder === "DIR",
+    ],
+  ];
+  for (const [what, file, message, concerns] of cases) {
+    it(`refuses one that ${what} with exit 2, names the place, and changes nothing`, async (t) => {
+      const wrong = await astray(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
+      assert.deepEqual(wrong, {});
+    });
+  }
+
+  it("does not wait for a terminal to be the file", async (t) => {
+    const piped = read.filter(({ spec }) =>
+      isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
+    );
+    assert.ok(piped.length > 100, String(piped.length));
+    const wrong = await astray(piped, nameOf, (one) => look(t, one, "-", /is a terminal/, { tty: true }));
+    assert.deepEqual(wrong, {});
+  });
+});
+
+describe("every place of a command line that names a file to write", () => {
+  const cases: [string, string, RegExp][] = [
+    ["is a folder", "folder", /is a folder, not a file/],
+    ["lies in no folder", "none/file.json", /cannot write .*there is no such folder/],
+    ["lies in a file", "rows.txt/file.json", /cannot write .*a part of its path is no folder/],
+  ];
+  for (const [what, file, message] of cases) {
+    it(`refuses one that ${what} with exit 2 before anything is sent`, async (t) => {
+      // A folder to save in is made where there is none.
+      const concerned = written.filter(({ place }) => place !== "--save" || what === "lies in a file");
+      const wrong = await astray(concerned, nameOf, (one) => look(t, one, file, message));
+      assert.deepEqual(wrong, {});
+    });
+  }
+});

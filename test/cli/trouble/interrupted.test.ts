@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { astray, said } from "../../support/astray.ts";
+import { secret, strangers, wordsOf } from "../../support/command-lines.ts";
+import { hostile } from "../../support/hostile.ts";
+import { linesThatSend, type PreparedLine, runPrepared } from "../../support/prepared-lines.ts";
+import type { RunResult } from "../../support/run-cli.ts";
+
+const lines = await linesThatSend();
+const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
+
+/** What has been done is told, and under --json too: that a job has begun, that a sign-in is forgotten. */
+function tellsWhatIsDone(one: PreparedLine, { err }: RunResult): boolean {
+  if (!isJob(one) && nameOf(one) !== "auth logout") return false;
+  const { error } = JSON.parse(err) as {
+    error: { code: string; exitCode: number; details: string[]; next: { argv: string[] }[] };
+  };
+  if (error.code !== "interrupted" || error.exitCode !== 130) return false;
+  if (!isJob(one)) return /^The sign-in at \S+ is forgotten here; /.test(error.details[0] ?? "");
+  return (
+    /^job_\w+ stopped after 0 rows$/.test(error.details[0] ?? "") &&
+    error.next[0]!.argv.slice(0, 4).join(" ") === "svc router jobs resume"
+  );
+}
+
+const isJob = (one: PreparedLine): boolean =>
+  /^router ((un)?map-|jobs resume|offboard)/.test(nameOf(one)) &&
+  !/--(email-hash-list|client-ids|\w+-tokens)/.test(one.shown);
+
+function wrongWith(one: PreparedLine, result: RunResult): string | undefined {
+  const { exit, out, err } = result;
+  if (`${out}${err}`.includes(secret) || exit !== 130 || out !== "") return said(result);
+  return err === "" || tellsWhatIsDone(one, result) ? undefined : said(result);
+}
+
+describe("every command that talks to a service", () => {
+  it("ends at Ctrl-C while it waits for an answer: exit 130, not a word, nothing left behind", async (t) => {
+    const server = await hostile(t);
+    const wrong = await astray(
+      lines,
+      ({ shown }) => shown,
+      async (one) => {
+        let interrupt: (() => void) | undefined;
+        const lane = server.lane({ trouble: "hangs", onTrouble: () => interrupt?.() });
+        // Calls of a job that are under way are let end; refreshed tokens are not to be lost.
+        const soon = isJob(one) || nameOf(one).startsWith("auth ") ? ["--timeout", "900ms"] : [];
+        const { result, cwd, files } = await runPrepared(t, one, lane, ["--json", ...soon], {
+          onStart: ({ signal }) => {
+            interrupt = () => signal("SIGINT");
+          },
+        });
+        const mayChange = (path: string) =>
+          path.startsWith("state/jobs/") || (nameOf(one) === "auth logout" && path === "config/tokens.json");
+        return wrongWith(one, result) ?? (await strangers(cwd, files, mayChange));
+      },
+      50,
+    );
+    assert.deepEqual(wrong, {});
+  });
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
+import { describe, it } from "node:test";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import type { Host } from "../../../src/cli/host.ts";
+import { main } from "../../../src/cli/main.ts";
+import { cliEmulator, testFolder } from "../../support/cli-emulator.ts";
+import { hostile } from "../../support/hostile.ts";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+/** Runs a command whose standard output, or standard error, takes nothing; gives what it says and its exit code. */
+async function onBrokenOutput(
+  argv: readonly string[],
+  code: string,
+  broken: "stdout" | "stderr" = "stdout",
+  env: Readonly<Record<string, string>> = { SVC_CONFIG_DIR: "/nonexistent" },
+) {
+  let text = "";
+  const good = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const bad = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+  const exit = await main(argv, {
+    env,
+    cwd: "/nonexistent",
+    stdin: new PassThrough().end(),
+    stdout: broken === "stdout" ? bad : good,
+    stderr: broken === "stderr" ? bad : good,
+    wall: { now: () => 0, sleep: async () => {} },
+    version: "0",
+    pid: 1,
+    inherits: false,
+    onSignal: () => () => {},
+    exit: () => {},
+  });
+  return { exit, text };
+}
+
+describe("standard output that takes nothing", () => {
+  const printing = ["openapi router", "emulator seed-schema", "completion bash", "config list", "webhooks trigger"];
+  for (const argv of printing) {
+    it(`is a failure of svc ${argv}: what was to be printed is lost`, async () => {
+      const { exit, text } = await onBrokenOutput(argv.split(" "), "ENOSPC");
+      assert.deepEqual([exit, text.split("\n")[0]], [1, "error: Failed to write to standard output: ENOSPC."]);
+    });
+  }
+
+  it("is told as JSON under --json", async () => {
+    const { exit, text } = await onBrokenOutput(["config", "list", "--json"], "EIO");
+    assert.deepEqual([exit, JSON.parse(text).error.code], [1, "output_lost"]);
+  });
+});
+
+describe("standard error that takes nothing", () => {
+  for (const code of ["EPIPE", "ENOSPC"]) {
+    it(`does not stop the work (${code})`, async (t) => {
+      const service = await receiver(t);
+      service.answer((_, response) => response.end('{"database":true}'));
+      const argv = ["router", "health", "--base-url", service.url, "--verbose"];
+      assert.deepEqual(await onBrokenOutput(argv, code, "stderr"), { exit: 0, text: "database\ttrue\n" });
+    });
+  }
+});
+
+describe("a reader that goes away", () => {
+  for (const argv of [
+    "webhooks listen --json",
+    "webhooks deliveries --follow --json",
+    "emulator requests --follow --json",
+  ]) {
+    it(`ends svc ${argv} with exit 0, and nothing is left of it`, async (t) => {
+      const { svc, json, emulator } = await cliEmulator(t);
+      const env = { ...environmentOf(emulator, { env: {} } as unknown as Host), SVC_CONFIG_DIR: "/nonexistent" };
+      assert.deepEqual(await onBrokenOutput(argv.split(" "), "EPIPE", "stdout", env), { exit: 0, text: "" });
+      assert.deepEqual(await json("emulator webhooks"), []);
+      assert.equal((await svc("router health")).exit, 0);
+    });
+  }
+});
+
+describe("a file that an answer is written to", () => {
+  it("stays as it was when the answer breaks off, and nothing is left beside it", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "a.pdf"), "before");
+    const { url } = (await hostile(t)).lane({ trouble: "cuts its answer off" });
+    const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
+    const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
+    const { exit, err } = await runCli(argv, { cwd, env });
+    assert.equal(exit, 75, err);
+    assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "before"]);
+  });
+
+  it("is replaced whole when all of it has come", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "a.pdf"), "before", { mode: 0o600 });
+    const service = await receiver(t);
+    service.answer((_, response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-after"));
+    const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
+    const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", service.url];
+    assert.equal((await runCli(argv, { cwd, env })).exit, 0);
+    assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "%PDF-after"]);
+  });
+});
