@@ -116,6 +116,18 @@ export interface Operation {
   readonly examples: readonly Example[];
 }
 
+interface Schema {
+  readonly schema?: z.ZodType | undefined;
+}
+type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
+
+/** What a call needs of an operation. Without schemas its input counts as checked, and its answers are not compared. */
+export interface Callable extends Pick<Operation, "id" | "method" | "path" | "auth"> {
+  readonly service: Pick<Service, "name">;
+  readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };
+  readonly responses: Readonly<Record<number, Open<ResponseBody>>>;
+}
+
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** Ties `request.params` to the names in the path: a schema that lacks one does not compile. */

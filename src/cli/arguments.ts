@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.ts";
+import type { Callable } from "../api/operation.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { ArgumentProblem } from "../client/errors.ts";
 import type { CallArguments } from "../client/request.ts";
@@ -15,16 +15,16 @@ export interface Call {
 }
 
 /** Flags win over `--set`, and `--set` over `--data` (design.md, section 10, Bodies). */
-export async function argumentsOf(spec: CommandSpec, operation: Operation, input: Input, host: Host): Promise<Call> {
+export async function argumentsOf(spec: CommandSpec, operation: Callable, input: Input, host: Host): Promise<Call> {
   const { body, contentType } = await bodyOf(spec, operation, input, host);
   const query = targeted(spec.flags, input, "query");
   const headers = targeted(spec.flags, input, "headers") as Record<string, string>;
   return {
     contentType,
     args: {
-      ...(operation.request.params ? { params: paramsOf(spec, input) } : {}),
-      ...(operation.request.query ? { query } : {}),
-      ...(operation.request.headers ? { headers } : {}),
+      params: paramsOf(spec, input),
+      query,
+      headers,
       ...(body === undefined ? {} : { body }),
     },
   };
@@ -45,7 +45,7 @@ function targeted(
   );
 }
 
-async function bodyOf(spec: CommandSpec, operation: Operation, input: Input, host: Host) {
+async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host: Host) {
   const declared = operation.request.body;
   const file = input.flags.file as string | undefined;
   if (declared === undefined) return { body: undefined, contentType: undefined };

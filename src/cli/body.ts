@@ -108,9 +108,13 @@ export function assigned(
  * The same, guided by the schema: where it wants text and the look was another, the text is taken as typed, so that
  * `--set zipcode=0150` needs no quotes.
  */
-export function assignedBy(schema: z.ZodType, document: unknown, assignments: readonly Assignment[]): unknown {
+export function assignedBy(
+  schema: z.ZodType | undefined,
+  document: unknown,
+  assignments: readonly Assignment[],
+): unknown {
   const first = assigned(document, assignments);
-  const parsed = assignments.length > 0 ? schema.safeParse(first) : undefined;
+  const parsed = assignments.length > 0 ? schema?.safeParse(first) : undefined;
   if (!parsed || parsed.success) return first;
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),

@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.ts";
+import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
@@ -26,7 +26,7 @@ export async function runDerived(
 
 /** A call that was checked and confirmed, and can be sent. */
 export interface PreparedCall {
-  readonly operation: Operation;
+  readonly operation: Callable;
   readonly args: CallArguments;
   readonly client: Client;
   /** Sends it, and prints the answer. */
@@ -36,7 +36,7 @@ export interface PreparedCall {
 /** What a hand-written command changes about the call of its operation. */
 export interface CallChanges {
   /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
-  readonly sign?: (args: CallArguments, operation: Operation) => Promise<CallArguments> | CallArguments;
+  readonly sign?: (args: CallArguments, operation: Callable) => Promise<CallArguments> | CallArguments;
   /** Beside those of the target. */
   readonly credentials?: Credentials;
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
@@ -48,15 +48,17 @@ export async function call(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { sign = (args) => args, credentials, confirm }: CallChanges = {},
+  { sign, credentials, confirm }: CallChanges = {},
 ): Promise<PreparedCall | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  const operation = await loadOperation(spec);
+  // What a signature adds, no parser has seen; and --verbose tells where the answer differs from the declaration.
+  const isChecked = !sign && !globals.verbose && !isJudged(spec, input);
+  const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const problems = problemsIn(operation, given);
   if (problems.length > 0) throw usageOfProblems(spec, problems);
-  const args = await sign(given, operation);
+  const args = sign ? await sign(given, operation) : given;
 
   const file = input.flags.output as string | undefined;
   if (file !== undefined && file !== "-") {
@@ -92,6 +94,21 @@ export async function call(
   };
 }
 
+/** Whether something was given that the parser cannot check in full. */
+const isJudged = ({ judged }: CommandSpec, { positionals, flags }: Input): boolean =>
+  judged === "all" || judged.some((name) => (positionals[name] ?? flags[name]) !== undefined);
+
+/** The operation without its schemas, which take longer to load than all else that comes before a request. */
+export const outlineOf = ({ operation: id, service, method, path, auth, body, answers }: CommandSpec): Callable => ({
+  id,
+  service: { name: service },
+  method,
+  path,
+  auth,
+  request: body === undefined ? {} : { body: { kind: body } },
+  responses: answers,
+});
+
 /** The declaration, from the one module that holds it: the registry is not loaded. */
 export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
   const declared = Object.values(await resources[resource]()) as readonly unknown[];
@@ -118,7 +135,7 @@ async function report({ headers, drift }: Answer, { output, globals }: Context):
 
 async function show(
   spec: CommandSpec,
-  operation: Operation,
+  operation: Callable,
   answer: Answer,
   input: Input,
   context: Context,

@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.ts";
+import type { Callable } from "../api/operation.ts";
 import { type Credentials, credentialHeaders } from "../client/credentials.ts";
 import { buildRequest } from "../client/request.ts";
 import type { Call } from "./arguments.ts";
@@ -7,7 +7,7 @@ import { shownHeader } from "./redact.ts";
 
 /** Prints the request that would be sent; secrets are masked, the body is the caller's own. */
 export async function printPlan(
-  operation: Operation,
+  operation: Callable,
   call: Call,
   context: Context,
   given: Credentials = {},
@@ -20,7 +20,7 @@ export async function printPlan(
     : await context.target(service);
   const withCredentials =
     target.credentials && credentialHeaders(operation, clusterOf(call), { ...target.credentials, ...given });
-  const open: Operation = { ...operation, auth: "none" };
+  const open: Callable = { ...operation, auth: "none" };
   const { method, url, headers, body } = buildRequest(open, call.args, target.baseUrls, {}, call);
   const shown = Object.fromEntries(
     Object.entries({ ...headers, ...withCredentials }).map(([name, value]) => [name, shownHeader(name, value)]),

@@ -12,7 +12,9 @@ export function convert(text: string, type: ValueType, choices: readonly string[
   if (choices && !choices.includes(text)) throw new InvalidValue(meant(text, choices));
   switch (type) {
     case "integer":
-      if (!/^-?\d+$/.test(text)) throw new InvalidValue("A whole number is needed.");
+      if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+        throw new InvalidValue("A whole number is needed.");
+      }
       return Number(text);
     case "number":
       if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValue("A number is needed.");

@@ -1,4 +1,4 @@
-import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
+import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
 import type { Credentials } from "./credentials.ts";
 import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
@@ -45,7 +45,7 @@ export interface Client {
   /** The value of a success; everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
-  send(operation: Operation, args: CallArguments, options?: CallOptions): Promise<Answer>;
+  send(operation: Callable, args: CallArguments, options?: CallOptions): Promise<Answer>;
   /** Sends a request as it is, with retries, and judges nothing. */
   exchange(request: HttpRequest, options?: CallOptions): Promise<HttpResponse>;
   close(): Promise<void>;
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  async function send(operation: Operation, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
+  async function send(operation: Callable, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
     const request = buildRequest(operation, args, baseUrls, credentials, call);
     return judgeResponse(operation, request, await exchange(request, call));
   }

@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.ts";
+import type { Callable } from "../api/operation.ts";
 import { NoCredentials } from "./errors.ts";
 
 /** What a caller may be known by. Each operation takes only the ones that it declares. */
@@ -19,7 +19,7 @@ export interface Credentials {
  * service may accept that (decisions.md, R6); everything else that is missing throws NoCredentials.
  */
 export function credentialHeaders(
-  operation: Pick<Operation, "auth" | "service">,
+  operation: Pick<Callable, "auth" | "service">,
   clusterId: string | undefined,
   credentials: Credentials,
 ): Record<string, string> {

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Method, Operation, RequestBody } from "../api/operation.ts";
+import type { Callable, Method } from "../api/operation.ts";
 import { fillTemplate } from "../base/url-template.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
 import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
@@ -39,7 +39,7 @@ export interface RequestOptions {
 
 /** The HTTP request of one call. Pure: it reads nothing but its arguments. Throws InvalidArguments and NoCredentials. */
 export function buildRequest(
-  operation: Operation,
+  operation: Callable,
   args: CallArguments,
   base: BaseUrls,
   credentials: Credentials,
@@ -72,7 +72,7 @@ export function buildRequest(
 }
 
 /** Where the arguments do not fit the declaration. */
-export function problemsIn(operation: Operation, args: CallArguments): ArgumentProblem[] {
+export function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
   // The signed URL of a storage call holds them all.
   if (operation.service.name === "storage") return [];
@@ -80,7 +80,7 @@ export function problemsIn(operation: Operation, args: CallArguments): ArgumentP
     ...judge("params", params, args.params ?? {}),
     ...judge("query", query, args.query ?? {}),
     ...judge("headers", headers, args.headers ?? {}),
-    ...(body && "schema" in body ? judge("body", body.schema, args.body) : []),
+    ...judge("body", body?.schema, args.body),
   ];
 }
 
@@ -94,14 +94,14 @@ function judge(place: ArgumentProblem["in"], schema: z.ZodType | undefined, valu
   });
 }
 
-function baseUrl(operation: Operation, base: BaseUrls): string {
+function baseUrl(operation: Callable, base: BaseUrls): string {
   const name = operation.service.name as keyof BaseUrls;
   const url = base[name];
   if (url === undefined) throw new Error(`No base URL for the service ${name}`);
   return url.replace(/\/+$/, "");
 }
 
-function pathOf(operation: Operation, args: CallArguments): string {
+function pathOf(operation: Callable, args: CallArguments): string {
   const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args.query ?? {})) {
@@ -117,7 +117,7 @@ function clusterNamedIn(args: CallArguments): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
-function acceptOf(operation: Operation): string {
+function acceptOf(operation: Callable): string {
   const kinds = Object.values(operation.responses).map(({ kind }) => kind);
   if (kinds.includes("events")) return "text/event-stream";
   return kinds.includes("json") ? "application/json" : "*/*";
@@ -130,7 +130,7 @@ function declaredHeaders(headers: CallArguments["headers"]): Record<string, stri
 }
 
 function encode(
-  declared: RequestBody | undefined,
+  declared: Callable["request"]["body"],
   body: unknown,
   contentType: string | undefined,
 ): { content: HttpRequest["body"]; contentType: string | undefined } {

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Operation, ResponseBody } from "../api/operation.ts";
+import type { Callable } from "../api/operation.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
@@ -23,7 +23,7 @@ export interface Answer<Value = unknown> {
 
 /** Judges an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
 export async function judgeResponse(
-  operation: Operation,
+  operation: Callable,
   request: HttpRequest,
   response: HttpResponse,
 ): Promise<Answer> {
@@ -53,20 +53,23 @@ export async function judgeResponse(
   return { status, headers, value, drift };
 }
 
-const wanted = ({ responses }: Operation): string => `status ${Object.keys(responses).join(" or ")}`;
+const wanted = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
 
-const isCatchAll = (operation: Operation): boolean => Array.isArray(operation.method);
+const isCatchAll = (operation: Callable): boolean => Array.isArray(operation.method);
 
 /** A cluster may answer any success of its own where its answer passes unchecked. */
-const passesThrough = (operation: Operation, status: number): boolean =>
+const passesThrough = (operation: Callable, status: number): boolean =>
   status < 400 && Object.values(operation.responses).some(({ kind }) => kind === "passthrough");
 
-async function read(declared: ResponseBody, response: HttpResponse): Promise<{ value: unknown; drift: string[] }> {
+async function read(
+  declared: Callable["responses"][number],
+  response: HttpResponse,
+): Promise<{ value: unknown; drift: string[] }> {
   const plain = (value: unknown) => ({ value, drift: [] });
   switch (declared.kind) {
     case "json": {
       const value = jsonOf(response.status, await textOf(response.body));
-      return { value, drift: driftIn(declared.schema, value) };
+      return { value, drift: declared.schema ? driftIn(declared.schema, value) : [] };
     }
     case "empty": {
       // Content is ignored; but a page is what proxies and sign-ins answer in place of the service.

@@ -1,4 +1,4 @@
-import type { Method } from "../api/operation.ts";
+import type { Auth, Callable, Method, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import type { Service } from "../api/services.ts";
 
@@ -68,10 +68,18 @@ export interface CommandSpec extends CommandDeclaration {
   readonly service: Service["name"];
   readonly method: Method | readonly Method[];
   readonly path: string;
+  readonly auth: Auth;
   /** Kind of request body. */
   readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
+  /** The declared answers by status, without their schemas. */
+  readonly answers: Callable["responses"];
   /** Kind of the success with the most to show. */
-  readonly output: "json" | "empty" | "html" | "bytes" | "redirect" | "events" | "passthrough";
+  readonly output: ResponseBody["kind"];
+  /**
+   * Flags and positionals that the declaration has rules for beyond their type and choices, which the parser checks.
+   * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to judge.
+   */
+  readonly judged: readonly string[] | "all";
   /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
   readonly fields: readonly string[];
   readonly columns?: readonly string[];

@@ -2,7 +2,7 @@ import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
-import { fieldNames, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
+import { fieldNames, hasMoreRules, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
 
 /**
  * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
@@ -60,8 +60,13 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     service: service.name,
     method,
     path,
+    auth: operation.auth,
     ...(request.body ? { body: request.body.kind } : {}),
+    answers: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, answer]) => [status, withoutSchema(answer)]),
+    ),
     output: success.kind,
+    judged: judgedOf(operation, flags),
     fields:
       success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
@@ -84,6 +89,29 @@ function positionalsOf(operation: Operation): PositionalSpec[] {
   });
   if (typeof operation.method === "string") return path;
   return [{ name: "method", description: "HTTP method", choices: operation.method }, ...path];
+}
+
+function withoutSchema(answer: ResponseBody): CommandSpec["answers"][number] {
+  const { schema: _, ...rest } = { schema: undefined, ...answer };
+  return rest;
+}
+
+function judgedOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["judged"] {
+  const { params, query, headers, body } = request;
+  const parts = { params, query, headers };
+  if (body && "schema" in body) return "all";
+  if (Object.values(parts).some((schema) => schema && hasMoreRules(schema))) return "all";
+  const free = (place: keyof typeof parts): ReadonlySet<string> => {
+    const schema = parts[place];
+    const fields = schema ? scalarFields(inputSchema(schema)) : [];
+    return new Set(fields.flatMap(({ name, isFree }) => (isFree ? [name] : [])));
+  };
+  return [
+    ...placeholders(path).filter((name) => !free("params").has(name)),
+    ...flags.flatMap(({ flag, target }) =>
+      target && target.in !== "body" && !free(target.in).has(target.name) ? [flag] : [],
+    ),
+  ];
 }
 
 function flagsOf(operation: Operation): FlagSpec[] {

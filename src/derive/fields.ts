@@ -13,6 +13,8 @@ export interface ScalarField {
   readonly repeatable: boolean;
   readonly required: boolean;
   readonly isBase64: boolean;
+  /** Whether every value of the type, or of the choices, fits: the schema has no further rule. */
+  readonly isFree: boolean;
   readonly choices?: readonly string[];
   readonly default?: string | number | boolean;
 }
@@ -62,12 +64,28 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
         repeatable,
         required: required.has(name),
         isBase64: item.contentEncoding === "base64",
+        isFree: isFree(item) && (!repeatable || hasOnly(solid, "type", "items")),
         description: String(solid.description ?? item.description ?? ""),
         ...(choices ? { choices } : {}),
         ...(isPlain(solid.default) ? { default: solid.default } : {}),
       },
     ];
   });
+}
+
+/** Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs beside them. */
+export function hasMoreRules(schema: z.ZodType): boolean {
+  const { required = [] } = inputSchema(schema) as { required?: string[] };
+  const names = new Set(scalarFields(inputSchema(schema)).map(({ name }) => name));
+  let found = required.some((name) => !names.has(name));
+  schema.toJSONSchema({
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema }) => {
+      found ||= zodSchema._zod.def.checks?.some(({ _zod }) => _zod.def.check === "custom") ?? false;
+    },
+  });
+  return found;
 }
 
 /** Names of an answer's fields; of a row's, where it is a list or holds one under `rows`. */
@@ -102,6 +120,17 @@ function valueType(schema: JsonSchema): ScalarField["type"] | undefined {
       return undefined;
   }
 }
+
+function isFree(schema: JsonSchema): boolean {
+  // What zod writes for any integer that a number can hold.
+  if (schema.minimum === Number.MIN_SAFE_INTEGER && schema.maximum === Number.MAX_SAFE_INTEGER) {
+    return isFree(omit(schema, "minimum", "maximum"));
+  }
+  return valueType(schema) !== "scalar" && hasOnly(schema, "type", "enum", "const");
+}
+
+const hasOnly = (schema: JsonSchema, ...keys: string[]): boolean =>
+  Object.keys(omit(schema, "description", "default", "examples", ...keys)).length === 0;
 
 function choicesOf(schema: JsonSchema): readonly string[] | undefined {
   if (schema.enum) return (schema.enum as unknown[]).filter((value) => value !== null).map(String);

@@ -41,15 +41,18 @@ describe("the bundle", () => {
     assert.ok(files.length <= 5, `${files}`);
   });
 
-  it("loads for a request what parses, sends and judges, in few files", async (t) => {
+  it("loads for a request what parses and sends, in few files; schemas only where they have to judge", async (t) => {
     const { emulator } = await cliEmulator(t);
-    const { packages, files } = await loadedBy(["contracts", "list"], {
+    const env = {
       SVC_BASE_URL: emulator.routerUrl,
       SVC_CLIENT_ID: emulator.clusters[0]!.clientId!,
       SVC_CLIENT_SECRET: emulator.clusters[0]!.clientSecret!,
-    });
-    assert.deepEqual(packages, ["commander", "undici", "zod"]);
-    assert.ok(files.length <= 13, `${files}`);
+    };
+    const { packages, files } = await loadedBy(["contracts", "list"], env);
+    assert.deepEqual(packages, ["commander", "undici"]);
+    assert.ok(files.length <= 8, `${files}`);
+    const limited = await loadedBy(["contracts", "list", "--limit", "1"], env);
+    assert.deepEqual(limited.packages, ["commander", "undici", "zod"]);
   });
 
   /** What a command loads: files of ours, and the packages that they hold. */

@@ -58,7 +58,10 @@ describe("the command of an operation", () => {
       service: "contracts",
       method: "GET",
       path: "/things/{thing_id}/parts/{part}",
+      auth: "none",
+      answers: { 200: { kind: "json" } },
       output: "json",
+      judged: [],
       fields: ["id", "owner"],
     });
   });
@@ -81,6 +84,35 @@ describe("the command of an operation", () => {
         { flag: "body-file", type: "text", placeholder: "BASE64|@FILE", isBase64: true },
       ],
     );
+  });
+
+  it("names the inputs that type and choices do not describe in full, so that they have to be judged", () => {
+    const judged = (query: z.ZodObject) => derive({ request: { query } }).judged;
+    const free = {
+      text: z.string().describe("Any"),
+      count: z.int().default(3),
+      amount: z.number(),
+      level: z.enum(["LOW", "HIGH"]).nullish(),
+      urgent: z.boolean(),
+      tags: z.array(z.string()),
+    };
+    assert.deepEqual(judged(z.object(free)), []);
+    const ruled = {
+      few: z.int().max(9),
+      code: z.string().regex(/^[A-Z]$/),
+      address: z.email(),
+      short: z.string().max(3),
+      some: z.array(z.string()).min(1),
+      either: z.union([z.int(), z.string()]),
+    };
+    assert.deepEqual(judged(z.object({ ...free, ...ruled })), Object.keys(ruled));
+    assert.equal(judged(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
+    assert.equal(judged(z.object(free).refine(({ count }) => count > 0)), "all");
+    assert.equal(judged(z.object({ nested: z.object({ id: z.int() }) })), "all");
+    const params = z.object({ thing: z.string().min(2), part: z.int() });
+    assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).judged, ["thing"]);
+    assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).judged, "all");
+    assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).judged, []);
   });
 
   it("turns scalars of every kind into flags, required and default included", () => {

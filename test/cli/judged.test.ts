@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Operation } from "../../src/api/operation.ts";
+import { operationById } from "../../src/api/registry.ts";
+import { argumentsOf } from "../../src/cli/arguments.ts";
+import { outlineOf } from "../../src/cli/derived.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { convert, InvalidValue } from "../../src/cli/values.ts";
+import { problemsIn } from "../../src/client/request.ts";
+import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/command-spec.ts";
+import { deriveSpecs } from "../../src/derive/specs.ts";
+
+const specs = Object.values(deriveSpecs()).flat();
+const operationOf = (spec: CommandSpec) => operationById(spec.operation) as Operation;
+
+/** What people may type for a value, and what they had better not. */
+const word = fc.oneof(
+  fc.string(),
+  fc.integer().map(String),
+  fc.double().map(String),
+  fc.bigInt().map(String),
+  fc.constantFrom("", " ", "-", "0", "-0", "null", "true", "1e400", "9007199254740993", "jo@acme.example", "T-1"),
+);
+
+function anyValueOf(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
+  const { type = "text", choices } = one;
+  if (type === "switch") return fc.constant(true);
+  if (type === "boolean") return fc.boolean();
+  const accepted = (choices ? fc.constantFrom(...choices) : word).filter((text) => isAccepted(text, one));
+  const value = accepted.map((text) => convert(text, type, choices));
+  return "repeatable" in one && one.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
+}
+
+function isAccepted(text: string, { type = "text", choices }: FlagSpec | PositionalSpec): boolean {
+  try {
+    convert(text, type as Exclude<FlagSpec["type"], "switch">, choices);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidValue) return false;
+    throw error;
+  }
+}
+
+describe("a command whose input need not be judged", () => {
+  const free = specs.filter(({ judged }) => judged !== "all");
+
+  it("is one of many", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
+
+  for (const spec of free) {
+    it(`sends only what its declaration accepts: ${spec.words.join(" ")}`, async () => {
+      const isFree = (name: string) => !spec.judged.includes(name);
+      const ruled = new Set(spec.judged);
+      for (const { flag, target } of spec.flags) if (target && !isFree(flag)) ruled.add(target.name);
+      const flags = spec.flags.filter(({ flag, target }) => target !== undefined && isFree(flag));
+      const record = (entries: [string, fc.Arbitrary<unknown>][], requiredKeys: string[]) =>
+        fc.record(Object.fromEntries(entries), { requiredKeys });
+      const input = fc.record({
+        positionals: record(
+          spec.positionals.filter(({ name }) => isFree(name)).map((one) => [one.name, anyValueOf(one)]),
+          spec.positionals.map(({ name }) => name).filter(isFree),
+        ),
+        flags: record(
+          flags.map((one) => [one.flag, anyValueOf(one)]),
+          flags.flatMap(({ flag, required }) => (required ? [flag] : [])),
+        ),
+      });
+      await fc.assert(
+        fc.asyncProperty(input, async ({ positionals, flags }) => {
+          const given = { positionals, flags, rest: [] } as unknown as Parameters<typeof argumentsOf>[2];
+          const bare = { ...spec, body: undefined } as unknown as CommandSpec;
+          const { args } = await argumentsOf(bare, outlineOf(bare), given, {} as Host);
+          const problems = problemsIn(operationOf(spec), args);
+          assert.deepEqual(
+            problems.filter(({ path }) => !ruled.has(String(path[0]))),
+            [],
+          );
+        }),
+        { numRuns: 60 },
+      );
+    });
+  }
+});
+
+describe("the outline of a command's operation", () => {
+  it("is its declaration without schemas, for every operation", () => {
+    for (const spec of specs) {
+      const { id, service, method, path, auth, request, responses } = operationOf(spec);
+      assert.deepEqual(outlineOf(spec), {
+        id,
+        service: { name: service.name },
+        method,
+        path,
+        auth,
+        request: request.body ? { body: { kind: request.body.kind } } : {},
+        responses: Object.fromEntries(
+          Object.entries(responses).map(([status, answer]) => {
+            const { schema: _, ...rest } = answer as { schema?: unknown };
+            return [status, rest];
+          }),
+        ),
+      });
+    }
+  });
+});
