@@ -23,6 +23,7 @@ import { completed } from "./missing.ts";
 import { createOutput } from "./output/output.ts";
 import { write } from "./output/write.ts";
 import type { Invocation, Parser } from "./parser.ts";
+import { readProfiles } from "./profile.ts";
 import { specsOf } from "./specs.ts";
 import { positionalValue } from "./values.ts";
 
@@ -186,7 +187,6 @@ async function complete(words: readonly string[], host: Host): Promise<number> {
       ],
       declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
       profiles: async () => {
-        const { readProfiles } = await import("./profile.ts");
         return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
       },
     }),

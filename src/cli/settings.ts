@@ -2,6 +2,7 @@ import type { Context } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { checkedUrl } from "./globals.ts";
 import type { Profile } from "./profile.ts";
+import { chosenProfile, profilesPath } from "./profile.ts";
 import { meant } from "./suggest.ts";
 
 /** A field of a profile that people set. */
@@ -67,7 +68,6 @@ export async function effectiveSettings({
   globals,
   host,
 }: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
-  const { chosenProfile, profilesPath } = await import("./profile.ts");
   const { env } = host;
   const chosen = await chosenProfile(globals.profile, env);
   const isNamed = globals.profile !== undefined;

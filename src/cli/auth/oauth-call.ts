@@ -1,6 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
+import { openClient } from "../http.ts";
 
 /** What an OAuth endpoint said: the members of its JSON object, none when it sent something else. */
 export interface OAuthAnswer {
@@ -17,7 +18,6 @@ const answerMaxBytes = 1 << 20;
 
 /** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
 export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
-  const { openClient } = await import("../http.ts");
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
   atEnd(() => client.close());
   return client;

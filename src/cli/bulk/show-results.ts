@@ -1,4 +1,5 @@
 import type { Context } from "../command.ts";
+import { checkFields } from "../output/output.ts";
 import { csvLine, tsvLine } from "../output/text.ts";
 import { fileBytes } from "./bytes.ts";
 import { csvRecords } from "./csv.ts";
@@ -12,7 +13,6 @@ export async function showResults(
   { output, globals }: Context,
 ): Promise<void> {
   const chosen = globals.fields ?? resultColumns;
-  const { checkFields } = await import("../output/output.ts");
   checkFields(chosen, resultColumns);
   const picked = (record: readonly string[]) => chosen.map((name) => record[resultColumns.indexOf(name as "row")]!);
   const document = (record: readonly string[]) =>

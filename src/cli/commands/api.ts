@@ -1,8 +1,13 @@
 import type { Method, Operation } from "../../api/operation.ts";
+import { credentialHeaders } from "../../client/credentials.ts";
+import { ServiceError } from "../../client/errors.ts";
+import { problemOf } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/request.ts";
+import { textOf } from "../../client/response.ts";
 import { readInput } from "../body.ts";
 import type { Command, Context, Input } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { shownHeader } from "../redact.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -44,12 +49,6 @@ const api: Command = {
     },
   ],
   async run(input, context) {
-    const [{ credentialHeaders }, { problemOf }, { ServiceError }, { textOf }] = await Promise.all([
-      import("../../client/credentials.ts"),
-      import("../../client/problem.ts"),
-      import("../../client/errors.ts"),
-      import("../../client/response.ts"),
-    ]);
     const path = `/${String(input.positionals.path).replace(/^\//, "")}`;
     const { service, auth } = serviceOf(path);
     const { baseUrls, credentials } = await context.target(service);
@@ -68,7 +67,6 @@ const api: Command = {
       body,
     };
     if (input.flags["dry-run"]) {
-      const { shownHeader } = await import("../redact.ts");
       const headers = Object.fromEntries(
         Object.entries(request.headers).map(([name, value]) => [name, shownHeader(name, value)]),
       );

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import type { Finding } from "../doctor/check.ts";
+import { withSpinner } from "../terminal/spinner.ts";
 
 const doctor: Command = {
   words: ["doctor"],
@@ -19,7 +20,6 @@ const doctor: Command = {
   ],
   async run(_input, context) {
     const { output } = context;
-    const { withSpinner } = await import("../terminal/spinner.ts");
     const [{ machineFindings }, { serviceFindings }, { aroundFindings }] = await Promise.all([
       import("../doctor/machine.ts"),
       import("../doctor/services.ts"),

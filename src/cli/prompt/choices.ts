@@ -1,4 +1,5 @@
 import type { Context } from "../command.ts";
+import { readProfiles } from "../profile.ts";
 import type { Choice } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
@@ -52,6 +53,5 @@ async function contracts(context: Context): Promise<Choice[]> {
 }
 
 async function profiles({ host }: Context): Promise<Choice[]> {
-  const { readProfiles } = await import("../profile.ts");
   return Object.keys((await readProfiles(host.env)).profiles).map((value) => ({ value, name: value }));
 }

@@ -1,5 +1,6 @@
 import type { Command, Context, Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { chosenProfile } from "../../profile.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authDeviceLogin: Command = {
@@ -56,7 +57,6 @@ export const authDeviceLogin: Command = {
 async function clientIdOf(input: Input, { host: { env }, globals }: Context): Promise<string> {
   const given = (input.flags["client-id"] as string | undefined) ?? env.SVC_OAUTH_CLIENT_ID;
   if (given) return given;
-  const { chosenProfile } = await import("../../profile.ts");
   const known = (await chosenProfile(globals.profile, env))?.profile.oauth_client_id;
   if (known) return known;
   throw new UsageError("--client-id required: it says which OAuth client signs in", {

@@ -1,4 +1,5 @@
 import type { Command, Context, Input } from "../../command.ts";
+import { checkFields } from "../../output/output.ts";
 import { issuerFlag } from "./issuer.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
@@ -16,7 +17,6 @@ export const authStatus: Command = {
   ],
   async run(input, context) {
     const { output } = context;
-    const { checkFields } = await import("../../output/output.ts");
     if (context.globals.fields) checkFields(context.globals.fields, fields);
     const rows = await signIns(input, context);
     await output.show(rows, { fields, columns: ["address", "state", "expires_at", "source"], none: "Not signed in" });

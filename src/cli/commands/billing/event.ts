@@ -1,4 +1,5 @@
 import type { Command, Context, Input } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
@@ -25,7 +26,6 @@ export const billingEvent: Command = {
     },
   ],
   async run(input, context, spec) {
-    const { call } = await import("../../derived.ts");
     const basic = await basicOf(input, context);
     const prepared = await call(spec!, input, context, basic ? { credentials: { basic } } : {});
     if (prepared !== "dry-run") await prepared.send();

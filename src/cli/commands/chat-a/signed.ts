@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
 const signingSecret: SecretSource = {
@@ -38,10 +39,7 @@ export function signedCommand(
       },
     ],
     async run(input, context, spec) {
-      const [{ call }, { signChatA }] = await Promise.all([
-        import("../../derived.ts"),
-        import("../../../schemes/chat-a.ts"),
-      ]);
+      const { signChatA } = await import("../../../schemes/chat-a.ts");
       const secret = await secretFrom(signingSecret, input, context);
       const prefix = (input.flags["header-prefix"] as string | undefined) ?? "x-chat-a";
       const prepared = await call(spec!, input, context, {

@@ -1,4 +1,5 @@
 import type { Command, Context } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
@@ -25,7 +26,6 @@ export const chatBMessaging: Command = {
     },
   ],
   async run(input, context, spec) {
-    const { call } = await import("../../derived.ts");
     const mints = input.flags.mint === true;
     if (mints && input.flags["token-file"] !== undefined) {
       throw new UsageError("--mint and --token-file cannot both be given");

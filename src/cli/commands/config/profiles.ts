@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { readProfiles } from "../../profile.ts";
 
 const fields = ["name", "current", "router_url", "contracts_url", "client_id", "has_secret", "clusters"];
 
@@ -11,7 +12,6 @@ export const configProfiles: Command = {
     { title: "Their names, for a script", argv: ["config", "profiles", "--format", "tsv", "--fields", "name"] },
   ],
   async run(_input, context) {
-    const { readProfiles } = await import("../../profile.ts");
     const { current, profiles } = await readProfiles(context.host.env);
     const rows = Object.entries(profiles).map(([name, profile]) => ({
       name,

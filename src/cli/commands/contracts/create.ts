@@ -1,5 +1,6 @@
 import type { Command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
+import { call } from "../../derived.ts";
 
 export const contractsCreate: Command = {
   words: ["contracts", "create"],
@@ -24,7 +25,6 @@ export const contractsCreate: Command = {
       isBare && mayAsk(context.host, context.globals)
         ? await (await import("../../prompt/contract.ts")).askContract(given, context)
         : given;
-    const { call } = await import("../../derived.ts");
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();

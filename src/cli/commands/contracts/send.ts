@@ -1,4 +1,5 @@
 import type { Command, Context } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { CommandFailed, HalfDone } from "../../failure.ts";
 import { checkedDuration } from "../../globals.ts";
 import { pollUntil } from "../../poll.ts";
@@ -28,7 +29,6 @@ export const contractsSend: Command = {
     { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
   ],
   async run(input, context, spec) {
-    const { call } = await import("../../derived.ts");
     const wanted = (input.flags.wait as string | undefined)?.toUpperCase();
     const timeoutMs = checkedDuration((input.flags["wait-timeout"] as string | undefined) ?? "10m", "--wait-timeout");
     const prepared = await call(spec!, input, context);

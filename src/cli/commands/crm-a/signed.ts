@@ -1,4 +1,6 @@
+import { buildRequest } from "../../../client/request.ts";
 import type { Command } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedUrl } from "../../globals.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
@@ -45,11 +47,7 @@ export function signedCommand(verb: string, summary: string, example: readonly s
     ],
     examples: [{ title: "Signed", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
     async run(input, context, spec) {
-      const [{ call }, { signCrmA }, { buildRequest }] = await Promise.all([
-        import("../../derived.ts"),
-        import("../../../schemes/crm-a.ts"),
-        import("../../../client/request.ts"),
-      ]);
+      const { signCrmA } = await import("../../../schemes/crm-a.ts");
       const secret = await secretFrom(clientSecret, input, context);
       const version = (input.flags["signature-version"] as (typeof versions)[number] | undefined) ?? "v3";
       const publicUrl = input.flags["public-url"] as string | undefined;

@@ -1,5 +1,6 @@
 import { readInput } from "../../body.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
@@ -32,7 +33,6 @@ export const crmBOpen: Command = {
     },
   ],
   async run(input, context, spec) {
-    const { call } = await import("../../derived.ts");
     const signed = await signedRequest(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
     const prepared = await call(spec!, { ...input, flags }, context);

@@ -1,6 +1,7 @@
 import type { watchRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Command } from "../../command.ts";
+import { runDerived } from "../../derived.ts";
 import { followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 type Event = ResultOf<typeof watchRequests> extends AsyncIterable<infer One> ? One : never;
@@ -14,7 +15,7 @@ export const emulatorRequests: Command = {
   flags: [followFlag],
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
-    if (!input.flags.follow) return (await import("../../derived.ts")).runDerived(spec!, input, context);
+    if (!input.flags.follow) return runDerived(spec!, input, context);
     const [{ watchRequests }, { follow }] = await Promise.all([
       import("../../../api/emulator/requests.ts"),
       import("../../follow.ts"),
@@ -38,7 +39,7 @@ export const emulatorDeliveries: Command = {
   examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
-    return (await import("../../derived.ts")).runDerived(spec!, input, context);
+    return runDerived(spec!, input, context);
   },
 };
 

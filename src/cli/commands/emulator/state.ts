@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { runDerived } from "../../derived.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
 export const emulatorStateExport: Command = {
@@ -45,5 +46,5 @@ export const emulatorStateImport: Command = {
   examples: [
     { title: "Go back to a state that was kept", argv: ["emulator", "state", "import", "--data", "state.json"] },
   ],
-  run: async (input, context, spec) => (await import("../../derived.ts")).runDerived(spec!, input, context),
+  run: async (input, context, spec) => runDerived(spec!, input, context),
 };

@@ -1,4 +1,6 @@
 import type { Command } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+import { isGone } from "./gone.ts";
 
 export const emulatorStatus: Command = {
   words: ["emulator", "status"],
@@ -8,9 +10,7 @@ export const emulatorStatus: Command = {
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ isGone }, { CommandFailed }, { ready }, { showClock }] = await Promise.all([
-      import("./gone.ts"),
-      import("../../failure.ts"),
+    const [{ ready }, { showClock }] = await Promise.all([
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
     ]);

@@ -1,4 +1,5 @@
 import type { Command, Input } from "../../command.ts";
+import { call } from "../../derived.ts";
 import { HalfDone } from "../../failure.ts";
 import { candidates, upload, uploadedBefore } from "../../uploads.ts";
 
@@ -34,7 +35,6 @@ export const intakeCreate: Command = {
     },
   ],
   async run(input, context, spec) {
-    const { call } = await import("../../derived.ts");
     const files = await candidates(context, (input.flags.file as string[] | undefined) ?? [], "--file");
     // Everything is checked before the first byte is uploaded.
     const prepared = await call(spec!, without(input, "file"), context);

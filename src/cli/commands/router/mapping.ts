@@ -3,6 +3,7 @@ import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/work.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import { runDerived } from "../../derived.ts";
 import { UsageError, type Verdict } from "../../failure.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
@@ -82,7 +83,6 @@ async function runFew(
     ({ flag, target }) => (target || flag === "data" || flag === "set") && input.flags[flag] !== undefined,
   );
   if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
-  const { runDerived } = await import("../../derived.ts");
   const cluster = input.flags.cluster ?? input.flags["cluster-id"];
   const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
   const confirm = ({ body }: CallArguments) => {

@@ -2,6 +2,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
 import type { Command } from "../../command.ts";
 import { confirmName } from "../../confirm.ts";
+import { runDerived } from "../../derived.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
@@ -43,7 +44,6 @@ export const offboard: Command = {
     const given = input.flags.confirm as string | undefined;
     const from = input.flags.from as string | undefined;
     if (from === undefined && input.flags.apply === undefined) {
-      const { runDerived } = await import("../../derived.ts");
       const confirm = () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context);
       return runDerived(spec!, input, context, { confirm });
     }

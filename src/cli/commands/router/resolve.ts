@@ -1,3 +1,4 @@
+import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import type { Command, Context } from "../../command.ts";
@@ -61,7 +62,6 @@ async function lookedUp(context: Context, identifier: string): Promise<Owner[]> 
 }
 
 async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  const { ServiceError } = await import("../../../client/errors.ts");
   try {
     return await ask();
   } catch (error) {
