@@ -4,6 +4,7 @@ import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { registry } from "./src/api/registry.ts";
 import { declarationsOf } from "./src/cli/main.ts";
 import { manualPage } from "./src/cli/manual.ts";
+import type { SpecsByGroup } from "./src/cli/specs.ts";
 import { wholeTree } from "./src/cli/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
 import { deriveSpecs } from "./src/derive/specs.ts";
@@ -35,12 +36,13 @@ const banner = `const require = (id) => {
 };`;
 
 /**
- * Built-in modules that a package loads at start for a feature we do not use, each worth milliseconds: commander
- * starts no programs, undici speaks no HTTP/2 here.
+ * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
+ * programs, undici speaks no HTTP/2 here and sends no forms with files.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/undici\//, module: /^node:http2$/ },
+  { by: /node_modules\/undici\/lib\/dispatcher\//, module: /^\.(\/client-h2|\.\/web\/fetch\/body)\.js$/ },
 ];
 
 const leaveOutUnused: Plugin = {
@@ -82,6 +84,7 @@ const lateOnesHaveMain: Plugin = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // A build that fails leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
+  const specs = deriveSpecs();
   const settings: BuildOptions = {
     absWorkingDir: root,
     outdir: fresh,
@@ -92,7 +95,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     platform: "node",
     target: "node20.19",
     banner: { js: banner },
-    define: { SVC_BUILT: "true" },
+    define: { SVC_SPEC_GROUPS: JSON.stringify(Object.keys(specs).join(" ")) },
     minifySyntax: true,
     // Optional companions of pdfjs, which draws nothing here.
     external: ["canvas", "@napi-rs/canvas", "path2d"],
@@ -105,7 +108,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     plugins: [leaveOutUnused, lateOnesHaveMain],
     metafile: true,
   });
-  writeSpecs(`${fresh}/specs`);
+  writeSpecs(`${fresh}/specs`, specs);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
   rmSync(outdir, { recursive: true, force: true });
@@ -120,10 +123,8 @@ function writeTypes(folder: string): void {
   writeFileSync(`${folder}/operations.d.ts`, operationTypes(registry));
 }
 
-function writeSpecs(folder: string): void {
-  const specs = deriveSpecs();
+function writeSpecs(folder: string, specs: SpecsByGroup): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/groups.json`, JSON.stringify(Object.keys(specs)));
   for (const [group, commands] of Object.entries(specs)) {
     writeFileSync(`${folder}/${group}.json`, JSON.stringify(commands));
   }
