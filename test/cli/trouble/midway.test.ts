@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { hostile } from "../../support/hostile.ts";
+import { nda } from "../../support/nda.ts";
+import { receiver } from "../../support/receiver.ts";
+
+interface Told {
+  readonly details: readonly string[];
+  readonly exitCode: number;
+  readonly retryable: boolean;
+}
+
+/** An emulator with a contract and two files; `breaking` runs a command whose calls meet trouble after so many. */
+async function stage(t: TestContext) {
+  const { svc, json, emulator, cwd } = await cliEmulator(t);
+  const server = await hostile(t);
+  await json("contracts create --data -", { stdin: nda });
+  for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
+  const to = [emulator.routerUrl, emulator.clusters[0]!.url];
+  const breaking = async (passes: number, argv: readonly string[]): Promise<Told> => {
+    const { url } = server.lane({ trouble: "hangs up", passes, to });
+    const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json"]);
+    assert.equal(out, "");
+    return JSON.parse(err).error as Told;
+  };
+  return { svc, json, emulator, breaking };
+}
+
+describe("a command of several calls, when the service goes away in between", () => {
+  it("tells which files are uploaded", async (t) => {
+    const { breaking } = await stage(t);
+    const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
+    assert.deepEqual([told.exitCode, told.retryable, told.details.length], [75, false, 1]);
+    assert.match(told.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
+    // Nothing is up yet: nothing is to be told.
+    assert.deepEqual((await breaking(1, ["files", "upload", "a.txt", "b.txt"])).details ?? [], []);
+  });
+
+  it("tells which files are uploaded when the intake for them is not made", async (t) => {
+    const { breaking } = await stage(t);
+    const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--file", "a.txt"];
+    const told = await breaking(2, argv);
+    assert.deepEqual([told.exitCode, told.details.length], [75, 1]);
+    assert.match(told.details[0]!, /^a\.txt is uploaded: /);
+  });
+
+  it("tells that a contract is sent before it was waited for", async (t) => {
+    const { breaking, json } = await stage(t);
+    const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent before"]]);
+    assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
+  });
+
+  it("tells that subscriptions were told before their answers were read", async (t) => {
+    const { breaking, svc } = await stage(t);
+    const app = await receiver(t);
+    await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
+    const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["The subscriptions of T-1 were told: deliveries 1"]]);
+    assert.equal(app.received.length, 1);
+  });
+
+  it("tells how far virtual time was moved", async (t) => {
+    const { breaking, json } = await stage(t);
+    const argv = ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED", "--within", "PT1H"];
+    // The clock, what there is, the clock, the move; then it looks again.
+    const told = await breaking(4, argv);
+    const { now } = await json<{ now: string }>("emulator clock");
+    assert.deepEqual([told.exitCode, told.details], [75, [`Virtual time was moved on to ${now}`]]);
+    assert.equal(now, "2031-01-02T04:04:05.000Z");
+  });
+});
