@@ -145,14 +145,21 @@ export class Dispatcher {
     // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
     const short = this.#taken.size < listedAtOnce;
     const limit = listedAtOnce + (short ? this.#taken.size : 0);
+    const fresh: Entry[] = [];
     try {
-      await this.#options.store.read(async (view) => {
+      // It changes nothing and ends once all that it has read is durable: what is sent cannot be taken back by a crash.
+      await this.#options.store.transaction("schedule.list", async (tx) => {
         const slice = { by: "turn", to: endOf(this.#options.clock.now()), limit } as const;
-        const found = await view.list(schedule, short ? slice : { ...slice, from: this.#reached });
-        // Still inside the view, so that no entry can leave the queue between being listed and being taken.
-        for (const entry of found) if (!this.#taken.has(entry.id)) this.#take(entry);
+        const found = await tx.list(schedule, short ? slice : { ...slice, from: this.#reached });
+        // Still inside, so that no entry can leave the queue between being listed and being taken.
+        for (const entry of found) if (!this.#taken.has(entry.id)) fresh.push(entry);
+        for (const entry of fresh) this.#taken.add(entry.id);
         if (found.length === limit) this.#mayHaveMore = true;
       });
+      for (const entry of fresh) this.#take(entry);
+    } catch {
+      // The disk refuses, or the store is closed: nothing could be recorded any more, so nothing is begun.
+      for (const { id } of fresh) this.#taken.delete(id);
     } finally {
       this.#listing = false;
       this.#pump();
@@ -160,7 +167,6 @@ export class Dispatcher {
   }
 
   #take(entry: Entry): void {
-    this.#taken.add(entry.id);
     this.#reached = turnOf(entry.due, entry.id);
     // One at a time needs no lanes: order over all of them is by (due, id) alone.
     if (this.#options.atOnce === 1 || this.#laneOf(entry).offer(entry)) this.#ready.push(entry);
@@ -174,7 +180,7 @@ export class Dispatcher {
       () => store.read(async (view) => (await kinds[kind]?.room?.(view, lane)) ?? 1).catch(() => 1),
       (through) => {
         for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
-        // While the queue is listed its view is open, in which no transaction may start; the listing pumps at its end.
+        // The listing pumps at its end, when all that is due stands in order.
         if (!this.#listing) this.#pump();
       },
     );

@@ -60,6 +60,6 @@ export class StandingWall implements Wall {
 }
 
 /** Lets everything that needs no time come to rest: promises, and callbacks that are ready. */
-const idle = async (): Promise<void> => {
+export const idle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
