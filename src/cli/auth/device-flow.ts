@@ -65,14 +65,14 @@ export interface Watcher {
  * denied or has expired.
  */
 export async function pollForTokens(
-  challenge: Challenge,
+  begun: { readonly interval: number; readonly expires_at: string },
   poll: () => Promise<OAuthAnswer>,
   { wall }: Pick<Host, "wall">,
   signal: AbortSignal,
   watcher: Watcher = {},
 ): Promise<OAuthAnswer> {
-  const deadline = wall.now() + challenge.expiresInSeconds * 1_000;
-  let intervalSeconds = challenge.intervalSeconds;
+  const deadline = Date.parse(begun.expires_at);
+  let intervalSeconds = begun.interval;
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
@@ -104,6 +104,13 @@ export async function pollForTokens(
     }
     waitMs = intervalSeconds * 1_000;
   }
+}
+
+/** Polls a single time; undefined while nobody has decided. */
+export async function pollOnce(poll: () => Promise<OAuthAnswer>): Promise<OAuthAnswer | undefined> {
+  const answer = await poll();
+  const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
+  return isOpen ? undefined : finished(answer);
 }
 
 /** What passes by itself: no answer, or one of a server that is not well. Undefined for anything else. */

@@ -1,48 +1,86 @@
 import { createInterface } from "node:readline";
-import { isoSeconds } from "../../base/clock.ts";
+import { isoMillis, isoSeconds } from "../../base/clock.ts";
 import type { Context, Input } from "../command.ts";
 import { mayAsk } from "../context.ts";
+import { CommandFailed } from "../failure.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import { type Account, changeAccount, refuseUnwritable } from "./accounts.ts";
+import { type BegunSignIn, forgetBegun, keepBegun, readBegun } from "./begun.ts";
 import { browserCommand, openBrowser } from "./browser.ts";
-import { type Challenge, challengeOf, pollForTokens } from "./device-flow.ts";
+import { type Challenge, challengeOf, pollForTokens, pollOnce } from "./device-flow.ts";
 import { oauthClient, oauthPost } from "./oauth-call.ts";
 import { authServer } from "./server.ts";
 import { tokensOf } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
+/** Who signed in where. */
+export interface SignedIn {
+  readonly address: string;
+  readonly account: Account;
+}
+
 /** The whole device login: asks for a code, shows it, waits, and keeps the tokens. */
-export async function signIn(
-  input: Input,
-  client_id: string,
-  context: Context,
-): Promise<{ address: string; account: Account }> {
-  const { host, output, signal } = context;
+export async function signIn(input: Input, clientId: string, context: Context): Promise<SignedIn> {
+  const { begun, challenge } = await begin(input, clientId, context);
+  await announce(challenge, context);
+  const stopOffering = offerBrowser(challenge, input, context);
+  return finish(begun, context, true).finally(stopOffering) as Promise<SignedIn>;
+}
+
+/** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
+export async function beginSignIn(input: Input, clientId: string, context: Context): Promise<void> {
+  const { begun, challenge } = await begin(input, clientId, context);
+  await keepBegun(begun, context);
+  await announce(challenge, context);
+}
+
+/** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
+export async function finishSignIn(context: Context, waits: boolean): Promise<SignedIn | undefined> {
+  const begun = await readBegun(context);
+  const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
+    // Denied or expired: there is nothing left to go on with.
+    if (error instanceof CommandFailed && error.verdict === "forbidden") await forgetBegun(context);
+    throw error;
+  });
+  if (signedIn) await forgetBegun(context);
+  return signedIn;
+}
+
+async function begin(input: Input, client_id: string, context: Context) {
   await refuseUnwritable(context);
   const client = await oauthClient(context);
   const server = await authServer(input, client, context);
   const scope = input.flags.scope as string | undefined;
   const challenge = challengeOf(
-    await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, signal),
+    await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
-  await announce(challenge, context);
-  const stopOffering = offerBrowser(challenge, input, context);
-  const poll = () =>
-    oauthPost(
-      client,
-      server.tokenUrl,
-      server.encoding,
-      { grant_type: deviceGrant, device_code: challenge.deviceCode, client_id },
-      signal,
-    );
-  const answer = await withSpinner(context, "Waiting for approval", () =>
-    pollForTokens(challenge, poll, host, signal, {
-      onSlowDown: (seconds) => void output.note(`Asked to wait longer: polling every ${seconds} s`),
-      onTrouble: (reason, seconds) => void output.note(`No usable answer (${reason}); trying again in ${seconds} s`),
-    }),
-  ).finally(stopOffering);
+  const begun: BegunSignIn = {
+    client_id,
+    device_code: challenge.deviceCode,
+    interval: challenge.intervalSeconds,
+    expires_at: isoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
+    server,
+  };
+  return { begun, challenge };
+}
 
+async function finish(begun: BegunSignIn, context: Context, waits: boolean): Promise<SignedIn | undefined> {
+  const { host, output, signal } = context;
+  const { client_id, device_code, server } = begun;
+  const client = await oauthClient(context);
+  const poll = () =>
+    oauthPost(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
+  const answer = waits
+    ? await withSpinner(context, "Waiting for approval", () =>
+        pollForTokens(begun, poll, host, signal, {
+          onSlowDown: (seconds) => void output.note(`Asked to wait longer: polling every ${seconds} s`),
+          onTrouble: (reason, seconds) =>
+            void output.note(`No usable answer (${reason}); trying again in ${seconds} s`),
+        }),
+      )
+    : await pollOnce(poll);
+  if (answer === undefined) return undefined;
   const now = host.wall.now();
   const account: Account = {
     client_id,

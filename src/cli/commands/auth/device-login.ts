@@ -22,6 +22,12 @@ export const authDeviceLogin: Command = {
     { flag: "scope", type: "text", placeholder: "TEXT", description: "Scopes to ask for, separated by blanks" },
     issuerFlag,
     { flag: "no-browser", type: "switch", description: "Do not offer to open a browser" },
+    {
+      flag: "no-wait",
+      type: "switch",
+      description: "Only begin, or only look once whether it is approved; else exit 8",
+    },
+    { flag: "finish", type: "switch", description: "Go on with the sign-in that was begun with --no-wait" },
   ],
   examples: [
     {
@@ -32,18 +38,33 @@ export const authDeviceLogin: Command = {
       title: "At another server with a device login",
       argv: ["auth", "device-login", "--issuer", "https://id.example.com", "--client-id", "tool", "--scope", "openid"],
     },
+    { title: "In steps: begin", argv: ["auth", "device-login", "--client-id", "demo-cli", "--no-wait"] },
+    { title: "In steps: look whether it is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
   ],
   async run(input, context) {
     const { host, output } = context;
     if (host.env.SVC_TOKEN) {
       throw new UsageError("SVC_TOKEN is set, and outranks every sign-in.", { hint: "Unset it first." });
     }
-    const clientId = await clientIdOf(input, context);
-    const { signIn } = await import("../../auth/sign-in.ts");
-    const { address, account } = await signIn(input, clientId, context);
-    const { scope, expires_at } = account;
+    const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
+    const waits = input.flags["no-wait"] !== true;
+    const next = "Once it is approved: svc auth device-login --finish";
+    if (!waits && !input.flags.finish) {
+      await beginSignIn(input, await clientIdOf(input, context), context);
+      await output.note(next);
+      return "pending";
+    }
+    const signedIn = input.flags.finish
+      ? await finishSignIn(context, waits)
+      : await signIn(input, await clientIdOf(input, context), context);
+    if (signedIn === undefined) {
+      await output.note(`Nobody has approved it yet. ${next}`);
+      return "pending";
+    }
+    const { address, account } = signedIn;
+    const { client_id, scope, expires_at } = account;
     if (output.format !== "table") {
-      await output.raw(`${JSON.stringify({ event: "signed_in", address, client_id: clientId, scope, expires_at })}\n`);
+      await output.raw(`${JSON.stringify({ event: "signed_in", address, client_id, scope, expires_at })}\n`);
     } else {
       await output.note(
         `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,

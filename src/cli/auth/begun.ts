@@ -1,0 +1,35 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+import { readPrivate } from "../private-file.ts";
+import { changePrivate } from "../private-file-change.ts";
+import { configFolder } from "../profile.ts";
+import type { AuthServer } from "./server.ts";
+
+/** A sign-in that was begun and not waited for. It holds the device's secret: the file is its owner's alone. */
+export interface BegunSignIn {
+  readonly client_id: string;
+  readonly device_code: string;
+  readonly interval: number;
+  /** ISO 8601, on the wall clock. */
+  readonly expires_at: string;
+  readonly server: AuthServer;
+}
+
+const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
+
+/** Keeps it in the place of an earlier one. */
+export async function keepBegun(begun: BegunSignIn, context: Context): Promise<void> {
+  await changePrivate<BegunSignIn>(path(context), context.host, context.signal, () => begun);
+}
+
+export async function readBegun(context: Context): Promise<BegunSignIn> {
+  const begun = await readPrivate<BegunSignIn>(path(context));
+  if (begun) return begun;
+  throw new CommandFailed("usage", "nothing_begun", "No sign-in was begun with --no-wait.", {
+    next: ["auth", "device-login", "--no-wait"],
+  });
+}
+
+export const forgetBegun = (context: Context): Promise<void> => rm(path(context), { force: true });

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli-emulator.ts";
+import { movedWall } from "../../support/moved-wall.ts";
+
+const begin = "auth device-login --client-id demo-cli --no-wait";
+
+/** An emulator on whose clock the wall runs, and a person who decides. */
+async function stage(t: TestContext) {
+  const world = await cliEmulator(t);
+  const wall = movedWall((ms) => world.emulator.clock.advance({ by: ms }));
+  const svc = (argv: string) => world.svc(argv, { wall });
+  const decide = (code: string, status: "AUTHORIZED" | "DENIED") =>
+    world.emulator.ask("POST", `device-grants/${code}`, { body: { status, cluster_id: "eu-1" } });
+  return { ...world, svc, decide };
+}
+
+describe("svc auth device-login in steps", () => {
+  it("begins, says so by exit 8 until it is approved, then keeps the tokens and forgets the step", async (t) => {
+    const { svc, decide, cwd, emulator } = await stage(t);
+    const begun = await svc(`${begin} --json`);
+    assert.equal(begun.exit, 8);
+    const { event, user_code, ...shown } = JSON.parse(begun.out);
+    assert.deepEqual(
+      [event, Object.keys(shown)],
+      ["approval_needed", ["verification_uri", "verification_uri_complete", "expires_in", "interval"]],
+    );
+    const kept = join(cwd, "device-login.json");
+    const { device_code } = JSON.parse(await readFile(kept, "utf8"));
+    assert.equal((await stat(kept)).mode & 0o777, 0o600);
+    const early = await svc("auth device-login --finish --no-wait");
+    assert.deepEqual([early.exit, early.out], [8, ""]);
+    assert.match(early.err, /^Nobody has approved it yet\. Once it is approved: svc auth device-login --finish\n$/);
+    await decide(user_code, "AUTHORIZED");
+    // Who asks again at once is told to slow down, which is no decision either.
+    assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
+    await emulator.clock.advance({ by: 60_000 });
+    const done = await svc("auth device-login --finish --no-wait --json");
+    assert.deepEqual(
+      [done.exit, JSON.parse(done.out).event, JSON.parse(done.out).client_id],
+      [0, "signed_in", "demo-cli"],
+    );
+    assert.deepEqual((await readdir(cwd)).sort(), ["tokens.json"]);
+    assert.equal((await svc("auth status")).exit, 0);
+    for (const { out, err } of [begun, early, done]) assert.equal(`${out}${err}`.includes(device_code), false);
+  });
+
+  it("waits in its second step where that is wanted, and ends with the code", async (t) => {
+    const { svc, cwd } = await stage(t);
+    assert.equal((await svc(begin)).exit, 8);
+    const { exit, err } = await svc("auth device-login --finish");
+    assert.equal(exit, 4);
+    assert.match(err, /error: The code has expired before anybody approved it\./);
+    assert.deepEqual(await readdir(cwd), []);
+  });
+
+  it("ends where it is denied, and has nothing to finish then", async (t) => {
+    const { svc, decide, cwd } = await stage(t);
+    const { out } = await svc(`${begin} --json`);
+    await decide(JSON.parse(out).user_code, "DENIED");
+    const denied = await svc("auth device-login --finish --no-wait");
+    assert.deepEqual([denied.exit, await readdir(cwd)], [4, []]);
+    const nothing = await svc("auth device-login --finish");
+    assert.equal(nothing.exit, 2);
+    assert.match(nothing.err, /No sign-in was begun with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);
+  });
+});
