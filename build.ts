@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { registry } from "./src/api/registry.ts";
 import { declarationsOf } from "./src/cli/main.ts";
-import { manualPage } from "./src/cli/manual.ts";
+import { groupManual, manualPage } from "./src/cli/manual.ts";
 import type { SpecsByGroup } from "./src/cli/specs.ts";
 import { wholeTree } from "./src/cli/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
@@ -130,11 +130,13 @@ function writeSpecs(folder: string, specs: SpecsByGroup): void {
   }
 }
 
-/** `man svc`: package.json names the page. */
+/** `man svc`, and `man svc-emulator` for each group: package.json names the pages. */
 async function writeManual(folder: string): Promise<void> {
   const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/svc.1`, manualPage(await wholeTree(declarationsOf), version));
+  const tree = await wholeTree(declarationsOf);
+  writeFileSync(`${folder}/svc.1`, manualPage(tree, version));
+  for (const group of tree) writeFileSync(`${folder}/svc-${group.name}.1`, groupManual(group, version));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) await bundle(new URL("dist", import.meta.url).pathname);

@@ -26,8 +26,11 @@ export async function helpText(
     return `${JSON.stringify(manifest(await wholeTree(declarationsOf), host.version), null, 2)}\n`;
   }
   if (isVerb && argv.includes("--man")) {
-    const [{ wholeTree }, { manualPage }] = await Promise.all([import("../tree.ts"), import("../manual.ts")]);
-    return manualPage(await wholeTree(declarationsOf), host.version);
+    const [{ wholeTree }, manual] = await Promise.all([import("../tree.ts"), import("../manual.ts")]);
+    if (named.length > 0) await check(named);
+    const tree = await wholeTree(declarationsOf);
+    const group = tree.find(({ name }) => name === named[0]);
+    return group ? manual.groupManual(group, host.version) : manual.manualPage(tree, host.version);
   }
   const columns = host.stdout.columns ?? (host.stdout.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
