@@ -79,6 +79,9 @@ export interface Globals {
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
   const text = (name: string) => values[name] as string | undefined;
   const on = (name: string) => values[name] === true;
+  if (on("emulator") && text("base-url") !== undefined) {
+    throw new UsageError("--emulator and --base-url cannot both be given: each says where the services are");
+  }
   return {
     baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),
     emulator: on("emulator"),

@@ -86,6 +86,12 @@ describe("a wrong command line", () => {
     assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
   });
 
+  it("refuses two flags that each say where the services are", async () => {
+    const { exit, err } = await runCli("router health --emulator --base-url http://127.0.0.1:1");
+    assert.equal(exit, 2);
+    assert.match(err, /^error: --emulator and --base-url cannot both be given: each says where the services are$/m);
+  });
+
   it("is told from missing credentials, which exit 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
