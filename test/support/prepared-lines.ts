@@ -94,6 +94,7 @@ export async function runPrepared(
   const files = {
     ...line.files,
     ...(name.startsWith("auth ") ? { "config/tokens.json": signedIn(url) } : {}),
+    ...(line.argv.includes("--finish") ? { "config/device-login.json": begunSignIn(url) } : {}),
     ...(name === "router jobs resume" ? { "rows.txt": "c0\n" } : {}),
   };
   await write(cwd, files);
@@ -135,5 +136,21 @@ const signedIn = (url: string): string =>
         refresh_url: `${url}/token`,
         revocation_url: `${url}/revoke`,
       },
+    },
+  });
+
+/** A sign-in at this server that nobody has approved yet. */
+const begunSignIn = (url: string): string =>
+  JSON.stringify({
+    client_id: "tool",
+    device_code: secret,
+    interval: 5,
+    expires_at: "2031-01-02T04:00:00Z",
+    server: {
+      address: url,
+      deviceUrl: `${url}/device`,
+      tokenUrl: `${url}/token`,
+      refreshUrl: `${url}/token`,
+      encoding: "form",
     },
   });

@@ -35,12 +35,15 @@ export async function beginSignIn(input: Input, clientId: string, context: Conte
   await announce(challenge, context);
 }
 
+/** What ends a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
+const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
+
 /** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignedIn | undefined> {
   const begun = await readBegun(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
-    // Denied or expired: there is nothing left to go on with.
-    if (error instanceof CommandFailed && error.verdict === "forbidden") await forgetBegun(context);
+    // Then there is nothing left to go on with; after any other refusal another try may succeed.
+    if (error instanceof CommandFailed && endings.includes(error.code)) await forgetBegun(context);
     throw error;
   });
   if (signedIn) await forgetBegun(context);
