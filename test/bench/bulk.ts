@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { build } from "esbuild";
+import { defaultConcurrency } from "../../src/cli/commands/router/bulk-flags.ts";
+import { batchSize } from "../../src/cli/commands/router/mapping.ts";
 import { emailHash } from "../../src/schemes/email-hash.ts";
 import { bundled } from "./support/bundled.ts";
 import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
@@ -17,9 +19,6 @@ import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
  * process of its own, started anew in each round; wall time from start to end.
  */
 const million = 1_000_000;
-/** Both as the command line has them by default. */
-const batchSize = 1_000;
-const concurrency = 8;
 const rounds = 3;
 const path = "/router/v1/cluster_emails/bulk";
 const address = (i: number): string => `person.${i}@example.com`;
@@ -44,7 +43,7 @@ async function compare(): Promise<void> {
     const [bareMs, oursMs] = await inTurns(rounds, [
       async () => {
         const server = await start([bareProgram, "server"], stops);
-        const sender = await run([bareProgram, "sender", bodies!, server.line, String(concurrency), path]);
+        const sender = await run([bareProgram, "sender", bodies!, server.line, String(defaultConcurrency), path]);
         busiest.bare.push(Math.max(sender.cpuMs, server.cpuMs()));
         server.stop();
         return sender.ms;

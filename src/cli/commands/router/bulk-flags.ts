@@ -51,7 +51,7 @@ export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
   },
 ];
 
-const defaultConcurrency = 8;
+export const defaultConcurrency = 6;
 
 /** What the flags say, of which a plan keeps most. */
 export const bulkOptions = ({ flags }: Input, path: string, batchSize: number) => ({

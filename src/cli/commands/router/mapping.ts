@@ -8,7 +8,8 @@ import { UsageError, type Verdict } from "../../failure.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
-const batchSize = 1_000;
+/** Identifiers in one call: larger ones gain little more, and want memory on both sides. */
+export const batchSize = 2_500;
 
 const mappingFlags: readonly FlagSpec[] = [
   {
