@@ -31,13 +31,24 @@ describe("svc help --json", () => {
       positionals: status.positionals,
       flags: [
         {
+          flag: "exit-status",
+          type: "switch",
+          description: "Exit 8 while the contract is not executed, and 1 once it never will be",
+        },
+        {
           flag: "enforce-user-scoping",
           type: "text",
           description:
             "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
         },
       ],
-      examples: [{ title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] }],
+      examples: [
+        {
+          title: "Only go on once everybody has signed",
+          argv: ["svc", "contracts", "status", "T-1", "--exit-status"],
+        },
+        { title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] },
+      ],
       operation: "contracts.status",
       service: "contracts",
       method: "GET",

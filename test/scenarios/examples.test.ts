@@ -28,6 +28,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "no contract has a DOCX": [1, ["contracts download-docx"]],
   "no upload has this id": [5, ["files download", "files show"]],
   "no upload has this id either": [1, ["intake create --title Review the reseller"]],
+  "not everybody has signed yet": [8, ["contracts status T-1 --exit-status"]],
   "the signature is cut short": [1, ["webhooks verify body.json", "webhooks explain"]],
   "scripts repeat the name of what they destroy": [2, ["router offboard eu-1 --client-ids"]],
   "scripts do not type secrets": [2, ["config set cluster_keys"]],

@@ -3,6 +3,7 @@ import { call } from "../../derived.ts";
 import { CommandFailed, HalfDone } from "../../failure.ts";
 import { checkedDuration } from "../../globals.ts";
 import { pollUntil } from "../../poll.ts";
+import { isFinal } from "./final-status.ts";
 
 export const contractsSend: Command = {
   words: ["contracts", "send"],
@@ -49,9 +50,6 @@ export const contractsSend: Command = {
   },
 };
 
-/** Statuses that a contract never leaves (decisions.md, C22). */
-const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
-
 async function untilStatus(context: Context, id: string, wanted: string, timeoutMs: number) {
   const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
   const client = await context.client("contracts");
@@ -59,7 +57,7 @@ async function untilStatus(context: Context, id: string, wanted: string, timeout
     const answer = await client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
     const status: string = answer.contract_status;
     if (status === wanted) return answer;
-    if (final.has(status)) {
+    if (isFinal(status)) {
       throw new CommandFailed("failed", "wrong_status", `${id} is ${status} and will never be ${wanted}.`);
     }
     return undefined;

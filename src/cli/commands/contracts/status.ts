@@ -1,0 +1,28 @@
+import type { Command } from "../../command.ts";
+import { call } from "../../derived.ts";
+import { isFinal } from "./final-status.ts";
+
+/** Says by its exit code where a contract stands, for scripts that look again later (cli-conventions.md, exit code 8). */
+export const contractsStatus: Command = {
+  words: ["contracts", "status"],
+  summary: "Show a contract's status",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "exit-status",
+      type: "switch",
+      description: "Exit 8 while the contract is not executed, and 1 once it never will be",
+    },
+  ],
+  examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],
+  async run(input, context, spec) {
+    const prepared = await call(spec!, input, context);
+    if (prepared === "dry-run") return undefined;
+    const { value } = await prepared.send();
+    if (input.flags["exit-status"] !== true) return undefined;
+    const { contract_status: status } = value as { contract_status: string };
+    if (!isFinal(status)) return "pending";
+    return status === "EXECUTED" ? undefined : "failed";
+  },
+};

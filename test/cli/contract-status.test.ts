@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../support/cli-emulator.ts";
+import { nda } from "../support/nda.ts";
+
+describe("svc contracts status --exit-status", () => {
+  it("exits 8 while the contract may still be executed, 0 once it is, and 1 when it never will be", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const _ of ["T-1", "T-2"]) assert.equal((await svc("contracts create --data -", { stdin: nda })).exit, 0);
+    const look = async (id: string) => {
+      const { exit, out, err } = await svc(`contracts status ${id} --exit-status --json=contract_status`);
+      return [exit, JSON.parse(out).contract_status, err];
+    };
+
+    assert.deepEqual(await look("T-1"), [8, "DRAFT", ""]);
+    await svc("contracts send T-1");
+    assert.deepEqual(await look("T-1"), [8, "SIGN", ""]);
+    await svc("emulator sign T-1");
+    assert.deepEqual(await look("T-1"), [0, "EXECUTED", ""]);
+
+    assert.equal((await svc("contracts void T-2 --note late --confirm T-2")).exit, 0);
+    assert.deepEqual(await look("T-2"), [1, "VOIDED", ""]);
+    assert.equal((await svc("contracts status T-2")).exit, 0);
+  });
+});
