@@ -147,7 +147,9 @@ async function valuesOf(
 
 /** Fields of the answer, after those that stand there already: `id,st`. */
 function fieldsOf(typed: string, command: CommandDeclaration | undefined): Answer {
-  const known = (command as Partial<CommandSpec> | undefined)?.fields ?? [];
+  // A hand-written command shows the answer of the operation that it extends.
+  const { spec } = (command ?? {}) as { readonly spec?: CommandSpec };
+  const known = (spec ?? (command as Partial<CommandSpec> | undefined))?.fields ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
   const given = new Set(start.split(","));
   const values = known.filter((name) => !given.has(name)).map((name) => start + name);
