@@ -70,7 +70,7 @@ export class LiveStore implements Store {
       tx.end();
       if (this.#log) {
         this.#unsure.add(tx);
-        durable = this.#log.append(tx.changes());
+        durable = this.#log.append(tx.changes);
       }
     } catch (cause) {
       tx.end();

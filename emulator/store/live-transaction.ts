@@ -8,10 +8,9 @@ export class LiveTransaction extends LiveView implements Transaction {
   readonly #changes: Change[] = [];
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
+  readonly #sequences: Map<string, number>;
   readonly touched = new Set<string>();
   readonly #undo: (() => void)[] = [];
-
-  readonly #sequences: Map<string, number>;
 
   constructor(operation: string, state: State) {
     super(state);
@@ -69,12 +68,12 @@ export class LiveTransaction extends LiveView implements Transaction {
     return number;
   }
 
-  /** What was done, in order, for the journal; of a sequence only how far it came. To be asked for once, at the end. */
-  changes(): readonly Change[] {
-    for (const sequence of this.#sequencesBefore.keys()) {
-      this.#changes.push(["next", sequence, this.#sequences.get(sequence)!]);
-    }
-    return this.#changes;
+  /** What was done, in order, for the journal; of a sequence only how far it came. */
+  get changes(): readonly Change[] {
+    const reached = [...this.#sequencesBefore.keys()].map(
+      (sequence): Change => ["next", sequence, this.#sequences.get(sequence)!],
+    );
+    return [...this.#changes, ...reached];
   }
 
   /** Takes everything back, newest first. */

@@ -1,4 +1,5 @@
-import type { CommandDeclaration, CommandSpec, FlagSpec } from "../derive/command-spec.ts";
+import type { FlagSpec } from "../derive/command-spec.ts";
+import { type Described, operationBehind } from "./described.ts";
 import { environment } from "./environment.ts";
 import { exitCodes } from "./exit.ts";
 import { globalFlags } from "./globals.ts";
@@ -15,10 +16,9 @@ export const manifest = (tree: readonly TreeGroup[], version: string) => ({
   environment: environment.map(([names, description]) => ({ names: names.split(", "), description })),
 });
 
-function commandEntry(command: CommandDeclaration) {
+function commandEntry(command: Described) {
   const { words, summary, description, positionals, flags, examples } = command;
-  const { operation, service, method, path, fields } =
-    (command as { spec?: CommandSpec }).spec ?? (command as Partial<CommandSpec>);
+  const { operation, service, method, path, fields } = operationBehind(command);
   return {
     command: words.join(" "),
     summary,

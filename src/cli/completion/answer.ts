@@ -1,4 +1,5 @@
-import type { CommandDeclaration, CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { type Described, operationBehind } from "../described.ts";
 import { globalFlags } from "../globals.ts";
 
 /** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
@@ -12,7 +13,7 @@ interface Candidate {
 /** The command tree as completion needs it: nothing of it is loaded but what the words name. */
 export interface Tree {
   readonly groups: readonly Candidate[];
-  readonly declarations: (group: string) => Promise<readonly CommandDeclaration[]>;
+  readonly declarations: (group: string) => Promise<readonly Described[]>;
   /** Names of profiles, for --profile. */
   readonly profiles: () => Promise<readonly string[]>;
 }
@@ -91,14 +92,11 @@ function valueAwaited(before: readonly string[], flags: readonly FlagSpec[]): Fl
 const begins = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => words[i] === word);
 
-const deepest = (
-  declarations: readonly CommandDeclaration[],
-  bare: readonly string[],
-): CommandDeclaration | undefined =>
+const deepest = (declarations: readonly Described[], bare: readonly string[]): Described | undefined =>
   declarations.filter(({ words }) => begins(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
 /** The words that may come next in the tree: `emulator clock` has `advance` below it. */
-function nextWords(declarations: readonly CommandDeclaration[], bare: readonly string[]): Candidate[] {
+function nextWords(declarations: readonly Described[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && begins(words, bare));
   const found = new Map<string, string>();
   for (const { words, summary } of below) {
@@ -111,7 +109,7 @@ function nextWords(declarations: readonly CommandDeclaration[], bare: readonly s
 
 async function flagOrValue(
   typed: string,
-  command: CommandDeclaration | undefined,
+  command: Described | undefined,
   before: readonly string[],
   tree: Tree,
 ): Promise<Answer> {
@@ -133,12 +131,7 @@ async function flagOrValue(
   ]);
 }
 
-async function valuesOf(
-  spec: FlagSpec,
-  typed: string,
-  command: CommandDeclaration | undefined,
-  tree: Tree,
-): Promise<Answer> {
+async function valuesOf(spec: FlagSpec, typed: string, command: Described | undefined, tree: Tree): Promise<Answer> {
   if (spec.choices) return only(names(spec.choices));
   if (spec.flag === "profile") return only(names(await tree.profiles()));
   if (spec.flag === "fields") return fieldsOf(typed, command);
@@ -146,17 +139,15 @@ async function valuesOf(
 }
 
 /** Fields of the answer, after those that stand there already: `id,st`. */
-function fieldsOf(typed: string, command: CommandDeclaration | undefined): Answer {
-  // A hand-written command shows the answer of the operation that it extends.
-  const { spec } = (command ?? {}) as { readonly spec?: CommandSpec };
-  const known = (spec ?? (command as Partial<CommandSpec> | undefined))?.fields ?? [];
+function fieldsOf(typed: string, command: Described | undefined): Answer {
+  const known = (command && operationBehind(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
   const given = new Set(start.split(","));
   const values = known.filter((name) => !given.has(name)).map((name) => start + name);
   return { candidates: names(values), directive: directives.noFiles | directives.noSpace };
 }
 
-async function positional(command: CommandDeclaration, index: number, tree: Tree): Promise<Answer> {
+async function positional(command: Described, index: number, tree: Tree): Promise<Answer> {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return only([]);

@@ -1,13 +1,11 @@
-import type { CommandDeclaration, CommandExample, CommandSpec } from "../../derive/command-spec.ts";
+import type { CommandExample } from "../../derive/command-spec.ts";
 import { begins } from "../argv.ts";
+import { type Described, operationBehind } from "../described.ts";
 import { globalFlags } from "../globals.ts";
 import { type Group, groups } from "../groups.ts";
 import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
 import type { Page, Table } from "./layout.ts";
 import { topics } from "./topics.ts";
-
-/** What the tree knows of a command; `spec` is the derived one that a hand-written one stands for. */
-export type Described = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
 
 /** The page of the whole program. */
 export const rootPage = (names: readonly string[]): Page => ({
@@ -120,7 +118,7 @@ function commandTables(words: readonly string[], below: readonly Described[]): T
 }
 
 function operationNotes(command: Described): string[] {
-  const { operation, method, path, fields } = command.spec ?? (command as Partial<CommandSpec>);
+  const { operation, method, path, fields } = operationBehind(command);
   return [
     ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
     ...(operation ? [`Operation ${operation}: ${[method].flat().join("|")} ${path}`] : []),
