@@ -31,10 +31,14 @@ export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGE
  * Puts an entry into the queue, in the caller's own transaction. Without an id it takes the next number; a retry
  * keeps the id of its delivery, so that order is by (due, id).
  */
-export function enqueue(tx: Transaction, entry: Omit<Entry, "id"> & { readonly id?: number }): Entry {
-  const whole = { ...entry, id: entry.id ?? tx.next("schedule") };
-  tx.put(schedule, whole);
-  return whole;
+export function enqueue(
+  tx: Transaction,
+  { id = tx.next("schedule"), due, kind, lane, ref }: Omit<Entry, "id"> & { readonly id?: number },
+): Entry {
+  // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
+  const entry = { id, due, kind, lane, ref };
+  tx.put(schedule, entry);
+  return entry;
 }
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */

@@ -56,9 +56,10 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
     bodyTimeout: 0,
     connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
   });
-  const deadlines = new Deadlines(options.wall, options.responseTimeoutMs);
+  const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+    exchange.breakOff(new TooLate()),
+  );
   const targets = new Map<string, Target>();
-  const underWay = new Set<PostExchange>();
 
   // The rules never change, so each URL is judged once.
   function targetOf(url: string): Target {
@@ -78,22 +79,20 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
       if (forbidden) return Promise.resolve({ error: forbidden });
       return new Promise((resolve, reject) => {
         const exchange = new PostExchange((ended) => {
-          inTime();
-          underWay.delete(exchange);
+          leave();
           if ("status" in ended) resolve(ended);
           else if (ended.cause instanceof BrokenOff) reject(ended.cause);
           else resolve({ error: described(ended.cause) });
         });
-        underWay.add(exchange);
-        const inTime = deadlines.set(() => exchange.breakOff(new TooLate()));
+        const leave = underWay.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
     },
     breakOff() {
-      for (const exchange of underWay) exchange.breakOff(new BrokenOff());
+      for (const exchange of underWay.clear()) exchange.breakOff(new BrokenOff());
     },
     async close() {
-      deadlines.stop();
+      underWay.stop();
       await agent.destroy();
     },
   };

@@ -33,7 +33,7 @@ export class LiveStore implements Store {
   #calling: LiveView | undefined;
   readonly #watchers = new Map<string, Set<() => void>>();
   /** Committed in memory, not yet durable, oldest first. */
-  readonly #unsure = new Set<LiveTransaction>();
+  readonly #unsure: LiveTransaction[] = [];
   #rolledBack: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -69,7 +69,7 @@ export class LiveStore implements Store {
       result = await this.#runLimited(tx, work);
       tx.end();
       if (this.#log) {
-        this.#unsure.add(tx);
+        this.#unsure.push(tx);
         durable = this.#log.append(tx.changes);
       }
     } catch (cause) {
@@ -206,7 +206,8 @@ export class LiveStore implements Store {
   async #confirm(tx: LiveTransaction, durable: Promise<void>): Promise<void> {
     try {
       await durable;
-      this.#unsure.delete(tx);
+      // And so are all before it.
+      this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
     } catch (cause) {
       this.#rolledBack ??= this.#rollBackUnsure();
       await this.#rolledBack;
@@ -216,8 +217,7 @@ export class LiveStore implements Store {
 
   async #rollBackUnsure(): Promise<void> {
     await this.#gate.enterAlone();
-    for (const tx of [...this.#unsure].reverse()) tx.rollBack();
-    this.#unsure.clear();
+    for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
     this.#gate.leaveAlone();
   }
 
