@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Kinds, Work } from "./kind.ts";
-import { Lane } from "./lane.ts";
+import type { Kinds, Recording, Work } from "./kind.ts";
+import { Lanes } from "./lanes.ts";
 import { Preparer } from "./preparer.ts";
 import { Recorder } from "./recorder.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
@@ -26,6 +26,18 @@ export interface DispatcherOptions {
   readonly onTrouble: (entry: Entry, error: unknown) => void;
 }
 
+interface Begun {
+  readonly entry: Entry;
+  /** Virtual time. */
+  readonly at: number;
+  /** Until its outcome is in the state. */
+  holdsPlace: boolean;
+}
+
+interface Run extends Begun {
+  readonly record: Recording;
+}
+
 const listedAtOnce = 1_000;
 /** Of this share of the places only lanes that hold none yet may take one: hanging receivers leave room for others. */
 const keptFree = 1 / 4;
@@ -36,7 +48,7 @@ const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.
 /** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes: Lanes;
   /** Ids of entries that are ready, waiting in their lane, under way, or in trouble. */
   readonly #taken = new Set<number>();
   readonly #stop = new AbortController();
@@ -44,7 +56,7 @@ export class Dispatcher {
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
   readonly #preparer: Preparer;
-  readonly #recorder: Recorder;
+  readonly #recorder: Recorder<Run>;
   /** Begun, and not yet durably recorded. */
   #underWay = 0;
   /** Of these, how many hold a place: until their outcome is in the state. */
@@ -60,9 +72,19 @@ export class Dispatcher {
   onRan: ((ran: Ran) => void) | undefined;
 
   constructor(options: DispatcherOptions) {
+    const { store, kinds } = options;
     this.#options = options;
-    this.#preparer = new Preparer(options.store, options.kinds, (entry, work) => void this.#run(entry, work));
-    this.#recorder = new Recorder(options.store, this.#stop.signal);
+    this.#lanes = new Lanes(store, kinds, (through) => {
+      for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
+      // The listing pumps at its end, when all that is due stands in order.
+      if (!this.#listing) this.#pump();
+    });
+    this.#preparer = new Preparer(store, kinds, (entry, work) => void this.#run(entry, work));
+    this.#recorder = new Recorder(store, this.#stop.signal, {
+      inState: (batch) => this.#leave(batch),
+      durable: (batch, outcomes) => this.#ended(batch, outcomes),
+      failed: (run, cause) => this.#inTrouble(run, cause),
+    });
     // Every entry under way may listen.
     setMaxListeners(0, this.#stop.signal);
   }
@@ -157,6 +179,8 @@ export class Dispatcher {
         if (found.length === limit) this.#mayHaveMore = true;
       });
       for (const entry of fresh) this.#take(entry);
+      const last = fresh.at(-1);
+      if (last) this.#reached = turnOf(last.due, last.id);
     } catch {
       // The disk refuses, or the store is closed: nothing could be recorded any more, so nothing is begun.
       for (const { id } of fresh) this.#taken.delete(id);
@@ -167,25 +191,8 @@ export class Dispatcher {
   }
 
   #take(entry: Entry): void {
-    this.#reached = turnOf(entry.due, entry.id);
     // One at a time needs no lanes: order over all of them is by (due, id) alone.
-    if (this.#options.atOnce === 1 || this.#laneOf(entry).offer(entry)) this.#ready.push(entry);
-  }
-
-  #laneOf({ kind, lane }: Entry): Lane {
-    const known = this.#lanes.get(lane);
-    if (known) return known;
-    const { store, kinds } = this.#options;
-    const fresh = new Lane(
-      () => store.read(async (view) => (await kinds[kind]?.room?.(view, lane)) ?? 1).catch(() => 1),
-      (through) => {
-        for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
-        // The listing pumps at its end, when all that is due stands in order.
-        if (!this.#listing) this.#pump();
-      },
-    );
-    this.#lanes.set(lane, fresh);
-    return fresh;
+    if (this.#options.atOnce === 1 || this.#lanes.offer(entry)) this.#ready.push(entry);
   }
 
   /** Where an entry belongs among those that are ready. */
@@ -209,35 +216,43 @@ export class Dispatcher {
 
   async #run(entry: Entry, work: Work): Promise<void> {
     const at = this.#options.clock.now();
-    let leftPlace = false;
-    const leave = () => {
-      if (!leftPlace) this.#leave(entry);
-      leftPlace = true;
-    };
     try {
-      const record = await work(this.#stop.signal);
-      this.#ended(entry, at, await this.#recorder.record(record, leave));
-      this.#taken.delete(entry.id);
+      this.#recorder.add({ entry, at, holdsPlace: true, record: await work(this.#stop.signal) });
     } catch (error) {
-      this.#troubled.add(entry.id);
-      if (!this.#stop.signal.aborted) this.#options.onTrouble(entry, error);
-      this.#ended(entry, at, "error");
+      this.#inTrouble({ entry, at, holdsPlace: true }, error);
     }
-    leave();
+  }
+
+  #leave(batch: readonly Begun[]): void {
+    for (const run of batch) {
+      if (!run.holdsPlace) continue;
+      run.holdsPlace = false;
+      this.#running -= 1;
+      this.#count(run.entry.lane, -1);
+      this.#lanes.finished(run.entry);
+    }
+    this.#pump();
+  }
+
+  #ended(batch: readonly Run[], outcomes: readonly string[]): void {
+    for (const [i, run] of batch.entries()) {
+      this.#taken.delete(run.entry.id);
+      this.#tell(run, outcomes[i]!);
+    }
+    this.#underWay -= batch.length;
+    this.wake();
+  }
+
+  #inTrouble(run: Begun, error: unknown): void {
+    this.#troubled.add(run.entry.id);
+    if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
+    this.#tell(run, "error");
+    this.#leave([run]);
     this.#underWay -= 1;
     this.wake();
   }
 
-  #leave({ lane: name }: Entry): void {
-    this.#running -= 1;
-    this.#count(name, -1);
-    const lane = this.#lanes.get(name);
-    lane?.finished();
-    if (lane?.empty) this.#lanes.delete(name);
-    this.#pump();
-  }
-
-  #ended({ id, kind, ref }: Entry, at: number, outcome: string): void {
+  #tell({ entry: { id, kind, ref }, at }: Begun, outcome: string): void {
     this.#awaited.get(id)?.(outcome);
     this.#awaited.delete(id);
     this.onRan?.({ id, at, kind, ref, outcome });

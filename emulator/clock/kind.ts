@@ -8,8 +8,8 @@ import type { Entry } from "./schedule.ts";
 export interface Kind {
   /** Reads the state as it is when the work begins: what changed while an entry waited decides. One work for each. */
   prepare(view: View, entries: readonly Entry[]): Promise<readonly Work[]>;
-  /** How many entries of a lane may be under way now; without it, one after the other. */
-  room?(view: View, lane: string): Promise<number>;
+  /** How many entries of each lane may be under way now; without it, one after the other. */
+  rooms?(view: View, lanes: readonly string[]): Promise<readonly number[]>;
 }
 export type Kinds = Readonly<Record<string, Kind>>;
 
@@ -30,3 +30,19 @@ export const onlyRecorded =
   (record: Recording): Work =>
   () =>
     Promise.resolve(record);
+
+/** Asks each kind once, about all that is of it. The answers come in the order of the things. */
+export async function byKind<Thing extends { readonly kind: string }, Answer>(
+  things: readonly Thing[],
+  ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,
+): Promise<readonly Answer[]> {
+  const kinds = new Set(things.map(({ kind }) => kind));
+  if (kinds.size === 1) return ask(things[0]!.kind, things);
+  const answers = new Map<Thing, Answer>();
+  for (const name of kinds) {
+    const alike = things.filter(({ kind }) => kind === name);
+    const found = await ask(name, alike);
+    for (const [i, thing] of alike.entries()) answers.set(thing, found[i]!);
+  }
+  return things.map((thing) => answers.get(thing)!);
+}

@@ -1,5 +1,5 @@
 import type { Store, View } from "../store/store.ts";
-import type { Kind, Kinds, Work } from "./kind.ts";
+import { byKind, type Kind, type Kinds, type Work } from "./kind.ts";
 import type { Entry } from "./schedule.ts";
 
 /** Reads what the work of entries needs: what is added while a view is waited for shares it. */
@@ -25,23 +25,14 @@ export class Preparer {
   async #prepare(): Promise<void> {
     this.#preparing = true;
     while (this.#added.length > 0) {
-      const prepared = await this.#store.read(async (view) => {
+      const { entries, works } = await this.#store.read(async (view) => {
         const entries = this.#added.splice(0);
-        return { entries, works: await this.#worksOf(view, entries) };
+        const works = await byKind(entries, (kind, alike) => this.#prepareAlike(view, kind, alike));
+        return { entries, works };
       });
-      for (const entry of prepared.entries) this.#begin(entry, prepared.works.get(entry)!);
+      for (const [i, entry] of entries.entries()) this.#begin(entry, works[i]!);
     }
     this.#preparing = false;
-  }
-
-  async #worksOf(view: View, entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Work>> {
-    const works = new Map<Entry, Work>();
-    for (const name of new Set(entries.map(({ kind }) => kind))) {
-      const alike = entries.filter(({ kind }) => kind === name);
-      const prepared = await this.#prepareAlike(view, name, alike);
-      for (const [i, entry] of alike.entries()) works.set(entry, prepared[i]!);
-    }
-    return works;
   }
 
   async #prepareAlike(view: View, name: string, entries: readonly Entry[]): Promise<readonly Work[]> {

@@ -1,52 +1,60 @@
 import type { Store } from "../store/store.ts";
 import type { Recording } from "./kind.ts";
 
-interface Waiting {
+/** Work that is done and is to be written down. */
+export interface Done {
   readonly record: Recording;
-  /** Called once the outcome is in the state. */
-  readonly recorded: () => void;
-  readonly resolve: (outcome: string) => void;
-  readonly reject: (cause: unknown) => void;
+}
+
+/** What becomes of those that were written down together. */
+export interface Recorded<One extends Done> {
+  /** Their outcomes are in the state. */
+  inState(batch: readonly One[]): void;
+  /** Their outcomes, in a word each, are durable. */
+  durable(batch: readonly One[], outcomes: readonly string[]): void;
+  /** Nothing of its outcome stays. */
+  failed(one: One, cause: unknown): void;
 }
 
 /**
  * Writes down outcomes, those of one turn of the event loop in one transaction. The next transaction begins while the
  * last one is on its way to the disk.
  */
-export class Recorder {
+export class Recorder<One extends Done> {
   readonly #store: Store;
   readonly #closing: AbortSignal;
-  #waiting: Waiting[] = [];
+  readonly #recorded: Recorded<One>;
+  readonly #waiting: One[] = [];
 
   /** Nothing is recorded any more once `closing` is aborted. */
-  constructor(store: Store, closing: AbortSignal) {
+  constructor(store: Store, closing: AbortSignal, recorded: Recorded<One>) {
     this.#store = store;
     this.#closing = closing;
+    this.#recorded = recorded;
   }
 
-  /** Resolves with the outcome once it is durable. Rejects when it could not be recorded; nothing of it stays then. */
-  record(record: Recording, recorded: () => void): Promise<string> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ record, recorded, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(() => void this.#write(this.#waiting.splice(0)));
-    });
+  add(one: One): void {
+    this.#waiting.push(one);
+    if (this.#waiting.length === 1) setImmediate(() => void this.#write(this.#waiting.splice(0)));
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(batch: readonly One[]): Promise<void> {
+    let outcomes: readonly string[];
     try {
-      const outcomes = await this.#store.transaction("schedule.record", async (tx) => {
+      outcomes = await this.#store.transaction("schedule.record", async (tx) => {
         this.#closing.throwIfAborted();
         const outcomes: string[] = [];
         for (const { record } of batch) outcomes.push(await record(tx));
-        for (const { recorded } of batch) recorded();
+        this.#recorded.inState(batch);
         return outcomes;
       });
-      for (const [i, { resolve }] of batch.entries()) resolve(outcomes[i]!);
     } catch (cause) {
       const [first, ...others] = batch;
-      if (others.length === 0) return first?.reject(cause);
+      if (first && others.length === 0) return this.#recorded.failed(first, cause);
       // One of them spoils it for the others, which must not be lost.
       for (const one of batch) await this.#write([one]);
+      return;
     }
+    this.#recorded.durable(batch, outcomes);
   }
 }

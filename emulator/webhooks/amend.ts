@@ -17,8 +17,9 @@ export interface Misfits {
 
 type Parent = Record<string, unknown> | unknown[];
 
-/** A copy of a body with the amendments made: additions last, so that a field can be removed and added anew. */
+/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
 export function amended(body: object, { overrides, additions, removals }: Amendments, misfits: Misfits): object {
+  if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
   const at = (path: string) => placeOf(copy, path, misfits);
   for (const [path, value] of Object.entries(overrides ?? {})) {

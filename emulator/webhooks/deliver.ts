@@ -28,7 +28,7 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; r
       const found = await sendables(view, entries, resend);
       return found.map((one, i) => workOf(entries[i]!, one, resend));
     },
-    room: roomOf,
+    rooms: roomsOf,
   });
 
   function workOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Work {
@@ -116,7 +116,9 @@ function skip(
 }
 
 /** While nothing is sent, because it is disabled or deleted, there is nothing to hold back. */
-async function roomOf(view: View, lane: string): Promise<number> {
-  const subscription = await view.get(subscriptions, lane.slice(lane.indexOf(":") + 1));
-  return subscription?.status === "ACTIVE" ? roomFor(subscription.failure_count) : Number.POSITIVE_INFINITY;
+async function roomsOf(view: View, lanes: readonly string[]): Promise<readonly number[]> {
+  const found = await view.getAll(subscriptions, lanes, (lane) => lane.slice(lane.indexOf(":") + 1));
+  return found.map((subscription) =>
+    subscription?.status === "ACTIVE" ? roomFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
+  );
 }

@@ -1,0 +1,95 @@
+import type { Store, View } from "../store/store.ts";
+import { byKind, type Kinds } from "./kind.ts";
+import type { Entry } from "./schedule.ts";
+
+/** It is there for as long as something of it is admitted or waits. */
+interface Lane {
+  readonly name: string;
+  readonly kind: string;
+  readonly waiting: Entry[];
+  /** Let through, and their outcome is not recorded yet. */
+  admitted: number;
+  /** Its room is being asked for. */
+  asked: boolean;
+}
+
+/**
+ * Entries that are due, lane by lane. Those admitted count against their lane's room from the moment they are let
+ * through until their outcome is recorded; the others wait in order.
+ */
+export class Lanes {
+  readonly #store: Store;
+  readonly #kinds: Kinds;
+  readonly #admit: (entries: readonly Entry[]) => void;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #toAsk: Lane[] = [];
+  #asking = false;
+
+  /** `admit` is told which are let through after they had to wait. */
+  constructor(store: Store, kinds: Kinds, admit: (entries: readonly Entry[]) => void) {
+    this.#store = store;
+    this.#kinds = kinds;
+    this.#admit = admit;
+  }
+
+  /** True: it may start at once. False: it waits, and `admit` tells when it is let through. */
+  offer(entry: Entry): boolean {
+    const { lane: name, kind } = entry;
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      // One at a time is always allowed, so a lane with a single entry needs no question.
+      this.#lanes.set(name, { name, kind, waiting: [], admitted: 1, asked: false });
+      return true;
+    }
+    lane.waiting.push(entry);
+    this.#ask(lane);
+    return false;
+  }
+
+  /** The outcome of an admitted entry is in the state. */
+  finished({ lane: name }: Entry): void {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) return;
+    lane.admitted -= 1;
+    if (lane.waiting.length > 0) this.#ask(lane);
+    else if (lane.admitted === 0) this.#lanes.delete(name);
+  }
+
+  #ask(lane: Lane): void {
+    if (lane.asked) return;
+    lane.asked = true;
+    this.#toAsk.push(lane);
+    if (!this.#asking) void this.#answer();
+  }
+
+  /** What is asked while a view is waited for shares it. */
+  async #answer(): Promise<void> {
+    this.#asking = true;
+    while (this.#toAsk.length > 0) {
+      const through = await this.#store.read(async (view) => {
+        const lanes = this.#toAsk.splice(0);
+        const rooms = await this.#roomsOf(view, lanes);
+        // Still inside: no outcome can be recorded between the answer and the count.
+        return lanes.flatMap((lane, i) => release(lane, rooms[i]!));
+      });
+      if (through.length > 0) this.#admit(through);
+    }
+    this.#asking = false;
+  }
+
+  #roomsOf(view: View, lanes: readonly Lane[]): Promise<readonly number[]> {
+    return byKind(lanes, async (kind, alike) => {
+      const names = alike.map(({ name }) => name);
+      // A kind that cannot tell must not stop its lanes: one at a time is always allowed.
+      const rooms = await this.#kinds[kind]?.rooms?.(view, names).catch(() => undefined);
+      return rooms ?? names.map(() => 1);
+    });
+  }
+}
+
+function release(lane: Lane, room: number): Entry[] {
+  lane.asked = false;
+  const through = lane.waiting.splice(0, Math.max(0, Math.max(1, room) - lane.admitted));
+  lane.admitted += through.length;
+  return through;
+}
