@@ -1,5 +1,6 @@
-import { constants } from "node:fs";
+import { constants, fdatasync, write } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { promisify } from "node:util";
 
 /** What the store asks of a file. A port, so that a test can make a call fail. */
 export interface DiskFile {
@@ -55,10 +56,14 @@ export const systemDisk: Disk = {
   },
 };
 
+// Made for each commit, where the handle's own way to the same system calls is felt.
+const writeAt = promisify(write);
+const datasync = promisify(fdatasync);
+
 const fileOf = (handle: FileHandle): DiskFile => ({
   async write(bytes, position) {
     for (let done = 0; done < bytes.byteLength; ) {
-      const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+      const { bytesWritten } = await writeAt(handle.fd, bytes, done, bytes.byteLength - done, position + done);
       done += bytesWritten;
     }
   },
@@ -66,7 +71,7 @@ const fileOf = (handle: FileHandle): DiskFile => ({
   size: async () => (await handle.stat()).size,
   truncate: (length) => handle.truncate(length),
   sync: () => handle.sync(),
-  datasync: () => handle.datasync(),
+  datasync: () => datasync(handle.fd),
   close: () => handle.close(),
 });
 

@@ -51,8 +51,8 @@ export class SortedList<Item extends Ordered> {
     if (block.items[place]?.ordinal !== ordinal || block.values[place] !== value) return;
     this.#length -= 1;
     this.#changed(at);
-    block.values.splice(place, 1);
-    block.items.splice(place, 1);
+    cutOut(block.values, place);
+    cutOut(block.items, place);
     if (block.items.length === 0) this.#blocks.splice(at, 1);
   }
 
@@ -137,6 +137,19 @@ export class SortedList<Item extends Ordered> {
     const block = this.#blocks[at]!;
     const half = block.items.length >>> 1;
     this.#blocks.splice(at + 1, 0, { values: block.values.splice(half), items: block.items.splice(half) });
+  }
+}
+
+/** So near the front a place is emptied from the front: the first ones are the first to leave a queue. */
+const frontMax = 64;
+
+/** As `splice` does, which moves all that comes behind. */
+function cutOut(list: unknown[], place: number): void {
+  if (place > frontMax) {
+    list.splice(place, 1);
+  } else {
+    for (let i = place; i > 0; i -= 1) list[i] = list[i - 1];
+    list.shift();
   }
 }
 

@@ -33,14 +33,24 @@ const roles: Readonly<Record<string, Role>> = {
   async answering({ status = 200, body = {} }: { status?: number; body?: object }) {
     const answer = JSON.stringify(body);
     let count = 0;
+    let enough = Number.POSITIVE_INFINITY;
+    let tell = () => {};
     let first: Pick<Load, "headers" | "body"> | undefined;
+    /** Answers when so many came in all. */
+    const until = (about: { readonly count: number }) =>
+      new Promise<number>((resolve) => {
+        enough = about.count;
+        tell = () => resolve(count);
+        if (count >= enough) tell();
+      });
     const url = await listening(async (request, response) => {
       count += 1;
+      if (count === enough) tell();
       request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(answer));
       if (first) request.resume();
       else first = { headers: broughtBy(request), body: await text(request) };
     });
-    return { ready: { url }, answers: { count: () => count, first: () => first } };
+    return { ready: { url }, answers: { count: () => count, first: () => first, until } };
   },
 
   /** Sends on demand. */
