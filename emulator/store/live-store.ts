@@ -80,7 +80,7 @@ export class LiveStore implements Store {
       this.#gate.leaveAlone();
     }
     if (durable) await this.#confirm(tx, durable);
-    this.#tell(tx.touched);
+    this.#tell((collection) => tx.touches(collection));
     return result;
   }
 
@@ -230,12 +230,12 @@ export class LiveStore implements Store {
     } finally {
       this.#gate.leaveAlone();
     }
-    this.#tell(this.#watchers.keys());
+    this.#tell(() => true);
   }
 
-  #tell(collections: Iterable<string>): void {
-    for (const name of collections) {
-      for (const changed of this.#watchers.get(name) ?? []) changed();
+  #tell(hasChanged: (collection: string) => boolean): void {
+    for (const [collection, watchers] of this.#watchers) {
+      if (hasChanged(collection)) for (const changed of watchers) changed();
     }
   }
 }

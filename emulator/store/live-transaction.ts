@@ -9,7 +9,6 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   readonly #sequences: Map<string, number>;
-  readonly touched = new Set<string>();
   readonly #undo: (() => void)[] = [];
 
   constructor(operation: string, state: State) {
@@ -21,7 +20,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   put<Row extends object>(into: Rows<Row>, row: Row): void {
     const table = this.state.tableOf(into as AnyRows);
     const { key, before } = table.put(row);
-    this.#did(into.name, ["put", into.name, row], () => {
+    this.#did(["put", into.name, row], () => {
       if (before === undefined) table.delete(key);
       else table.put(before);
     });
@@ -30,7 +29,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   delete<Row extends object>(from: Rows<Row>, key: string): void {
     const table = this.state.tableOf(from as AnyRows);
     const entry = table.delete(key);
-    if (entry) this.#did(from.name, ["delete", from.name, key], () => table.restore(key, entry));
+    if (entry) this.#did(["delete", from.name, key], () => table.restore(key, entry));
   }
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
@@ -43,7 +42,7 @@ export class LiveTransaction extends LiveView implements Transaction {
       else if (owner !== cluster) moved += 1;
     }
     if (added + moved > 0) {
-      this.#did(into.name, ["map", into.name, cluster, identifiers], () => table.undoMap(identifiers, before));
+      this.#did(["map", into.name, cluster, identifiers], () => table.undoMap(identifiers, before));
     }
     return { moved };
   }
@@ -54,7 +53,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     let removed = 0;
     for (const owner of before) if (owner !== undefined) removed += 1;
     if (removed > 0) {
-      this.#did(from.name, ["unmap", from.name, cluster, identifiers], () => table.undoUnmap(identifiers, before));
+      this.#did(["unmap", from.name, cluster, identifiers], () => table.undoUnmap(identifiers, before));
     }
     return { removed };
   }
@@ -76,6 +75,10 @@ export class LiveTransaction extends LiveView implements Transaction {
     return [...this.#changes, ...reached];
   }
 
+  touches(collection: Collection["name"]): boolean {
+    return this.#changes.some(([, changed]) => changed === collection);
+  }
+
   /** Takes everything back, newest first. */
   rollBack(): void {
     for (const undo of this.#undo.reverse()) undo();
@@ -87,8 +90,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     this.#sequencesBefore.clear();
   }
 
-  #did(collection: Collection["name"], change: Change, undo: () => void): void {
-    this.touched.add(collection);
+  #did(change: Change, undo: () => void): void {
     this.#changes.push(change);
     this.#undo.push(undo);
   }
