@@ -1,11 +1,11 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { type Clock, isoMillis } from "../../src/base/clock.ts";
+import { isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Store } from "../store/store.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
-import { deliveryEvents } from "./delivery-events.ts";
+import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
 import type { ControlWorld } from "./home.ts";
 
 export const deliveryHandlers: Handlers<
@@ -29,7 +29,8 @@ export const deliveryHandlers: Handlers<
     };
   },
 
-  "deliveries.watch": ({ query }, { store, clock, request }) => watched(store, clock, query, request.signal),
+  "deliveries.watch": async ({ query }, { store, clock, request }) =>
+    watched(await deliveryEvents(store, clock, request.signal), query),
 
   "deliveries.show": async ({ params }, { store, clock, fail }) => {
     await dropExpired(store, clock.now());
@@ -55,10 +56,10 @@ interface Filters {
   readonly outcome?: string | undefined;
 }
 
-async function* watched(store: Store, clock: Clock, filters: Filters, signal: AbortSignal) {
+async function* watched(events: AsyncIterable<DeliveryEvent>, filters: Filters) {
   const { webhook, activity, contract, outcome } = filters;
   const contract_id = contractNumber(contract);
-  for await (const { delivery, attempt, at } of deliveryEvents(store, clock, signal)) {
+  for await (const { delivery, attempt, at } of events) {
     if (webhook !== undefined && delivery.webhook_id !== webhook) continue;
     if (activity !== undefined && delivery.activity !== activity) continue;
     if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;

@@ -2,6 +2,7 @@ import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store, View } from "../store/store.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { keepUntil } from "../webhooks/retry-rule.ts";
 
 /** Something that became of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {
@@ -13,8 +14,20 @@ export interface DeliveryEvent {
 
 const pageSize = 100;
 
-/** Every attempt and every skip from now on, in order, until the signal is aborted. */
-export async function* deliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
+/**
+ * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, nothing that
+ * happens is missed, however late the first one is asked for.
+ */
+export async function deliveryEvents(
+  store: Store,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<DeliveryEvent>> {
+  const news = await store.read((view) => News.from(view, clock.now()));
+  return told(news, store, clock, signal);
+}
+
+async function* told(news: News, store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
   let changed = false;
   let wake = () => {};
   const ring = () => {
@@ -24,7 +37,6 @@ export async function* deliveryEvents(store: Store, clock: Clock, signal: AbortS
   const unwatch = store.watch(deliveries, ring);
   signal.addEventListener("abort", ring);
   try {
-    const news = await store.read((view) => News.from(view));
     while (!signal.aborted) {
       changed = false;
       yield* await store.read((view) => news.since(view, clock.now()));
@@ -40,19 +52,23 @@ export async function* deliveryEvents(store: Store, clock: Clock, signal: AbortS
   }
 }
 
-/** Attempts are only ever added; what was skipped is found by the numbers of those that are. */
+/** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is kept. */
 class News {
   #newest: Attempt | undefined;
-  #skipped: Set<number>;
+  /** Virtual time of the last look, and what had been skipped at that very time. */
+  #lookedAt: number;
+  #skipped = new Set<number>();
 
-  private constructor(newest: Attempt | undefined, skippedIds: Set<number>) {
+  private constructor(newest: Attempt | undefined, now: number) {
     this.#newest = newest;
-    this.#skipped = skippedIds;
+    this.#lookedAt = now;
   }
 
-  static async from(view: View): Promise<News> {
+  static async from(view: View, now: number): Promise<News> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    return new News(newest, new Set((await skippedIn(view)).map(({ id }) => id)));
+    const news = new News(newest, now);
+    await news.#newSkips(view, now);
+    return news;
   }
 
   async since(view: View, now: number): Promise<readonly DeliveryEvent[]> {
@@ -61,12 +77,18 @@ class News {
       const delivery = await view.get(deliveries, String(attempt.delivery_id));
       if (delivery) events.push({ delivery, attempt, at: attempt.at });
     }
-    const skippedNow = await skippedIn(view);
-    for (const delivery of skippedNow) {
-      if (!this.#skipped.has(delivery.id)) events.push({ delivery, attempt: undefined, at: now });
-    }
-    this.#skipped = new Set(skippedNow.map(({ id }) => id));
+    for (const delivery of await this.#newSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });
     return events;
+  }
+
+  async #newSkips(view: View, now: number): Promise<readonly Delivery[]> {
+    const from = keepUntil("other", Math.min(now, this.#lookedAt));
+    const ended = await view.list(deliveries, { by: "keep_until", from });
+    const skipped = ended.filter(({ outcome }) => (skippedOutcomes as readonly string[]).includes(outcome));
+    const known = this.#skipped;
+    this.#lookedAt = now;
+    this.#skipped = new Set(skipped.map(({ id }) => id));
+    return skipped.filter(({ id }) => !known.has(id));
   }
 
   async #newAttempts(view: View): Promise<readonly Attempt[]> {
@@ -86,10 +108,3 @@ class News {
 
 const isNews = (row: Attempt, known: Attempt): boolean =>
   row.at >= known.at && (row.delivery_id !== known.delivery_id || row.number !== known.number);
-
-async function skippedIn(view: View): Promise<readonly Delivery[]> {
-  const lists = await Promise.all(
-    skippedOutcomes.map((outcome) => view.list(deliveries, { by: "outcome", equals: outcome })),
-  );
-  return lists.flat().sort((a, b) => a.id - b.id);
-}
