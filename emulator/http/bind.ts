@@ -24,6 +24,8 @@ export interface Bound {
   readonly authenticate: Authenticate | undefined;
   /** What becomes of the body. */
   readonly reads: "nothing" | "bytes" | "stream";
+  /** Where the listener's own limit does not hold. */
+  readonly maxBodyBytes: number | undefined;
   readonly decode: Decode | undefined;
   readonly validate: Validate | undefined;
   readonly produce: Produce;
@@ -63,6 +65,7 @@ function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
     checks: service.checks.filter((check) => needed[check]),
     authenticate,
     reads,
+    maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode,
     validate,
     produce: producerFor(operation),

@@ -85,7 +85,7 @@ async function handle({ bound, raw, params, search }: Matched, exchange: Exchang
     } else if (check === "decode") {
       if (bound.reads === "stream") input.body = raw;
       else {
-        if (hasBody(raw)) received.body = await collect(raw, exchange.maxBodyBytes);
+        if (hasBody(raw)) received.body = await collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
         if (bound.decode) {
           const reading = bound.decode(received.body, raw.headers["content-type"]);
           decoded = reading instanceof Promise ? await reading : reading;

@@ -28,10 +28,12 @@ interface Json<S extends z.ZodType = z.ZodType> {
   readonly kind: "json";
   readonly schema: S;
   readonly inPieces?: true;
+  readonly maxBytes?: number;
 }
 
-/** A JSON document, as a request body or as an answer. */
-export const json = <S extends z.ZodType>(schema: S) => ({ kind: "json", schema }) as const;
+/** A JSON document, as a request body or as an answer; `maxBytes` where a body may be longer than is usual. */
+export const json = <S extends z.ZodType>(schema: S, limit: { readonly maxBytes?: number } = {}) =>
+  ({ kind: "json", schema, ...limit }) as const;
 /** A JSON document that may be too long to be held as one text. It is sent as it is written, and not checked. */
 export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json", schema, inPieces: true }) as const;
 /** A body of type `application/x-www-form-urlencoded`. */

@@ -9,6 +9,9 @@ const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
 });
 
+/** A text of Node holds no more than 512 MiB. */
+const maxStateBytes = 500 * 1_024 * 1_024;
+
 const WorkspaceInfo = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
@@ -54,10 +57,11 @@ export const importState = operation({
   id: "state.import",
   service: emulator,
   summary: "Replace the whole state by an exported one",
+  description: "As it was exported, up to 500 MiB. A larger one is a file to start an emulator with: `--file`.",
   method: "PUT",
   path: "/_emulator/state",
   auth: "control-token",
-  request: { body: json(State) },
+  request: { body: json(State, { maxBytes: maxStateBytes }) },
   responses: { 204: empty() },
   failures: ["invalid-state", "foreign-clusters"],
   cli: { command: "emulator state import", confirm: "yes" },

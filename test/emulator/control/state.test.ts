@@ -31,6 +31,22 @@ describe("the whole state, over the control plane", () => {
     assert.equal((await map(to.clusters[0]!.clusterKey)).status, 401);
   });
 
+  it("comes back in though it is larger than other bodies may be", async (t) => {
+    const on = await emulator(t);
+    const { body: kept } = await on.ask("GET", "state");
+    const { mappings } = kept as { mappings: Record<string, object> };
+    const hashes = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(4_000, "0"));
+    const body = {
+      ...(kept as object),
+      mappings: { ...mappings, cluster_emails: Object.fromEntries(hashes.map((hash) => [hash, "us-1"])) },
+    };
+    assert.ok(JSON.stringify(body).length > 64 * 1_024 * 1_024);
+    assert.equal((await on.ask("PUT", "state", { body })).status, 204);
+    const email_hash = hashes.at(-1);
+    const found = await on.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
+    assert.deepEqual(plain(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
+  });
+
   it("is refused when it is none, and stays as it was", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
