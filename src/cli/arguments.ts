@@ -100,7 +100,8 @@ export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentPr
     const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
     if (place === "params") return `<${String(path[0]).replaceAll("_", "-")}>: ${message}`;
-    if (isWhole) return missing ? `--${flag.flag} is required` : `--${flag.flag}: ${message}`;
+    if (isWhole && missing) return `--${flag.flag} is required${place === "body" ? " (or in --data)" : ""}`;
+    if (isWhole) return `--${flag.flag}: ${message}`;
     if (path.length === 0) return `the body: ${message}`;
     return missing
       ? `${path.join(".")} is required (--set ${path.join(".")}=…, or in --data)`

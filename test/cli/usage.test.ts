@@ -14,7 +14,7 @@ const refused: [string, string, RegExp][] = [
   ["an unknown flag", "contracts status T-1 --jsno", /unknown option '--jsno'\n {2}Did you mean --json\?/],
   ["a missing argument", "contracts status", /<composite-id> required\n {2}See svc contracts status --help/],
   ["a superfluous argument", "contracts status T-1 T-2", /too many arguments/],
-  ["a missing flag of the body", "intake create --title x", /--workflow-id is required/],
+  ["a missing flag of the body", "intake create --title x", /--workflow-id is required \(or in --data\)/],
   [
     "a number that is none",
     "intake create --title x --workflow-id two",
