@@ -77,7 +77,8 @@ function reached(measured: number, goal: string): boolean {
 /** The page with a row for each figure; those of benchmarks that did not run stay as they are. */
 function withTable(text: string): string {
   const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
-  const old = [...text.matchAll(/^\| (?!what|---)(.+?) \| (.+?) \| (.*?) \|$/gm)].map(
+  // When all ran, a row that none of them printed is of a figure that is no more.
+  const old = [...(named.length === 0 ? [] : text.matchAll(/^\| (?!what|---)(.+?) \| (.+?) \| (.*?) \|$/gm))].map(
     ([row, what]) => [what!, row] as const,
   );
   const fresh = figures.map(
