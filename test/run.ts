@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -30,8 +31,9 @@ if (files.length === 0) {
   process.exit(2);
 }
 
-// A test that waits for ever fails, with its name, instead of holding up the pipeline.
-const limits = ["--test-timeout=600000"];
+// A test that waits for ever fails, with its name, instead of holding up the pipeline. Node itself would leave one
+// processor out, which is half of them on a small machine.
+const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallelism()}`];
 const run = spawn(process.execPath, ["--import", "tsx", "--test", ...limits, ...options, ...files], {
   stdio: "inherit",
 });
