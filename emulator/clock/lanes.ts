@@ -1,6 +1,7 @@
 import type { Store, View } from "../store/store.ts";
 import { byKind, type Kinds } from "./kind.ts";
 import type { Entry } from "./schedule.ts";
+import { SharedView } from "./shared-view.ts";
 
 /** It is there for as long as something of it is admitted or waits. */
 interface Lane {
@@ -18,18 +19,24 @@ interface Lane {
  * through until their outcome is recorded; the others wait in order.
  */
 export class Lanes {
-  readonly #store: Store;
   readonly #kinds: Kinds;
-  readonly #admit: (entries: readonly Entry[]) => void;
   readonly #lanes = new Map<string, Lane>();
-  readonly #toAsk: Lane[] = [];
-  #asking = false;
+  readonly #questions: SharedView<Lane, Entry[]>;
 
   /** `admit` is told which are let through after they had to wait. */
   constructor(store: Store, kinds: Kinds, admit: (entries: readonly Entry[]) => void) {
-    this.#store = store;
     this.#kinds = kinds;
-    this.#admit = admit;
+    this.#questions = new SharedView(
+      store,
+      async (view, lanes) => {
+        const rooms = await this.#roomsOf(view, lanes);
+        // Still inside: no outcome can be recorded between the answer and the count.
+        return lanes.flatMap((lane, i) => release(lane, rooms[i]!));
+      },
+      (through) => {
+        if (through.length > 0) admit(through);
+      },
+    );
   }
 
   /** True: it may start at once. False: it waits, and `admit` tells when it is let through. */
@@ -58,23 +65,7 @@ export class Lanes {
   #ask(lane: Lane): void {
     if (lane.asked) return;
     lane.asked = true;
-    this.#toAsk.push(lane);
-    if (!this.#asking) void this.#answer();
-  }
-
-  /** What is asked while a view is waited for shares it. */
-  async #answer(): Promise<void> {
-    this.#asking = true;
-    while (this.#toAsk.length > 0) {
-      const through = await this.#store.read(async (view) => {
-        const lanes = this.#toAsk.splice(0);
-        const rooms = await this.#roomsOf(view, lanes);
-        // Still inside: no outcome can be recorded between the answer and the count.
-        return lanes.flatMap((lane, i) => release(lane, rooms[i]!));
-      });
-      if (through.length > 0) this.#admit(through);
-    }
-    this.#asking = false;
+    this.#questions.add(lane);
   }
 
   #roomsOf(view: View, lanes: readonly Lane[]): Promise<readonly number[]> {

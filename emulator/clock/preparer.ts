@@ -1,38 +1,27 @@
 import type { Store, View } from "../store/store.ts";
 import { byKind, type Kind, type Kinds, type Work } from "./kind.ts";
 import type { Entry } from "./schedule.ts";
+import { SharedView } from "./shared-view.ts";
 
-/** Reads what the work of entries needs: what is added while a view is waited for shares it. */
+/** Reads what the work of entries needs, and hands the work over. */
 export class Preparer {
-  readonly #store: Store;
   readonly #kinds: Kinds;
-  readonly #begin: (entry: Entry, work: Work) => void;
-  readonly #added: Entry[] = [];
-  #preparing = false;
+  readonly #entries: SharedView<Entry, readonly Work[]>;
 
   /** `begin` is called for each entry, in the order in which they were added, outside the view. */
   constructor(store: Store, kinds: Kinds, begin: (entry: Entry, work: Work) => void) {
-    this.#store = store;
     this.#kinds = kinds;
-    this.#begin = begin;
+    this.#entries = new SharedView(
+      store,
+      (view, entries) => byKind(entries, (kind, alike) => this.#prepareAlike(view, kind, alike)),
+      (works, entries) => {
+        for (const [i, entry] of entries.entries()) begin(entry, works[i]!);
+      },
+    );
   }
 
   add(entry: Entry): void {
-    this.#added.push(entry);
-    if (!this.#preparing) void this.#prepare();
-  }
-
-  async #prepare(): Promise<void> {
-    this.#preparing = true;
-    while (this.#added.length > 0) {
-      const { entries, works } = await this.#store.read(async (view) => {
-        const entries = this.#added.splice(0);
-        const works = await byKind(entries, (kind, alike) => this.#prepareAlike(view, kind, alike));
-        return { entries, works };
-      });
-      for (const [i, entry] of entries.entries()) this.#begin(entry, works[i]!);
-    }
-    this.#preparing = false;
+    this.#entries.add(entry);
   }
 
   async #prepareAlike(view: View, name: string, entries: readonly Entry[]): Promise<readonly Work[]> {
