@@ -57,7 +57,7 @@ export const importState = operation({
   id: "state.import",
   service: emulator,
   summary: "Replace the whole state by an exported one",
-  description: "As it was exported, up to 500 MiB. A larger one is a file to start an emulator with: `--file`.",
+  description: "As it was exported, up to 500 MiB.",
   method: "PUT",
   path: "/_emulator/state",
   auth: "control-token",
