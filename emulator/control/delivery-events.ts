@@ -55,7 +55,7 @@ async function* told(news: News, store: Store, clock: Clock, signal: AbortSignal
 /** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is kept. */
 class News {
   #newest: Attempt | undefined;
-  /** Virtual time of the last look, and what had been skipped at that very time. */
+  /** Virtual time of the last look, and the skips that it saw. */
   #lookedAt: number;
   #skipped = new Set<number>();
 

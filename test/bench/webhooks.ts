@@ -91,7 +91,11 @@ try {
     return took;
   };
   const [delivered, sent] = await inTurns(3, [fastReceiver, bareMs(healthy, fast.subscriptions * fast.events, 200)]);
-  figure("400 events to 64 subscriptions of a fast receiver, against bare POSTs", ratios(sent, delivered), ">= 0.5");
+  figure(
+    `${fast.events} events to ${fast.subscriptions} subscriptions of a fast receiver, against bare POSTs`,
+    ratios(sent, delivered),
+    ">= 0.5",
+  );
   note(`${Math.round((fast.subscriptions * fast.events) / (delivered[1]! / 1_000))} deliveries a second`);
 } finally {
   await rm(folder, { recursive: true });

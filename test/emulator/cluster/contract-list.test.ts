@@ -21,6 +21,12 @@ const list = async (api: TestEmulator["api"], query = ""): Promise<Listed> => {
 const idsOf = async (api: TestEmulator["api"], query: string): Promise<string> =>
   (await list(api, query)).results.map(({ id }) => id).join(" ");
 
+const foundBy = async (api: TestEmulator["api"], queries: readonly string[]): Promise<Record<string, string>> => {
+  const found: Record<string, string> = {};
+  for (const query of queries) found[query] = await idsOf(api, query);
+  return found;
+};
+
 describe("listing contracts", () => {
   it("shows the workspace's own, newest first, page by page", async (t) => {
     const on = await emulator(t);
@@ -98,9 +104,7 @@ describe("listing contracts", () => {
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
     const third = await draft(on.api, { counter_party_details: [{ is_individual: true, poc_details: kim }] });
     await on.ask("POST", `contracts/${third.id}/void`);
-    const found: Record<string, string> = {};
-    for (const query of Object.keys(filters)) found[query] = await idsOf(on.api, query);
-    assert.deepEqual(found, filters);
+    assert.deepEqual(await foundBy(on.api, Object.keys(filters)), filters);
   });
 
   // T-1: executed. T-2: declined. T-3: in review and approval, of a template with a tag.
@@ -126,9 +130,7 @@ describe("listing contracts", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
     const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
-    const found: Record<string, string> = {};
-    for (const query of Object.keys(worked)) found[query] = await idsOf(on.api, query);
-    assert.deepEqual(found, worked);
+    assert.deepEqual(await foundBy(on.api, Object.keys(worked)), worked);
   });
 
   it("refuses fields, operators and values that it does not know", async (t) => {
