@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { Disk, DiskFile } from "./disk.ts";
 import type { Journal } from "./journal.ts";
+import { written } from "./journal-changes.ts";
 import { createJournal, journalPath } from "./journal-file.ts";
 import type { CommitLog } from "./live-store.ts";
 import { type Snapshot, SnapshotFile } from "./snapshot.ts";
@@ -78,7 +79,7 @@ export class FileLog implements CommitLog {
   append(changes: readonly Change[]): Promise<void> {
     // What an empty transaction has read may still be on its way to the disk.
     if (changes.length === 0) return this.#journal.flushed();
-    const durable = this.#journal.append(JSON.stringify(changes));
+    const durable = this.#journal.append(JSON.stringify(written(changes)));
     const limit = Math.max(this.#options.compactAfterBytes, this.#snapshotBytes) * (1 + this.#failedCompactions);
     if (this.#behindBytes + this.#journal.length > limit) void this.compact();
     return durable;

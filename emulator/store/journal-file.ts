@@ -1,6 +1,7 @@
 import { basename, dirname } from "node:path";
 import type { Disk, DiskFile } from "./disk.ts";
 import { refuseVersion, schemaVersion } from "./document.ts";
+import { changesOf, type Written } from "./journal-changes.ts";
 import { journalLine, parseJournalLine } from "./journal-line.ts";
 import { readLines } from "./lines.ts";
 import type { Change } from "./state.ts";
@@ -87,7 +88,7 @@ export async function readJournal(
       }
       try {
         if (line > 1) {
-          take(value as Change[]);
+          take(changesOf(value as Written[]));
         } else {
           header = headerOf(value);
           begin(header);

@@ -103,6 +103,37 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), before);
   });
 
+  it("brings back the rows of a transaction as they were put, however much they share with each other", async (t) => {
+    const { folder, store } = await seeded(t);
+    await store.transaction("of many kinds", (tx) => {
+      tx.put(people, person(10, { age: 1 }));
+      tx.put(people, person(11, { age: 1 }));
+      tx.put(people, person(12));
+      tx.map(owners, "eu-1", ["c"]);
+      tx.put(people, person(13, { name: "p12", tags: ["x"] }));
+      tx.put(people, { ...person(14), age: undefined });
+      tx.put(people, { ...person(15), age: undefined });
+      tx.put(people, person(16, { age: 2 }));
+      tx.delete(people, "11");
+      tx.delete(people, "3");
+      tx.unmap(owners, "eu-1", ["c"]);
+      tx.put(people, person(11, { age: 3 }));
+      tx.put(people, person(12));
+      tx.put(people, person(12, { tags: ["last"] }));
+    });
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+  });
+
+  it("writes once what rows of a transaction share", async (t) => {
+    const { folder, path, store } = await seeded(t);
+    const rows = Array.from({ length: 100 }, (_, i) => person(100 + i, { name: "the same long name for all of them" }));
+    const before = (await stat(`${path}.journal.1`)).size;
+    await store.transaction("alike", (tx) => rows.forEach((row) => void tx.put(people, row)));
+    const line = (await stat(`${path}.journal.1`)).size - before;
+    assert.ok(line < JSON.stringify(rows).length / 5, `${line} bytes`);
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+  });
+
   it("takes a new state in the place of the old one, and a crash right after it finds the new one", async (t) => {
     const { folder, store } = await seeded(t);
     await store.replace({ svc_state: 1, rows: { people: [person(7)] } });

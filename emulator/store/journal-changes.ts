@@ -1,0 +1,108 @@
+import type { Change } from "./state.ts";
+
+/**
+ * Changes as a line of the journal holds them. Rows of one collection that follow each other are written as the first
+ * of them and columns: for each field in which any row differs from the first, the values of all the others.
+ */
+export type Written =
+  | readonly ["put", collection: string, first: Row, others?: Columns]
+  | readonly ["delete", collection: string, ...keys: string[]]
+  | Exclude<Change, Put | Delete>;
+
+type Put = Extract<Change, readonly ["put", ...unknown[]]>;
+type Delete = Extract<Change, readonly ["delete", ...unknown[]]>;
+type Row = Readonly<Record<string, unknown>>;
+type Columns = Readonly<Record<string, readonly unknown[]>>;
+
+/** What concerns one collection keeps its order; that of the collections is free, for they know nothing of each other. */
+export function written(changes: readonly Change[]): Written[] {
+  const parts: (Run | Written)[] = [];
+  const newest = new Map<string, Run>();
+  for (const change of changes) {
+    if (change[0] !== "put" && change[0] !== "delete") {
+      parts.push(change);
+    } else if (!newest.get(change[1])?.take(change)) {
+      const run = change[0] === "put" ? new Puts(change) : new Deletes(change);
+      newest.set(change[1], run);
+      parts.push(run);
+    }
+  }
+  return parts.map((part) => ("written" in part ? part.written : part));
+}
+
+/** What a line holds, one by one, in an order in which it may be done again. */
+export const changesOf = (line: readonly Written[]): Change[] => line.flatMap(apart);
+
+/** Changes of one kind to one collection. */
+interface Run {
+  /** False: it belongs to another run. */
+  take(change: Put | Delete): boolean;
+  readonly written: Written;
+}
+
+class Deletes implements Run {
+  readonly #collection: string;
+  readonly #keys: string[];
+
+  constructor([, collection, key]: Delete) {
+    this.#collection = collection;
+    this.#keys = [key];
+  }
+
+  take([kind, , key]: Put | Delete): boolean {
+    if (kind === "delete") this.#keys.push(key);
+    return kind === "delete";
+  }
+
+  get written(): Written {
+    return ["delete", this.#collection, ...this.#keys];
+  }
+}
+
+/** Rows with the same fields. */
+class Puts implements Run {
+  readonly #first: Put;
+  readonly #fields: readonly string[];
+  readonly #values: readonly unknown[];
+  readonly #others: (readonly unknown[])[] = [];
+
+  constructor(first: Put) {
+    this.#first = first;
+    this.#fields = Object.keys(first[2]);
+    this.#values = Object.values(first[2]);
+  }
+
+  take([kind, , row]: Put | Delete): boolean {
+    if (kind === "delete") return false;
+    const fields = Object.keys(row);
+    if (fields.length !== this.#fields.length) return false;
+    for (let i = 0; i < fields.length; i += 1) if (fields[i] !== this.#fields[i]) return false;
+    const values = Object.values(row);
+    // JSON leaves a member out that is undefined; in a list it would become null.
+    if (values.includes(undefined)) return false;
+    this.#others.push(values);
+    return true;
+  }
+
+  get written(): Written {
+    if (this.#others.length === 0) return this.#first as Written;
+    const columns: Record<string, readonly unknown[]> = {};
+    for (const [i, field] of this.#fields.entries()) {
+      const first = this.#values[i];
+      if (this.#others.some((values) => values[i] !== first)) columns[field] = this.#others.map((values) => values[i]);
+    }
+    return ["put", this.#first[1], this.#first[2] as Row, columns];
+  }
+}
+
+function apart(part: Written): Change[] {
+  if (part[0] === "delete") return part.slice(2).map((key) => ["delete", part[1], key as string]);
+  if (part[0] !== "put") return [part];
+  const [, collection, first, columns = {}] = part;
+  const fields = Object.entries(columns);
+  const others = fields[0]?.[1].map((_, i) => {
+    const own = Object.fromEntries(fields.map(([field, values]) => [field, values[i]]));
+    return { ...first, ...own };
+  });
+  return [first, ...(others ?? [])].map((row) => ["put", collection, row]);
+}
