@@ -8,11 +8,12 @@ export type Ended = { readonly status: number; readonly body: Buffer } | { reado
 
 /**
  * One POST on its way, told by undici as it goes. It asks for no stream, which would cost more than all the rest, and
- * reads no more of the answer than is kept.
+ * reads no more of the answer than is kept. The callbacks are those by which undici 7 itself is told: its newer ones
+ * parse the header of every answer, which nobody here reads. undici 8, which has them alone, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
   readonly #tell: (ended: Ended) => void;
-  #controller: Dispatcher.DispatchController | undefined;
+  #abort: ((cause: Error) => void) | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
   #size = 0;
@@ -26,34 +27,37 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
   breakOff(cause: Error): void {
     this.#end({ cause });
-    this.#controller?.abort(cause);
+    this.#abort?.(cause);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
     // Broken off while it waited for a connection.
-    if (this.#ended) controller.abort(new Error("nobody waits for it"));
+    if (this.#ended) abort(new Error("nobody waits for it"));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
+  onHeaders(status: number): boolean {
     // An informational answer comes before the one that counts, which overwrites it.
     this.#status = status;
+    return true;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    if (this.#size < keptBytes) return;
-    this.#answered();
-    // Ends the connection: a receiver cannot make us read for ever.
-    controller.abort(new Error("enough was read"));
+    if (this.#size >= keptBytes) {
+      this.#answered();
+      // Ends the connection: a receiver cannot make us read for ever.
+      this.#abort?.(new Error("enough was read"));
+    }
+    return true;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#answered();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
+  onError(cause: Error): void {
     this.#end({ cause });
   }
 
