@@ -42,7 +42,7 @@ export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
 
-// More than the runner ever sends at once, so that no attempt waits for a connection.
+// As many as the runner begins at once, so that no attempt waits for a connection.
 const connectionsPerReceiver = 64;
 const targetsKept = 10_000;
 

@@ -15,16 +15,17 @@ export const note = (text: string): void => void process.stdout.write(`    ${tex
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
-/** Measures in turns, so that what disturbs one disturbs the other; the first turn only warms. One list for each. */
+/** Measures in turns, so that what disturbs one disturbs the other; the first ones only warm. One list for each. */
 export async function inTurns<const Works extends readonly (() => Promise<number> | number)[]>(
   rounds: number,
   works: Works,
+  warming = 1,
 ): Promise<{ readonly [K in keyof Works]: number[] }> {
   const measured = works.map((): number[] => []);
-  for (let round = 0; round <= rounds; round += 1) {
+  for (let round = 0; round < warming + rounds; round += 1) {
     for (const [i, work] of works.entries()) {
       const value = await work();
-      if (round > 0) measured[i]!.push(value);
+      if (round >= warming) measured[i]!.push(value);
     }
   }
   return measured as unknown as { readonly [K in keyof Works]: number[] };

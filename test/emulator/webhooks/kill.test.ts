@@ -103,7 +103,7 @@ describe("kill -9", () => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });
-    const [receivers, events, unsure] = [2_000, 5, 128];
+    const [receivers, events, unsure] = [2_000, 5, 256];
     const retries = receivers * events;
 
     sink.answer(500);
