@@ -55,4 +55,23 @@ describe("a sorted list of several thousand items", () => {
     for (const { value, ordinal } of plain) list.remove(value, ordinal);
     assert.deepEqual([list.length, list.rank(5), list.slice(0, 9)], [0, 0, []]);
   });
+
+  it("is in order while items go from one of a few values to another, the first ones first", () => {
+    const random = numbers();
+    const list = new SortedList<{ readonly ordinal: number }>();
+    const items = Array.from({ length: 3_000 }, (_, before) => ({ ordinal: before + 1 }));
+    for (const item of items) list.insert("waiting", item);
+    const waiting = [...items];
+    const delivered: typeof items = [];
+    while (waiting.length > 0) {
+      const [item] = waiting.splice(random.next().value % Math.min(100, waiting.length), 1);
+      list.remove("waiting", item!.ordinal);
+      list.insert("delivered", item!);
+      delivered.push(item!);
+      if (delivered.length % 250 > 0) continue;
+      delivered.sort((a, b) => a.ordinal - b.ordinal);
+      assert.deepEqual(list.slice(0, Number.POSITIVE_INFINITY), [...delivered, ...waiting]);
+      assert.deepEqual([list.rank("delivered", true), list.length], [delivered.length, items.length]);
+    }
+  });
 });
