@@ -64,8 +64,6 @@ async function contractMeant(
   fail: Fail<"no-such-contract" | "no-contract-yet">,
 ): Promise<Contract> {
   if (id !== undefined) return namedContract(view, String(id), fail);
-  const [last] = await view.list(contracts, { reverse: true, limit: 1 });
-  if (last?.deleted_at === null) return last;
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
     (await view.list(workspaces)).map((row) =>
