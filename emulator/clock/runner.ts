@@ -36,7 +36,7 @@ export class AdvanceUnderWay extends Error {
  * (test/bench/webhooks.ts): undici lets a kept connection pass one turn of the event loop before it writes, so that
  * half of what is under way is with no receiver yet.
  */
-const atOnce = 64;
+export const atOnce = 64;
 const closingMs = 5_000;
 // One day: longer timers overflow, and looking once a day costs nothing.
 const longestSleepMs = 86_400_000;

@@ -2,6 +2,7 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, errors } from "undici";
 import type { Wall } from "../../src/base/clock.ts";
+import { atOnce } from "../clock/runner.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "../webhooks/receivers.ts";
 import { Deadlines } from "./deadlines.ts";
 import { PostExchange } from "./post-exchange.ts";
@@ -42,14 +43,13 @@ export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
 
-// As many as the runner begins at once, so that no attempt waits for a connection.
-const connectionsPerReceiver = 64;
 const targetsKept = 10_000;
 
 /** The sender of webhooks, with connections that are kept open between attempts. */
 export function createOutgoing(options: OutgoingOptions): Outgoing {
   const agent = new Agent({
-    connections: connectionsPerReceiver,
+    // So that no attempt waits for a connection.
+    connections: atOnce,
     pipelining: 1,
     // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
     headersTimeout: 0,

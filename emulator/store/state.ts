@@ -5,7 +5,7 @@ import type { AnyRows, Collection, Mapping } from "./store.ts";
 
 /**
  * One thing that a transaction did, with absolute values: a list of them, applied again to a state that already
- * holds some of it, ends in the same state. It is what a line of the journal holds.
+ * holds some of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
