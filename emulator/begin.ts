@@ -1,5 +1,6 @@
 import { systemWall } from "../src/base/clock.ts";
 import { randomIds } from "../src/base/ids.ts";
+import { realTarget } from "../src/files/real-path.ts";
 import { Runner } from "./clock/runner.ts";
 import { VirtualClock } from "./clock/virtual-clock.ts";
 import type { Closing } from "./closing.ts";
@@ -26,7 +27,7 @@ import { IssuerKeys } from "./router/issuer-keys.ts";
 import { routerListener } from "./router-listener.ts";
 import type { Seed } from "./seed.ts";
 import { staleTime } from "./stale-time.ts";
-import { claimRunFile, type RunFile } from "./store/run-file.ts";
+import { claimRunFile, type RunFile, runFilesOf } from "./store/run-file.ts";
 import type { Store } from "./store/store.ts";
 import { deliveryKinds } from "./webhooks/deliver.ts";
 
@@ -74,12 +75,17 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const settings = settingsFrom(options, routerUrl);
   const controlUrl = `${routerUrl}/_emulator`;
 
-  const runFile = options.runFile ?? (file && `${file}.run`);
-  const lock =
-    runFile === undefined ? undefined : await claimRunFile({ path: runFile, run: aboutUs(), probe: instanceAt });
-  if (lock) closing.push(() => lock.release());
+  // A link to the state stays one: all that is written lies beside what it leads to.
+  const realFile = file && (await realTarget(file));
+  const lock = await claimRunFile({
+    paths: await runFilesOf(realFile, options.runFile),
+    run: aboutUs(),
+    wall,
+    probe: instanceAt,
+  });
+  closing.push(() => lock.release());
 
-  const state = await openState({ file, seed, ids, wall, report: log });
+  const state = await openState({ file: realFile, seed, ids, wall, report: log });
   const { store, blobs } = state;
   closing.push(() => store.close());
 

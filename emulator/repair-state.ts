@@ -1,8 +1,9 @@
-import { randomIds } from "../src/base/ids.ts";
+import { systemWall } from "../src/base/clock.ts";
+import { realTarget } from "../src/files/real-path.ts";
 import { instanceAt } from "./begin.ts";
 import { collections } from "./collections.ts";
 import { type Repair, repairFile } from "./store/repair.ts";
-import { claimRunFile } from "./store/run-file.ts";
+import { claimRunFile, runFilesOf } from "./store/run-file.ts";
 
 export type { Repair } from "./store/repair.ts";
 
@@ -11,19 +12,11 @@ export type { Repair } from "./store/repair.ts";
  * aside. Fails with StateInUse under a running emulator, with StateRefused where there is nothing to repair from.
  */
 export async function repairState(path: string): Promise<Repair> {
-  // Nothing listens under this URL, so a claim that a crash leaves behind counts as stale.
-  const nowhere = "http://127.0.0.1:0";
-  const run = {
-    pid: process.pid,
-    instance_id: randomIds().uuid(),
-    router_url: nowhere,
-    control_url: nowhere,
-    clusters: [],
-    token: "",
-  };
-  const claim = await claimRunFile({ path: `${path}.run`, run, probe: instanceAt });
+  const state = await realTarget(path);
+  const paths = await runFilesOf(state, undefined);
+  const claim = await claimRunFile({ paths, run: undefined, wall: systemWall, probe: instanceAt });
   try {
-    return await repairFile({ path, collections });
+    return await repairFile({ path: state, collections });
   } finally {
     await claim.release();
   }

@@ -1,7 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import { isMissing } from "./disk.ts";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Wall } from "../../src/base/clock.ts";
+import { type Held, isHeld, type Lock, takeLock } from "../../src/files/lock.ts";
+import { realTarget } from "../../src/files/real-path.ts";
 
 /** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
 export interface RunFile {
@@ -14,21 +15,32 @@ export interface RunFile {
   readonly token: string;
 }
 
-/** The state is in use by a running emulator. */
+/** The state, or the run file that was asked for, is in use by somebody who lives or may live. */
 export class StateInUse extends Error {
   override readonly name = "StateInUse";
   readonly pid: number;
-  readonly routerUrl: string;
 
-  constructor(path: string, { pid, router_url }: RunFile, unanswered: boolean) {
-    const silent = unanswered ? " It does not answer." : "";
-    super(
-      `An emulator is running on this state (${path}: pid ${pid}, ${router_url}).${silent} ` +
-        `Use it, stop it with "svc emulator stop", or name another file with --file.`,
-    );
-    this.pid = pid;
-    this.routerUrl = router_url;
+  constructor(path: string, held: Held) {
+    super(wordsFor(path, held));
+    this.pid = held.holder.pid;
   }
+}
+
+function wordsFor(path: string, { holder: { pid, machine, since }, told, life, silent }: Held): string {
+  const url = typeof told.router_url === "string" ? told.router_url : undefined;
+  if (life === "elsewhere") {
+    const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
+    return (
+      `An emulator that cannot be asked from here has this state (${path}: ${at}). ` +
+      `Stop it there; if it is gone, remove ${path}; or name another file with --file.`
+    );
+  }
+  if (url === undefined)
+    return `"svc emulator repair" is at work on this state (${path}: pid ${pid}). Wait for its end.`;
+  return (
+    `An emulator is running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not answer." : ""} ` +
+    `Use it, stop it with "svc emulator stop", or name another file with --file.`
+  );
 }
 
 export interface ClaimedRunFile {
@@ -38,115 +50,65 @@ export interface ClaimedRunFile {
 }
 
 interface Claim {
-  /** Of the run file, such as `.svc/emulator.json.run`. */
-  readonly path: string;
-  readonly run: RunFile;
+  /**
+   * Run files to hold: that of the state, which is the lock on it, and where another one is wanted, that one. It tells
+   * the same, and has an owner as well.
+   */
+  readonly paths: readonly string[];
+  /** What to tell; undefined for a repair, at which nobody can be asked. */
+  readonly run: RunFile | undefined;
+  readonly wall: Wall;
   /**
    * Asks `GET <router_url>/_emulator/ready` for the instance id. Undefined when the connection is refused or when
-   * something else answers; rejects when nothing answers in time, which counts as running.
+   * something else answers; rejects when nothing answers in time.
    */
   readonly probe: (routerUrl: string) => Promise<string | undefined>;
 }
 
 /**
- * Creates the run file, which is the lock on the state. One that was left behind is taken over: its process is gone,
- * or its URL refuses the connection or answers with another instance id. Fails with StateInUse. Nothing of the state
- * may be touched before this resolves; `release` comes after the store is closed.
+ * The run files to hold: that of the state, by its real path, for there is one writer whatever name it calls the state
+ * by; and a further one where it is wanted.
  */
-export async function claimRunFile({ path, run, probe }: Claim): Promise<ClaimedRunFile> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  for (let claimed = await createWhole(path, run); !claimed; claimed ||= await createWhole(path, run)) {
-    const found = await readRunFile(path);
-    if (found === undefined) continue;
-    await refuseIfAlive(path, found, probe);
-    claimed = await takeOver({ path, run, probe }, found);
-  }
-  return {
-    async tell(more) {
-      const temporary = await writeAside(path, { ...run, ...more });
-      await rename(temporary, path);
-    },
-    async release() {
-      const found = await readRunFile(path);
-      if (typeof found === "object" && found.instance_id === run.instance_id) await rm(path);
-    },
-  };
-}
-
-/** Creates the file with all of its content at once, so that nobody reads half of it. False when there is one. */
-async function createWhole(path: string, run: RunFile): Promise<boolean> {
-  const temporary = await writeAside(path, run);
-  try {
-    await link(temporary, path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(temporary, { force: true });
-  }
-}
-
-async function writeAside(path: string, run: RunFile): Promise<string> {
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-  await writeFile(temporary, `${JSON.stringify(run, undefined, 2)}\n`, { flag: "wx", mode: 0o600 });
-  return temporary;
-}
-
-async function refuseIfAlive(path: string, found: Found, probe: Claim["probe"]): Promise<void> {
-  if (found === "unreadable" || !isProcess(found.pid)) return;
-  // Our own pid proves nothing: another process may have had it, or a second emulator may live in this process.
-  const answer = await probe(found.router_url).catch(() => {
-    throw new StateInUse(path, found, true);
-  });
-  if (answer === found.instance_id) throw new StateInUse(path, found, false);
+export async function runFilesOf(realState: string | undefined, further: string | undefined): Promise<string[]> {
+  const paths = realState === undefined ? [] : [`${realState}.run`];
+  // Its last part is not followed: a link is refused, and not replaced.
+  if (further !== undefined) paths.push(join(await realTarget(dirname(further)), basename(further)));
+  return paths;
 }
 
 /**
- * Puts our run file in the place of one that was judged to be left behind. Of many that try, one holds the second
- * file, looks whether the first is still the one it judged, and replaces it; so no live one is ever replaced.
+ * Takes the run files. One that was left behind is taken over: its process is gone, or nobody can be seen to live and
+ * its URL refuses the connection or answers with another instance id. Fails with StateInUse, or with NoLockFile over a
+ * file of somebody else. Nothing of the state may be touched before this resolves; `release` comes after the store is
+ * closed.
  */
-async function takeOver({ path, run, probe }: Claim, judged: Found): Promise<boolean> {
-  const turn = `${path}.takeover`;
-  if (!(await createWhole(turn, run))) {
-    const holder = await readRunFile(turn);
-    if (holder === undefined) return false;
-    await refuseIfAlive(turn, holder, probe);
-    await rm(turn, { force: true });
-    return false;
-  }
+export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<ClaimedRunFile> {
+  const locks: Lock[] = [];
+  const release = async () => {
+    for (let lock = locks.pop(); lock; lock = locks.pop()) await lock.release();
+  };
+  const ask = async ({ router_url, instance_id }: Readonly<Record<string, unknown>>) => {
+    if (typeof router_url !== "string") return "nobody";
+    return probe(router_url).then(
+      (answer) => (answer !== undefined && answer === instance_id ? "itself" : "nobody"),
+      () => "silent" as const,
+    );
+  };
   try {
-    if (JSON.stringify(await readRunFile(path)) !== JSON.stringify(judged)) return false;
-    await rename(await writeAside(path, run), path);
-    return true;
-  } finally {
-    await rm(turn, { force: true });
-  }
-}
-
-type Found = RunFile | "unreadable";
-
-async function readRunFile(path: string): Promise<Found | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
+    for (const path of new Set(paths)) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const taken = await takeLock(path, { wall, content: run ?? {}, ask });
+      if (isHeld(taken)) throw new StateInUse(path, taken);
+      locks.push(taken);
+    }
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    await release();
     throw error;
   }
-  try {
-    const found = JSON.parse(text) as RunFile;
-    return Number.isInteger(found.pid) && typeof found.router_url === "string" ? found : "unreadable";
-  } catch {
-    return "unreadable";
-  }
-}
-
-function isProcess(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
+  return {
+    async tell(more) {
+      for (const lock of locks) await lock.tell({ ...run, ...more });
+    },
+    release,
+  };
 }

@@ -3,7 +3,7 @@ import { createClient } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { Context, Target } from "./command.ts";
 import type { Host } from "./host.ts";
-import { readRunFile, stateFile } from "./run-file.ts";
+import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 
 /**
  * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
@@ -17,7 +17,7 @@ export async function embeddedTarget(host: Host, file: string | undefined, atEnd
     atEnd(() => emulator.close());
     return targetOf(emulator);
   } catch (error) {
-    const running = (error as Error).name === "StateInUse" ? await readRunFile(`${path}.run`) : undefined;
+    const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
     if (!running) throw error;
     return runningTarget(running.routerUrl, running.token);
   }

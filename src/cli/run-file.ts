@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { realTarget } from "../files/real-path.ts";
 import type { Host } from "./host.ts";
 
 /** Where the state of the emulator is kept when nothing else is said. */
@@ -14,6 +15,9 @@ export interface RunningEmulator {
 }
 
 export const stateFile = (host: Host, file: string | undefined): string => resolve(host.cwd, file ?? defaultStateFile);
+
+/** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
+export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;
 
 /** The emulator that runs on a state file, as its run file tells; undefined when there is none. */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {

@@ -5,7 +5,7 @@ import { CommandFailed, UsageError } from "./failure.ts";
 import { checkedUrl, type Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
 import { chosenProfile, type Profile } from "./profile.ts";
-import { readRunFile, stateFile } from "./run-file.ts";
+import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 
 /** The address of the services: flags before the environment, the environment before the profile (design.md, section 10). */
 export async function serviceTarget(globals: Globals, host: Host): Promise<Target> {
@@ -52,7 +52,7 @@ export async function controlTarget(globals: Globals, host: Host, file: string |
     const controlToken = env.SVC_EMULATOR_TOKEN;
     return { baseUrls: { emulator: url, router: url }, origin: "SVC_EMULATOR_URL", credentials: { controlToken } };
   }
-  const path = `${stateFile(host, file)}.run`;
+  const path = await runFileOf(stateFile(host, file));
   const running = await readRunFile(path);
   if (!running) {
     throw new CommandFailed("failed", "no_emulator", `No emulator runs on ${stateFile(host, file)}.`, {

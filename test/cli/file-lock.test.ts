@@ -52,8 +52,10 @@ describe("a lock", () => {
       const folder = await testFolder(t);
       const file = join(folder, "lock");
       await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
-      assert.ok(await takeLock(file, host));
-      assert.deepEqual(await readdir(folder), ["lock"]);
+      const lock = await takeLock(file, host);
+      assert.equal(await isLocked(file, host), true);
+      await lock!.release();
+      assert.deepEqual(await readdir(folder), []);
     });
   }
 
@@ -62,8 +64,9 @@ describe("a lock", () => {
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify({ ...held, pid: nobody }));
     await writeFile(`${file}.left`, JSON.stringify({ ...held, id: "heir", pid: nobody }));
-    assert.ok(await takeLock(file, host));
-    assert.deepEqual(await readdir(folder), ["lock"]);
+    const lock = await takeLock(file, host);
+    await lock!.release();
+    assert.deepEqual(await readdir(folder), []);
   });
 
   it("of another machine is its own until it gives no sign of life for five minutes", async (t) => {

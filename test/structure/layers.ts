@@ -15,6 +15,7 @@ interface Layer {
 /** design of the project, section Layout; ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
+  { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "whole files, real paths, the lock" },
   { path: "src/schemes", mayImport: ["src/base"], io: false, homeOf: "signature schemes" },
   { path: "src/api", mayImport: ["src/base"], io: false, homeOf: "declarations and their schemas" },
   { path: "src/client", mayImport: ["src/base", "src/api"], io: false, homeOf: "requests to a service" },
@@ -26,7 +27,7 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "src/cli",
-    mayImport: ["src/base", "src/schemes", "src/api", "src/client", "src/derive"],
+    mayImport: ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive"],
     lazily: ["emulator"],
     io: true,
     homeOf: "commands, terminal, exit codes",
@@ -35,6 +36,7 @@ export const layers: readonly Layer[] = [
     path: "emulator",
     mayImport: [
       "src/base",
+      "src/files",
       "src/schemes",
       "src/api",
       "src/derive",

@@ -14,7 +14,8 @@ const [, , file, times] = process.argv as [string, string, string, string];
 const host = { pid: process.pid, wall: systemWall } as Host;
 
 for (let taken = 0; taken < Number(times); ) {
-  if (!(await takeLock(file, host))) {
+  const lock = await takeLock(file, host);
+  if (!lock) {
     await turn();
     continue;
   }
@@ -25,4 +26,6 @@ for (let taken = 0; taken < Number(times); ) {
   const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, machine: hostname(), began: 0 };
   await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
   await rename(`${file}-${process.pid}`, file);
+  // It is another's by now, and stays.
+  await lock.release();
 }

@@ -1,8 +1,11 @@
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isoSeconds } from "../../base/clock.ts";
 import { randomIds } from "../../base/ids.ts";
-import { isLocked, type Lock, takeLock } from "../file-lock.ts";
+import type { Lock } from "../../files/lock.ts";
+import { isLeftOfLock } from "../../files/lock.ts";
+import { isTemporaryName, writeWhole } from "../../files/whole-file.ts";
+import { isLocked, takeLock } from "../file-lock.ts";
 import type { Host } from "../host.ts";
 import { type Counts, readJobLog } from "./job-log.ts";
 import type { JobPlan } from "./plan.ts";
@@ -40,21 +43,10 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   const folder = join(jobs, record.id);
   await mkdir(folder, { mode: 0o700 });
   const first = { event: "started", at: record.created_at };
-  await writeDurably(logPath(folder), `${JSON.stringify(first)}\n`);
-  await writeDurably(join(folder, "job.json.tmp"), `${JSON.stringify(record, null, 2)}\n`);
+  await writeWhole(logPath(folder), `${JSON.stringify(first)}\n`);
   // A folder without a record is no job: it appears whole.
-  await rename(join(folder, "job.json.tmp"), join(folder, "job.json"));
+  await writeWhole(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 /** All jobs of a folder, the newest first. What is no job, or not one of this version, is passed over. */
@@ -80,11 +72,27 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
 }
 
-/** Removes a job with its log and results: its record first, without which a folder is no job. */
+/**
+ * Removes a job with its log and results: its record first, without which a folder is no job. What somebody else has
+ * put into the folder stays, and the folder with it.
+ */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
-  await rm(folder, { recursive: true, force: true });
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (isOfJob(name)) await rm(join(folder, name), { force: true });
+  }
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // ENOTDIR: a link to the folder.
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
+  });
 }
+
+/** Whether a job writes a file of that name: its log, its results, its lock, and what a crash leaves of these. */
+const isOfJob = (name: string): boolean =>
+  ["log.ndjson", "results.csv", "lock"].includes(name) ||
+  isTemporaryName(name, "job.json") ||
+  isTemporaryName(name, "log.ndjson") ||
+  isLeftOfLock(name, "lock");
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>

@@ -1,12 +1,11 @@
-import { copyFile, rm } from "node:fs/promises";
-import { resolve } from "node:path";
+import { createReadStream } from "node:fs";
 import type { Context } from "../command.ts";
 import { CommandFailed, HalfDone, UsageError, type Verdict } from "../failure.ts";
 import { setOutput } from "../github-actions.ts";
 import { commandLine } from "../help.ts";
 import type { InvalidRow } from "./batches.ts";
 import { resultsPath, runJob } from "./job.ts";
-import { type JobRecord, lockJob, lockPath } from "./jobs.ts";
+import { type JobRecord, lockJob, lockPath, removeJob } from "./jobs.ts";
 import { OpenJob } from "./open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
 import { reportOf, showReport } from "./report.ts";
@@ -64,7 +63,7 @@ export async function performJob(
     await job?.close();
     if (record.errors_out !== null) await copyResults(folder, record.errors_out, context);
     await lock.release();
-    if (isVoid) await rm(folder, { recursive: true });
+    if (isVoid) await removeJob(folder);
   }
 }
 
@@ -139,8 +138,10 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
 }
 
 async function copyResults(folder: string, path: string, { host }: Context): Promise<void> {
-  await copyFile(resultsPath(folder), resolve(host.cwd, path)).catch((cause) => {
-    throw new CommandFailed("failed", "errors_out", `Failed to write ${path}: ${(cause as Error).message}`, {
+  const { writeOutput } = await import("../output/file.ts");
+  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch((error: Error) => {
+    const cause = (error.cause ?? error) as Error;
+    throw new CommandFailed("failed", "errors_out", `Failed to write ${path}: ${cause.message}`, {
       hint: `The rows are in ${resultsPath(folder)}.`,
       cause,
     });

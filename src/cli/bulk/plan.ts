@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { readInput } from "../body.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -45,8 +43,10 @@ export async function targetName({ globals, host, target }: Context): Promise<st
 }
 
 export async function writePlan(path: string, plan: JobPlan, { host }: Context): Promise<void> {
-  await writeFile(resolve(host.cwd, path), `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 }).catch((cause) => {
-    throw new UsageError(`--plan-out: cannot write ${path}: ${(cause as Error).message}`, { cause });
+  const { writeOutput } = await import("../output/file.ts");
+  await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600).catch((error: Error) => {
+    const cause = (error.cause ?? error) as Error;
+    throw new UsageError(`--plan-out: cannot write ${path}: ${cause.message}`, { cause });
   });
 }
 

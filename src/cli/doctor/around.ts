@@ -2,7 +2,7 @@ import { readAccounts } from "../auth/accounts.ts";
 import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { explain } from "../exit.ts";
-import { readRunFile, stateFile } from "../run-file.ts";
+import { readRunFile, runFileOf, stateFile } from "../run-file.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 
 /** The sign-ins that are kept, and the emulator of this folder. */
@@ -27,7 +27,7 @@ async function signIns(context: Context): Promise<Finding> {
 
 async function emulator({ host }: Context): Promise<Finding> {
   const file = stateFile(host, undefined);
-  const running = await readRunFile(`${file}.run`);
+  const running = await readRunFile(await runFileOf(file));
   if (!running) return skipped("emulator", "None runs in this folder");
   return ok("emulator", `${running.routerUrl} (pid ${running.pid})`);
 }

@@ -1,8 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { constants, createWriteStream, type Stats } from "node:fs";
-import { access, realpath, rename, rm, stat } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { realTarget } from "../../files/real-path.ts";
+import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -43,14 +44,11 @@ export async function writeOutput(
   const given = resolve(host.cwd, path);
   const found = await existing(given);
   if (found && !found.isFile()) return pipeline(content, createWriteStream(given));
-  // A link stays a link.
-  const target = found ? await realpath(given) : given;
-  const aside = `${target}.${randomBytes(6).toString("hex")}.part`;
   try {
-    await pipeline(content, createWriteStream(aside, { flags: "wx", mode: found?.mode ?? mode, flush: true }));
-    await rename(aside, target);
+    // A link stays a link, and a file keeps its permissions.
+    const target = await realTarget(given);
+    await writeWhole(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    await rm(aside, { force: true });
     throw isOfDisk(error) ? unwritten(path, error) : error;
   }
 }

@@ -2,6 +2,12 @@ import { existingFile } from "../../body.ts";
 import type { Command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 
+const codes: Readonly<Record<string, string>> = {
+  StateInUse: "state_in_use",
+  StateRefused: "state_refused",
+  NoLockFile: "not_a_run_file",
+};
+
 export const emulatorRepair: Command = {
   words: ["emulator", "repair"],
   summary: "Repair a damaged state: keep what stands before the damage",
@@ -15,10 +21,9 @@ export const emulatorRepair: Command = {
     const path = await existingFile(context.host, String(input.positionals.file), "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
     const repair = await repairState(path).catch((error: Error) => {
-      if (error.name !== "StateInUse" && error.name !== "StateRefused") throw error;
-      throw new CommandFailed("failed", error.name === "StateInUse" ? "state_in_use" : "state_refused", error.message, {
-        cause: error,
-      });
+      const code = codes[error.name];
+      if (code === undefined) throw error;
+      throw new CommandFailed("failed", code, error.message, { cause: error });
     });
     const { output } = context;
     if (output.format !== "table") {

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createWhole } from "../../../files/whole-file.ts";
 import { readInput } from "../../body.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -45,17 +46,26 @@ export class SavedDeliveries {
     return new SavedDeliveries(folder, Math.max(0, ...numbers) + 1);
   }
 
-  /** Writes a delivery down. Returns the path of its body. */
+  /**
+   * Writes a delivery down, under the next number that nobody has taken: another listener may save in the same folder.
+   * Nothing that lies there is replaced, and no link is followed. Returns the path of its body.
+   */
   async add(activity: string, { body, headers }: Delivery): Promise<string> {
-    const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
-    this.#next += 1;
-    const path = join(this.#folder, `${name}.json`);
     const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
-    await writeFile(path, body, { mode: 0o600 });
-    await writeFile(headersPath(path), lines.join(""), { mode: 0o600 });
-    return path;
+    for (;;) {
+      const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
+      this.#next += 1;
+      const path = join(this.#folder, `${name}.json`);
+      // The headers first: a body that is there has its headers.
+      if (!(await createWhole(headersPath(path), lines.join(""), notDurable))) continue;
+      if (await createWhole(path, body, notDurable)) return path;
+      await rm(headersPath(path));
+    }
   }
 }
+
+/** The sender keeps what it has sent; waiting for the disk would only delay its answer. */
+const notDurable = { durable: false };
 
 /** The bodies in a folder, oldest first. */
 export async function savedIn(folder: string): Promise<readonly string[]> {

@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { lstat, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { knock } from "./life-socket.ts";
+import { type Place, processOf, thisPlace } from "./machine.ts";
+
+/** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
+export interface Holder extends Place {
+  /** New for each lock that is taken. */
+  readonly id: string;
+  readonly pid: number;
+  /** When that process began, as its kernel counts: a pid is given again. */
+  readonly began?: string | undefined;
+  /** ISO time at which it was taken. */
+  readonly since?: string | undefined;
+  /** Name of the socket beside the file on which the holder listens as long as it lives. */
+  readonly socket?: string | undefined;
+}
+
+/** A lock's file as it stands on the disk. */
+export interface Found {
+  readonly holder: Holder;
+  /** All that the file tells. */
+  readonly told: Readonly<Record<string, unknown>>;
+}
+
+/** Something that is no lock has the lock's name. It is left as it is. */
+export class NoLockFile extends Error {
+  override readonly name = "NoLockFile";
+
+  constructor(path: string, is: string) {
+    super(`${path} is ${is}, and svc did not write it. Nothing was changed: move it away, or name another file.`);
+  }
+}
+
+/**
+ * alive, gone: certainly. perhaps: its pid is in use, maybe by another process. elsewhere: on another machine, or where
+ * its pid means nothing here.
+ */
+export type Life = "alive" | "gone" | "perhaps" | "elsewhere";
+
+/** This process as a holder, under an id of its own. */
+export async function newHolder(now: number): Promise<Holder> {
+  const [place, { began }] = await Promise.all([thisPlace(), processOf(process.pid)]);
+  const id = randomBytes(9).toString("base64url");
+  return { id, pid: process.pid, began, since: new Date(now).toISOString(), ...place };
+}
+
+export const socketName = (file: string, { id }: Holder): string => `${basename(file)}.${id}.socket`;
+
+/** The file of a lock; undefined when there is none. Fails with NoLockFile over what svc did not write. */
+export async function readLock(file: string): Promise<Found | undefined> {
+  const found = await lstat(file).catch(ifMissing);
+  if (!found) return undefined;
+  if (found.isSymbolicLink()) throw new NoLockFile(file, "a symbolic link");
+  if (!found.isFile()) throw new NoLockFile(file, found.isDirectory() ? "a folder" : "no regular file");
+  const text = await readFile(file, "utf8").catch(ifMissing);
+  return text === undefined ? undefined : parseLock(file, text);
+}
+
+function parseLock(file: string, text: string): Found {
+  let told: Record<string, unknown> | undefined;
+  try {
+    told = JSON.parse(text);
+  } catch {
+    // What a machine that lost its power leaves of a file that it had not written out: nothing, zeros, or a part.
+    if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { holder: nobody, told: {} };
+  }
+  // Run files had no id but that of their emulator, and neither they nor the locks of the command line told of sockets.
+  const id = told?.id ?? told?.instance_id;
+  if (typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Number.isInteger(told?.pid)) {
+    return { holder: holderOf(id, told!), told: told! };
+  }
+  throw new NoLockFile(file, "a file with something else in it");
+}
+
+function holderOf(id: string, told: Readonly<Record<string, unknown>>): Holder {
+  const text = (name: keyof Holder) => (typeof told[name] === "string" ? (told[name] as string) : undefined);
+  const socket = text("socket");
+  return {
+    id,
+    pid: told.pid as number,
+    began: text("began"),
+    since: text("since"),
+    // One that tells no machine was written before there were names of machines in it.
+    machine: text("machine") ?? "",
+    machine_id: text("machine_id"),
+    boot: text("boot"),
+    pid_namespace: text("pid_namespace"),
+    // A name only, so that no path leads out of the folder.
+    socket: socket !== undefined && basename(socket) === socket ? socket : undefined,
+  };
+}
+
+/** Of a file that was torn: no process has ever held a lock by it. */
+const nobody: Holder = { id: "nobody", pid: 0, machine: "" };
+
+/** Ids of the locks that this very process holds. */
+export const heldHere = new Set<string>();
+
+/** Whether the holder of a lock's file lives, as far as the system can tell. */
+export async function lifeOf(holder: Holder, file: string): Promise<Life> {
+  if (heldHere.has(holder.id)) return "alive";
+  if (holder.pid <= 0) return "gone";
+  const here = await thisPlace();
+  const isSameMachine =
+    holder.machine === "" || (holder.machine === here.machine && same(holder.machine_id, here.machine_id));
+  const bootsKnown = holder.boot !== undefined && here.boot !== undefined;
+  if (bootsKnown ? holder.boot !== here.boot : !isSameMachine) {
+    // The machine was started anew: whatever ran on it before is gone.
+    return bootsKnown && isSameMachine ? "gone" : "elsewhere";
+  }
+  const answer = holder.socket === undefined ? "unknown" : await knock(join(dirname(file), holder.socket));
+  if (answer === "answered") return "alive";
+  if (!same(holder.pid_namespace, here.pid_namespace)) return answer === "refused" ? "gone" : "elsewhere";
+
+  const found = await processOf(holder.pid);
+  if (!found.exists) return "gone";
+  if (holder.began !== undefined && found.began !== undefined) return holder.began === found.began ? "alive" : "gone";
+  // Not one of ours, so it belonged to an earlier process that had our pid.
+  if (answer === "refused" || (holder.pid === process.pid && holder.machine !== "")) return "gone";
+  return "perhaps";
+}
+
+/** What an older version did not tell is no difference. */
+const same = (one: string | undefined, other: string | undefined): boolean =>
+  one === undefined || other === undefined || one === other;
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,145 @@
+import { readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Wall } from "../base/clock.ts";
+import { type Found, type Holder, heldHere, type Life, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
+import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
+import { createWhole, writeWhole } from "./whole-file.ts";
+
+export interface LockOptions {
+  readonly wall: Wall;
+  /** What the file tells besides who holds it; for its owner's eyes alone. */
+  readonly content?: object;
+  /**
+   * Asks a holder that cannot be seen to live, by what its file tells: `itself` answers, `nobody` is there or somebody
+   * else, or all is `silent`.
+   */
+  readonly ask?: (told: Found["told"]) => Promise<"itself" | "nobody" | "silent">;
+  /**
+   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at
+   * once would do no harm that lasts; left out: never.
+   */
+  readonly forgotten?: { readonly life: string; readonly afterMs: number };
+}
+
+/** A lock that is held. */
+export interface Lock {
+  /** Changes what the file tells besides who holds it. */
+  tell(content: object): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Why a lock was not had. */
+export interface Held extends Found {
+  readonly life: Life;
+  /** Asked, and has not answered in time. */
+  readonly silent: boolean;
+}
+
+/**
+ * Takes the lock that a file is, over from a holder that is gone if need be. A holder counts as living while the
+ * kernel says so (by its socket beside the file, or its pid), while it answers when it is asked, and wherever neither
+ * can be known. Fails with NoLockFile when something else has the file's name.
+ */
+export async function takeLock(file: string, options: LockOptions): Promise<Lock | Held> {
+  const inTheWay = await heldBy(file, options);
+  if (inTheWay) return inTheWay;
+  const holder = await newHolder(options.wall.now());
+  const socket = await openLifeSocket(join(dirname(file), socketName(file, holder)));
+  const own: Holder = { ...holder, socket: socket && socketName(file, holder) };
+  heldHere.add(own.id);
+  try {
+    const held = await take(file, own, options);
+    if (!held) return lockOf(file, own, socket);
+    await letGo(own, socket);
+    return held;
+  } catch (error) {
+    await letGo(own, socket);
+    throw error;
+  }
+}
+
+export const isHeld = (result: Lock | Held | Found): result is Held => "life" in result;
+
+/** Who holds the lock, if anybody does who is not gone. */
+export async function heldBy(file: string, options: LockOptions): Promise<Held | undefined> {
+  const seen = await look(file, options);
+  return seen && isHeld(seen) ? seen : undefined;
+}
+
+/** The lock's file: held, or left behind by a holder that is gone. */
+async function look(file: string, options: LockOptions): Promise<Held | Found | undefined> {
+  const found = await readLock(file);
+  if (!found) return undefined;
+  const life = await lifeOf(found.holder, file);
+  if (life === "alive") return { ...found, life, silent: false };
+  const answer = (await options.ask?.(found.told)) ?? "unasked";
+  if (answer === "itself") return { ...found, life: "alive", silent: false };
+  if (life === "gone" || (life === "perhaps" && answer === "nobody")) return found;
+  if (life === "elsewhere" && (await isForgotten(options))) return found;
+  return { ...found, life, silent: answer === "silent" };
+}
+
+async function isForgotten({ forgotten, wall }: LockOptions): Promise<boolean> {
+  if (!forgotten) return false;
+  const seen = await stat(forgotten.life).catch(() => undefined);
+  return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs;
+}
+
+/**
+ * A lock that was left behind has one heir: whoever creates the file named after it. Only the heir may replace the
+ * lock, and does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its
+ * own claim to an heir in the same way. Gives who holds it, when that is somebody else.
+ */
+async function take(file: string, own: Holder, options: LockOptions): Promise<Held | undefined> {
+  for (;;) {
+    if (await createWhole(file, textOf(own, options.content), { durable: false })) return undefined;
+    const left = await look(file, options);
+    if (!left) continue;
+    if (isHeld(left)) return left;
+    const claim = `${file}.${left.holder.id}`;
+    const heir = await take(claim, own, options);
+    if (heir) return heir;
+    if ((await readLock(file))?.holder.id === left.holder.id) {
+      await rename(claim, file);
+      await removeDeadSockets(file);
+      return undefined;
+    }
+    // Another heir was faster, and has the lock or had it.
+    await rm(claim, { force: true });
+  }
+}
+
+function lockOf(file: string, own: Holder, socket: LifeSocket | undefined): Lock {
+  const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === own.id;
+  return {
+    async tell(content) {
+      if (await isOurs()) await writeWhole(file, textOf(own, content), { durable: false });
+    },
+    async release() {
+      if (await isOurs()) await rm(file, { force: true });
+      await letGo(own, socket);
+    },
+  };
+}
+
+async function letGo(own: Holder, socket: LifeSocket | undefined): Promise<void> {
+  heldHere.delete(own.id);
+  await socket?.close();
+}
+
+/** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
+export const isLeftOfLock = (name: string, lock: string): boolean =>
+  name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)|^[0-9a-f]{12}\.svc-tmp$/.test(name.slice(lock.length + 1));
+
+/** What `kill -9` leaves beside a lock: sockets on which nobody listens any more. */
+async function removeDeadSockets(file: string): Promise<void> {
+  const folder = dirname(file);
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (!name.endsWith(".socket") || !isLeftOfLock(name, basename(file))) continue;
+    if ((await knock(path)) === "refused") await rm(path, { force: true });
+  }
+}
+
+const textOf = (own: Holder, content: object = {}): string =>
+  `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;

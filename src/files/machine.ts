@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { readFile, readlink } from "node:fs/promises";
+import { hostname } from "node:os";
+
+/** Where a process runs, as far as the system tells. Beyond Linux only the name of the machine is known. */
+export interface Place {
+  /** Its host name; each container has one of its own. */
+  readonly machine: string;
+  /** A fingerprint of the id that its installation has. */
+  readonly machine_id?: string | undefined;
+  /** New each time the kernel starts, and the same in all containers of one kernel. */
+  readonly boot?: string | undefined;
+  /** Within which a pid means a process. */
+  readonly pid_namespace?: string | undefined;
+}
+
+let known: Promise<Place> | undefined;
+
+/** Where this process runs. */
+export function thisPlace(): Promise<Place> {
+  known ??= look();
+  return known;
+}
+
+async function look(): Promise<Place> {
+  const [id, boot, pid_namespace] = await Promise.all([
+    textOf("/etc/machine-id"),
+    textOf("/proc/sys/kernel/random/boot_id"),
+    readlink("/proc/self/ns/pid").catch(() => undefined),
+  ]);
+  // The id itself is not for files that others may see (machine-id(5)).
+  const machine_id = id && createHash("sha256").update(`svc ${id}`).digest("hex").slice(0, 16);
+  return { machine: hostname(), machine_id, boot, pid_namespace };
+}
+
+/** Whether there is a process with that pid, and when it began: with both, a pid that was given again is noticed. */
+export async function processOf(pid: number): Promise<{ readonly exists: boolean; readonly began?: string }> {
+  if (!(pid > 0) || !exists(pid)) return { exists: false };
+  // In a namespace of its own without a /proc of its own, the pids there are those of others.
+  const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
+  const stat = isOurs ? await textOf(`/proc/${pid}/stat`) : undefined;
+  // The name, in parentheses, may hold anything; the 22nd field is the start in ticks since the kernel's (proc(5)).
+  const began = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  return began === undefined ? { exists: true } : { exists: true, began };
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+const textOf = (path: string): Promise<string | undefined> =>
+  readFile(path, "utf8").then(
+    (text) => text.trim() || undefined,
+    () => undefined,
+  );

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { type Holder, newHolder } from "../../src/files/holder.ts";
+import { isHeld, type LockOptions, takeLock } from "../../src/files/lock.ts";
+import { testFolder } from "../support/cli-emulator.ts";
+import { lockProcess, ownNamespace } from "../support/lock-process.ts";
+import { movedWall } from "../support/moved-wall.ts";
+
+const wall = movedWall();
+
+/** What becomes of an attempt: `held`, or the life of who has it. A lock that was had is released. */
+async function attempt(file: string, options: Partial<LockOptions> = {}): Promise<string> {
+  const taken = await takeLock(file, { wall, ...options });
+  if (isHeld(taken)) return taken.silent ? `${taken.life}, silent` : taken.life;
+  await taken.release();
+  return "held";
+}
+
+describe("the lock of a process", () => {
+  it("goes to exactly one of six that race for it when its holder is killed, and nothing else is left", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "lock");
+    const holder = await lockProcess(t, file);
+    const heirs = await Promise.all(Array.from({ length: 6 }, () => lockProcess(t, file)));
+    assert.equal(await holder.take(), "held");
+    assert.deepEqual(await Promise.all(heirs.map((heir) => heir.take())), Array(6).fill("alive"));
+    await holder.kill();
+    const outcomes = await Promise.all(heirs.map((heir) => heir.take()));
+    assert.deepEqual(outcomes.sort(), [...Array(5).fill("alive"), "held"]);
+    await Promise.all(heirs.map((heir) => heir.kill()));
+    assert.equal(await attempt(file), "held");
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it("stays its own while it is stopped", async (t) => {
+    const file = join(await testFolder(t), "lock");
+    const holder = await lockProcess(t, file);
+    assert.equal(await holder.take(), "held");
+    holder.signal("SIGSTOP");
+    assert.equal(await attempt(file), "alive");
+  });
+
+  const within = ownNamespace();
+  const skip = within ? false : "no PID namespace can be made here";
+  it("is seen from another PID namespace, in both directions, and so is its end", { skip }, async (t) => {
+    const file = join(await testFolder(t), "lock");
+    const inside = await lockProcess(t, file, within);
+    const outside = await lockProcess(t, file);
+    assert.equal(await inside.take(), "held");
+    assert.equal(await outside.take(), "alive");
+    await inside.kill();
+    assert.equal(await outside.take(), "held");
+    const another = await lockProcess(t, file, within);
+    assert.equal(await another.take(), "alive");
+    await outside.kill();
+    assert.equal(await another.take(), "held");
+  });
+
+  it("is seen to live where the path is too long for the address of a socket", async (t) => {
+    const folder = join(await testFolder(t), "a".repeat(200));
+    await mkdir(folder);
+    const file = join(folder, "lock");
+    const holder = await lockProcess(t, file);
+    assert.equal(await holder.take(), "held");
+    const told = JSON.parse(await readFile(file, "utf8")) as Holder;
+    assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");
+    // Of another namespace, so that its pid proves nothing.
+    await writeFile(file, JSON.stringify({ ...told, pid_namespace: "pid:[1]" }));
+    assert.equal(await attempt(file), process.platform === "linux" ? "alive" : "elsewhere");
+    await holder.kill();
+    assert.equal(await attempt(file), process.platform === "linux" ? "held" : "elsewhere");
+  });
+});
+
+describe("a lock that was found", () => {
+  const gonePid = 2 ** 22 + 1;
+  const linux = process.platform === "linux" ? false : "the kernel tells neither its start nor that of a process";
+  const cases: [what: string, left: (own: Holder) => object, becomes: string, skip?: string | false][] = [
+    ["of a process that lives, without a socket, is its own", (own) => own, "alive", linux],
+    ["of a pid that was given again is taken over", (own) => ({ ...own, began: "1" }), "held", linux],
+    ["of a pid that nobody has is taken over", (own) => ({ ...own, pid: gonePid }), "held"],
+    ["of a machine that was started anew is taken over", (own) => ({ ...own, boot: "an earlier one" }), "held", linux],
+    ["of another machine stays", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "elsewhere"],
+    ["of another machine of that name stays", (own) => ({ ...own, machine_id: "1", boot: "2" }), "elsewhere", linux],
+    ["of another PID namespace stays", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "elsewhere"],
+    [
+      "that names a socket in another folder is not asked there",
+      (own) => ({ ...own, pid: gonePid, socket: "../s" }),
+      "held",
+    ],
+  ];
+  for (const [what, left, becomes, skip = false] of cases) {
+    it(what, { skip }, async (t) => {
+      const file = join(await testFolder(t), "lock");
+      const text = JSON.stringify(left({ ...(await newHolder(wall.now())), id: "left" }));
+      await writeFile(file, text);
+      assert.equal(await attempt(file), becomes);
+      if (becomes !== "held") assert.equal(await readFile(file, "utf8"), text);
+    });
+  }
+
+  for (const [answer, ofOther, ofGone] of [
+    ["itself", "alive", "alive"],
+    ["silent", "elsewhere, silent", "held"],
+    ["nobody", "elsewhere", "held"],
+  ] as const) {
+    it(`of a holder that answers as ${answer} when it is asked: ${ofOther} elsewhere, ${ofGone} when it is gone`, async (t) => {
+      const file = join(await testFolder(t), "lock");
+      const own = { ...(await newHolder(wall.now())), id: "left", url: "http://there" };
+      const asked: unknown[] = [];
+      const ask: LockOptions["ask"] = async ({ url }) => {
+        asked.push(url);
+        return answer;
+      };
+      await writeFile(file, JSON.stringify({ ...own, machine: "elsewhere", boot: "another" }));
+      assert.equal(await attempt(file, { ask }), ofOther);
+      await writeFile(file, JSON.stringify({ ...own, pid: gonePid }));
+      assert.equal(await attempt(file, { ask }), ofGone);
+      assert.deepEqual([...new Set(asked)], ["http://there"]);
+    });
+  }
+
+  for (const [what, text] of [
+    ["empty", ""],
+    ["full of zeros", "\0\0\0\0"],
+    ["torn", '{"id":"x"'],
+  ] as const) {
+    it(`${what}, as a machine that lost its power leaves it, is taken over`, async (t) => {
+      const file = join(await testFolder(t), "lock");
+      await writeFile(file, text);
+      assert.equal(await attempt(file), "held");
+    });
+  }
+
+  for (const [what, text] of [
+    ["a text", "my notes\n"],
+    ["a document", '{"name":"mine"}'],
+    ["a list", "[]"],
+    ["nothing but null", "null"],
+  ] as const) {
+    it(`to be ${what} of somebody else is refused and left as it is`, async (t) => {
+      const file = join(await testFolder(t), "lock");
+      await writeFile(file, text);
+      await assert.rejects(attempt(file), { name: "NoLockFile", message: /lock is a file with something else in it/ });
+      assert.equal(await readFile(file, "utf8"), text);
+    });
+  }
+
+  it("to be a link, wherever it leads, a folder or a socket is refused and left as it is", async (t) => {
+    const folder = await testFolder(t);
+    await writeFile(join(folder, "there"), "");
+    await symlink("nowhere", join(folder, "dangling"));
+    await symlink("there", join(folder, "link"));
+    await mkdir(join(folder, "folder"));
+    const server = createServer().listen(join(folder, "socket"));
+    t.after(() => server.close());
+    for (const [name, is] of [
+      ["dangling", "a symbolic link"],
+      ["link", "a symbolic link"],
+      ["folder", "a folder"],
+      ["socket", "no regular file"],
+    ] as const) {
+      const file = join(folder, name);
+      await assert.rejects(attempt(file), { name: "NoLockFile", message: new RegExp(`^${file} is ${is}`) });
+    }
+    assert.equal(await readlink(join(folder, "dangling")), "nowhere");
+    assert.deepEqual((await readdir(folder)).sort(), ["dangling", "folder", "link", "socket", "there"]);
+  });
+});
