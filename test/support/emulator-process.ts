@@ -19,7 +19,7 @@ let bundling: Promise<string> | undefined;
 after(async () => bundling && rm(join(await bundling, ".."), { recursive: true, force: true }));
 
 /** The folder of the bundle as it ships, made once for a test file, and gone at its end. */
-function bundled(): Promise<string> {
+export function bundled(): Promise<string> {
   bundling ??= (async () => {
     const folder = join(await mkdtemp(join(tmpdir(), "svc-test-")), "dist");
     await bundle(folder);

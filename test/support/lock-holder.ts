@@ -7,8 +7,8 @@ import { systemWall } from "../../src/base/clock.ts";
 import { isHeld, takeLock } from "../../src/files/lock.ts";
 
 const [, , file] = process.argv as [string, string, string];
-console.log("up");
+process.stdout.write("up\n");
 for await (const _ of createInterface({ input: process.stdin })) {
   const taken = await takeLock(file, { wall: systemWall });
-  console.log(isHeld(taken) ? taken.life : "held");
+  process.stdout.write(`${isHeld(taken) ? taken.life : "held"}\n`);
 }

@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import type { EmulatorOptions } from "../../emulator/index.ts";
+import { bundled } from "./emulator-process.ts";
+
+/** An emulator of its own process that was started when it was told to, or refused to start. */
+export interface StartedProcess {
+  /** `up`, or name and message of what it failed with. */
+  start(): Promise<string>;
+  signal(name: NodeJS.Signals): void;
+  /** Ends it as `kill -9` does; resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+const program = `
+const { startEmulator } = await import(process.argv[1]);
+console.log("ready to start");
+process.stdin.once("data", () => startEmulator(JSON.parse(process.argv[2])).then(
+  () => console.log("up"),
+  (error) => console.log(error.name + ": " + error.message),
+));
+`;
+
+/** A process that starts an emulator from the bundle when it is told to. `within` is a command to run it in. */
+export async function emulatorStart(
+  t: TestContext,
+  options: EmulatorOptions,
+  { within = [], cwd }: { readonly within?: readonly string[]; readonly cwd?: string } = {},
+): Promise<StartedProcess> {
+  const argv = ["--input-type=module", "-e", program, join(await bundled(), "emulator.js"), JSON.stringify(options)];
+  const [command, ...args] = [...within, process.execPath, ...argv];
+  const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
+  const gone = once(child, "close");
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await gone;
+  };
+  t.after(kill);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  await lines.next();
+  return {
+    async start() {
+      child.stdin.write("\n");
+      return (await lines.next()).value as string;
+    },
+    signal: (name) => child.kill(name),
+    kill,
+  };
+}
