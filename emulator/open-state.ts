@@ -2,9 +2,11 @@ import { dirname, join } from "node:path";
 import type { Wall } from "../src/base/clock.ts";
 import { type ClusterRow, clusterRows } from "./clusters.ts";
 import { collections } from "./collections.ts";
+import { namedBlobs } from "./named-blobs.ts";
 import type { RenewableIds } from "./renewable-ids.ts";
 import { releaseClaims } from "./router/claims.ts";
 import { applySeed, type Seed } from "./seed.ts";
+import { collectBlobs } from "./store/blob-collection.ts";
 import type { Blobs } from "./store/blobs.ts";
 import { openFileBlobs } from "./store/file-blobs.ts";
 import { openFileStore } from "./store/file-store.ts";
@@ -33,15 +35,27 @@ export async function openState({ file, seed, ids, wall, report }: Opening): Pro
   const store = file
     ? await openFileStore({ path: file, collections, wall, report })
     : openMemoryStore({ collections, wall });
-  const blobs = file ? await openFileBlobs({ folder: join(dirname(file), "files") }) : memoryBlobs();
+  const folder = file && join(dirname(file), "files");
+  const blobs = folder ? await openFileBlobs({ folder }) : memoryBlobs();
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
     await ids.goOn(store);
+    if (file && folder) await collect({ path: file, folder, wall, named: () => namedBlobs(store) }, report);
     return { store, blobs, clusters: known };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { store, blobs, clusters: await clustersOf(store) };
+}
+
+/** A start does not fail because something is left that is of no use. */
+async function collect(collecting: Parameters<typeof collectBlobs>[0], report: Opening["report"]): Promise<void> {
+  try {
+    const { length } = await collectBlobs(collecting);
+    if (length > 0) report(`removed ${length} uploaded files that nothing had named for 30 days`);
+  } catch (error) {
+    report(`uploaded files that nothing names could not be looked for: ${(error as Error).message}`);
+  }
 }
 
 const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>

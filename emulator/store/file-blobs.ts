@@ -1,24 +1,33 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { isTemporaryName, temporaryName } from "../../src/files/whole-file.ts";
 import { type Blob, type Blobs, BlobTooLarge } from "./blobs.ts";
 import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 
-const temporaryEnd = ".tmp";
+/** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
+export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
+
+/** What an upload is called, with an end of its own, until its hash is known. */
+const unfinished = "upload";
 
 /**
  * Uploaded bytes in a folder (`files/` beside the state), one file per content, named by its SHA-256. What an
- * interrupted upload has left is removed here; call it only while holding the run file.
+ * interrupted upload has left is removed here, and nothing else, for people keep files of their own anywhere. Call it
+ * only while holding the run file.
  */
 export async function openFileBlobs(options: { readonly folder: string; readonly disk?: Disk }): Promise<Blobs> {
   const { folder, disk = systemDisk } = options;
   await disk.makeFolder(folder);
   for (const name of await disk.list(folder)) {
-    if (name.endsWith(temporaryEnd)) await disk.remove(join(folder, name));
+    if (!isTemporaryName(name, unfinished)) continue;
+    const path = join(folder, name);
+    if ((await lstat(path)).isFile()) await disk.remove(path);
   }
   return {
     async put(bytes, maxBytes) {
-      const temporary = join(folder, `${randomBytes(12).toString("hex")}${temporaryEnd}`);
+      const temporary = temporaryName(join(folder, unfinished));
       const file = await disk.create(temporary);
       try {
         const blob = await fill(file, bytes, maxBytes).finally(() => file.close());
@@ -32,9 +41,8 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
       }
     },
     open(sha256) {
-      // Only a hash can be a name, so that no path leads out of the folder.
       const path = join(folder, sha256);
-      return /^[0-9a-f]{64}$/.test(sha256) && existsSync(path) ? createReadStream(path) : undefined;
+      return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../emulator/store/blobs.ts";
@@ -68,9 +68,24 @@ describe("the folder of uploaded bytes", () => {
     assert.equal((await stat(join(folder, sha256))).mode & 0o777, 0o600);
   });
 
-  it("is cleared of what a crash left half written", async (t) => {
+  it("is cleared of what a crash left half written, and of nothing that has another name or is a link", async (t) => {
     const folder = await temporaryFolder(t);
-    await writeFile(join(folder, "0123456789ab.tmp"), "half");
+    const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
+    for (const name of others) await writeFile(join(folder, name), "mine");
+    await writeFile(join(folder, "upload.0123456789ab.svc-tmp"), "half");
+    await symlink("theirs", join(folder, "upload.ba9876543210.svc-tmp"));
+    await openFileBlobs({ folder });
+    assert.deepEqual((await readdir(folder)).sort(), [...others, "upload.ba9876543210.svc-tmp"].sort());
+    assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
+  });
+
+  it("is cleared of an upload that kill -9 interrupted", async (t) => {
+    const folder = await temporaryFolder(t);
+    // A disk on which the upload never ends: what stands there is what a crash leaves.
+    const disk = gatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
+    const blobs = await openFileBlobs({ folder, disk });
+    void blobs.put(stream("one two"), 100);
+    while ((await readdir(folder)).length === 0);
     await openFileBlobs({ folder });
     assert.deepEqual(await readdir(folder), []);
   });
