@@ -1,6 +1,5 @@
 import { systemWall } from "../src/base/clock.ts";
 import { randomIds } from "../src/base/ids.ts";
-import { realTarget } from "../src/files/real-path.ts";
 import { Runner } from "./clock/runner.ts";
 import { VirtualClock } from "./clock/virtual-clock.ts";
 import type { Closing } from "./closing.ts";
@@ -28,6 +27,7 @@ import { routerListener } from "./router-listener.ts";
 import type { Seed } from "./seed.ts";
 import { staleTime } from "./stale-time.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "./store/run-file.ts";
+import { realState } from "./store/state-link.ts";
 import type { Store } from "./store/store.ts";
 import { deliveryKinds } from "./webhooks/deliver.ts";
 
@@ -76,7 +76,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const controlUrl = `${routerUrl}/_emulator`;
 
   // A link to the state stays one: all that is written lies beside what it leads to.
-  const realFile = file && (await realTarget(file));
+  const realFile = file && (await realState(file));
   const lock = await claimRunFile({
     paths: await runFilesOf(realFile, options.runFile),
     run: aboutUs(),
@@ -124,7 +124,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     inSeedOrder,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   });
-  Object.assign(control, { ...world, ids, clusters, runner, requestLog, faults, inboxes });
+  Object.assign(control, { ...world, blobs, ids, clusters, runner, requestLog, faults, inboxes });
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
   ready = true;

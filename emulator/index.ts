@@ -47,7 +47,7 @@ export interface Emulator extends AsyncDisposable {
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at
- * once; nothing is shared between them. Fails with StateRefused over a damaged file and with RunFileTaken over one
+ * once; nothing is shared between them. Fails with StateRefused over a damaged file and with StateInUse over one
  * that another emulator uses; nothing is left running then.
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {

@@ -84,7 +84,7 @@ export interface EmulatorOptions {
   readonly file?: string | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
-  /** Where the run file stands; default `<file>.run`, none without a file. */
+  /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. */
   readonly seed?: "demo" | "empty" | object;

@@ -1,9 +1,9 @@
 import { systemWall } from "../src/base/clock.ts";
-import { realTarget } from "../src/files/real-path.ts";
 import { instanceAt } from "./begin.ts";
 import { collections } from "./collections.ts";
 import { type Repair, repairFile } from "./store/repair.ts";
 import { claimRunFile, runFilesOf } from "./store/run-file.ts";
+import { realState } from "./store/state-link.ts";
 
 export type { Repair } from "./store/repair.ts";
 
@@ -12,7 +12,7 @@ export type { Repair } from "./store/repair.ts";
  * aside. Fails with StateInUse under a running emulator, with StateRefused where there is nothing to repair from.
  */
 export async function repairState(path: string): Promise<Repair> {
-  const state = await realTarget(path);
+  const state = await realState(path);
   const paths = await runFilesOf(state, undefined);
   const claim = await claimRunFile({ paths, run: undefined, wall: systemWall, probe: instanceAt });
   try {

@@ -8,10 +8,12 @@ import type { RequestLog } from "../http/request-log.ts";
 import type { RenewableIds } from "../renewable-ids.ts";
 import type { Seed } from "../seed.ts";
 import type { Settings } from "../settings.ts";
+import type { Blobs } from "../store/blobs.ts";
 
 /** What the handlers of the control plane may use. */
 export interface ControlWorld extends World {
   readonly settings: Settings;
+  readonly blobs: Blobs;
   readonly clusters: readonly Cluster[];
   readonly clock: VirtualClock;
   readonly runner: Runner;

@@ -31,12 +31,13 @@ export const stateHandlers: Handlers<
 
   "state.export": async (_, { store }) => new JsonPieces(await store.export()),
 
-  "state.import": async ({ body }, { store, clusters, ids, runner, fail }) => {
+  "state.import": async ({ body }, { store, blobs, clusters, ids, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
     try {
+      await blobs.keepUnnamed();
       await store.replace(body);
     } catch (error) {
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });

@@ -4,7 +4,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import { isLeftOfLock } from "../../src/files/lock.ts";
 import { isTemporaryName, writeWhole } from "../../src/files/whole-file.ts";
 import { isMissing } from "./disk.ts";
-import { isBlobName } from "./file-blobs.ts";
+import { isBlobName, unnamedNote } from "./file-blobs.ts";
 import { isTemporary } from "./snapshot.ts";
 
 /*
@@ -12,7 +12,8 @@ import { isTemporary } from "./snapshot.ts";
  * knows where it lies or whether it will be taken back. Bytes are therefore removed only when
  *
  * - no row of the state has named them at any look for 30 days: whoever exported a state before has that long to take
- *   it back with its uploads; and they came more than 30 days ago, should the machine's clock have leapt in between;
+ *   it back with its uploads. When one is taken back, the 30 days of all begin anew, for between two looks it may come
+ *   and go. And they came more than 30 days ago, should the machine's clock have leapt in between;
  * - nothing lies beside the state, in its folder, that could name them too: another state, for all states of a folder
  *   share `files/`; an exported one; a damaged one that a repair has set aside. When there is, the 30 days begin anew.
  *
@@ -23,9 +24,6 @@ import { isTemporary } from "./snapshot.ts";
  */
 const patienceMs = 30 * 24 * 3_600_000;
 const betweenLooksMs = 24 * 3_600_000;
-
-/** Beside the uploads: since when which of them are named by nothing. */
-const noteName = "svc-unnamed.json";
 
 interface Note {
   /** ISO time. */
@@ -48,7 +46,7 @@ interface Collecting {
 export async function collectBlobs({ path, folder, wall, named }: Collecting): Promise<readonly string[]> {
   const kept = (await readdir(folder)).filter(isBlobName);
   if (kept.length === 0) return [];
-  const note = await readNote(join(folder, noteName));
+  const note = await readNote(join(folder, unnamedNote));
   const now = wall.now();
   const age = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
   if (note && age(note.looked_at) >= 0 && age(note.looked_at) < betweenLooksMs) return [];
@@ -67,7 +65,7 @@ export async function collectBlobs({ path, folder, wall, named }: Collecting): P
     } else unnamed_since[hash] = since;
   }
   const noted: Note = { looked_at: new Date(now).toISOString(), unnamed_since };
-  await writeWhole(join(folder, noteName), `${JSON.stringify(noted, undefined, 2)}\n`);
+  await writeWhole(join(folder, unnamedNote), `${JSON.stringify(noted, undefined, 2)}\n`);
   return removed;
 }
 

@@ -9,6 +9,9 @@ import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
+/** Beside the uploads: since when which of them are named by nothing (blob-collection.ts). */
+export const unnamedNote = "svc-unnamed.json";
+
 /** What an upload is called, with an end of its own, until its hash is known. */
 const unfinished = "upload";
 
@@ -44,6 +47,7 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
       const path = join(folder, sha256);
       return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
     },
+    keepUnnamed: () => disk.remove(join(folder, unnamedNote)),
   };
 }
 

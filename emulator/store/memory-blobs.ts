@@ -26,6 +26,8 @@ export function memoryBlobs(): Blobs {
       const bytes = kept.get(sha256);
       return bytes && once(bytes);
     },
+    // They are all kept until the process ends.
+    async keepUnnamed() {},
   };
 }
 

@@ -2,6 +2,7 @@ import type { Emulator } from "../../emulator/index.ts";
 import { createClient } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { Context, Target } from "./command.ts";
+import { CommandFailed } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 
@@ -17,6 +18,9 @@ export async function embeddedTarget(host: Host, file: string | undefined, atEnd
     atEnd(() => emulator.close());
     return targetOf(emulator);
   } catch (error) {
+    if ((error as Error).name === "NoLockFile") {
+      throw new CommandFailed("failed", "not_a_run_file", (error as Error).message, { cause: error });
+    }
     const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
     if (!running) throw error;
     return runningTarget(running.routerUrl, running.token);

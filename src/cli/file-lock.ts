@@ -41,7 +41,10 @@ export async function withLock<T>(path: string, host: Host, signal: AbortSignal,
  * that its holder writes to: of a holder on another machine there is no other sign.
  */
 export async function takeLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
-  const taken = await take(file, optionsOf(host, life));
+  const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
+    if (cause.name !== "NoLockFile") throw cause;
+    throw new CommandFailed("failed", "not_a_lock", cause.message, { cause });
+  });
   return isHeld(taken) ? undefined : taken;
 }
 

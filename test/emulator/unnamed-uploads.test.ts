@@ -44,6 +44,20 @@ it("uploads that a reset has left behind go 30 days later, at a start; those tha
   assert.deepEqual(lines, ["removed 1 uploaded files that nothing had named for 30 days"]);
 });
 
+it("uploads have their 30 days again when a state is taken in, which may name them", async (t) => {
+  const cwd = await testFolder(t);
+  const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
+  const first = await emulator(t, { file });
+  const hash = await upload(first, "exported");
+  const exported = (await first.ask("GET", "state")).body;
+  await first.ask("POST", "reset");
+  await first.close();
+  const second = await emulator(t, { file });
+  assert.deepEqual((await readdir(folder)).sort(), [hash, "svc-unnamed.json"].sort());
+  assert.equal((await second.ask("PUT", "state", { body: exported })).status, 204);
+  assert.deepEqual(await readdir(folder), [hash]);
+});
+
 it("every collection whose rows can name uploaded bytes is looked at", () => {
   const naming = collections.filter(
     (one) =>

@@ -121,6 +121,17 @@ describe("jobs", () => {
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
   });
 
+  it("leave behind what somebody else put into their folder", async (t) => {
+    const { svc, jobs } = await bulkStage(t, ["a"]);
+    await svc(run);
+    const folder = await onlyJob(jobs);
+    await writeFile(join(folder, "notes.txt"), "mine");
+    await mkdir(join(folder, "more"));
+    assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
+    assert.deepEqual((await readdir(folder)).sort(), ["more", "notes.txt"]);
+    assert.equal((await svc("router jobs list")).err, "No jobs\n");
+  });
+
   it("keep what they know to their owner", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["a", "b b"]);
     await svc(`${run} --skip-invalid`);

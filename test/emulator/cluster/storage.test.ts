@@ -5,6 +5,7 @@ import { type StoredObject, signedObjectUrl, storageKeys, storedObjects } from "
 import { storageHandlers } from "../../../emulator/cluster/storage.ts";
 import { defaultSettings } from "../../../emulator/settings.ts";
 import { type Blobs, BlobTooLarge } from "../../../emulator/store/blobs.ts";
+import { memoryBlobs } from "../../../emulator/store/memory-blobs.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { StoreFailed } from "../../../emulator/store/store.ts";
 import { fail, Refusal } from "../../../src/api/failures.ts";
@@ -54,7 +55,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     ids: randomIds(),
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, external: false },
-    blobs: { put: putBlob, open: () => undefined },
+    blobs: { ...memoryBlobs(), put: putBlob },
   };
   const object: StoredObject = {
     key: "k1",

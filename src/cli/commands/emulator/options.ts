@@ -50,7 +50,7 @@ export const emulatorFlags = (defaultPort: number): readonly FlagSpec[] => [
     flag: "run-file",
     type: "text",
     placeholder: "FILE",
-    description: "Where to write pid, addresses and token; left out: beside the state",
+    description: "Write pid, addresses and token to this file too; they stand beside the state in any case",
   },
   {
     flag: "seed",

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { SavedDeliveries, savedHeaders } from "../../../src/cli/commands/webhooks/saved.ts";
+import type { Host } from "../../../src/cli/host.ts";
+import { testFolder } from "../../support/cli-emulator.ts";
+
+const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
+
+describe("deliveries that are saved", () => {
+  it("by two listeners into one folder are all kept, each with its own headers", async (t) => {
+    const cwd = await testFolder(t);
+    const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
+    const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
+    const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", delivery(text))));
+    assert.equal(new Set(paths).size, texts.length);
+    assert.deepEqual(await Promise.all(paths.map((path) => readFile(path, "utf8"))), texts);
+    const headers = await Promise.all(paths.map((path) => savedHeaders({ cwd } as Host, path)));
+    assert.deepEqual(
+      headers,
+      texts.map((text) => ({ "x-of": text })),
+    );
+    assert.equal((await readdir(cwd)).length, 2 * texts.length);
+  });
+
+  it("neither follow a link nor replace a file that has the next name", async (t) => {
+    const cwd = await testFolder(t);
+    const saved = await SavedDeliveries.open(cwd);
+    await writeFile(join(cwd, "theirs"), "mine");
+    await symlink("theirs", join(cwd, "0001-SIGNED.json"));
+    await symlink("nowhere", join(cwd, "0002-SIGNED.headers"));
+    await writeFile(join(cwd, "0003-SIGNED.headers"), "mine");
+    assert.equal(await saved.add("SIGNED", delivery("new")), join(cwd, "0004-SIGNED.json"));
+    assert.equal(await readFile(join(cwd, "theirs"), "utf8"), "mine");
+    assert.equal(await readlink(join(cwd, "0002-SIGNED.headers")), "nowhere");
+    const names = ["0001-SIGNED.json", "0002-SIGNED.headers", "0003-SIGNED.headers", "0004-SIGNED.headers"];
+    assert.deepEqual((await readdir(cwd)).sort(), [...names, "0004-SIGNED.json", "theirs"].sort());
+  });
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { systemWall } from "../../src/base/clock.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { writeOutput } from "../../src/cli/output/file.ts";
+import { changePrivate } from "../../src/cli/private-file-change.ts";
+import { realTarget } from "../../src/files/real-path.ts";
+import { createWhole, isTemporaryName, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
+import { testFolder } from "../support/cli-emulator.ts";
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from("half");
+  throw new Error("connection lost");
+}
+
+describe("a file that is written whole", () => {
+  it("takes the place of the old one, for its owner's eyes alone, and nothing else is left", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "a");
+    for (const content of ["one", Buffer.from("two"), [Buffer.from("th"), Buffer.from("ree")]]) {
+      await writeWhole(file, content);
+      const text = typeof content === "string" ? content : Buffer.concat([content].flat()).toString();
+      assert.deepEqual([await readFile(file, "utf8"), (await stat(file)).mode & 0o777], [text, 0o600]);
+    }
+    assert.deepEqual(await readdir(folder), ["a"]);
+  });
+
+  it("is not written at all when its content fails: the old one stays", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "a");
+    await writeWhole(file, "old");
+    await assert.rejects(writeWhole(file, broken()), { message: "connection lost" });
+    await assert.rejects(createWhole(join(folder, "b"), broken()), { message: "connection lost" });
+    assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
+  });
+
+  it("replaces a link, not what it leads to; a folder stays", async (t) => {
+    const folder = await testFolder(t);
+    await writeFile(join(folder, "theirs"), "mine");
+    await symlink("theirs", join(folder, "link"));
+    await mkdir(join(folder, "folder"));
+    await writeWhole(join(folder, "link"), "ours");
+    await assert.rejects(writeWhole(join(folder, "folder"), "ours"), { code: "EISDIR" });
+    assert.deepEqual((await readdir(folder)).sort(), ["folder", "link", "theirs"]);
+    assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
+  });
+
+  it("is created by one of many, and never where something is, be it a link to nowhere", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "a");
+    const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createWhole(file, `text ${i}`)));
+    assert.equal(made.filter(Boolean).length, 1);
+    assert.equal(await readFile(file, "utf8"), `text ${made.indexOf(true)}`);
+    await symlink("nowhere", join(folder, "link"));
+    assert.equal(await createWhole(join(folder, "link"), "ours"), false);
+    assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
+  });
+
+  it("has a name of its own until it is whole, which is told from names of others", () => {
+    assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
+    const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
+    assert.deepEqual(
+      others.filter((name) => isTemporaryName(name, "upload")),
+      [],
+    );
+  });
+});
+
+describe("the real path of a file", () => {
+  it("is one for all names of it, also before there is a file", async (t) => {
+    const folder = await realpath(await testFolder(t));
+    await mkdir(join(folder, "real"));
+    await symlink("real", join(folder, "to-folder"));
+    await symlink("../to-folder/b", join(folder, "real", "a"));
+    const names = ["real/b", "to-folder/b", "to-folder/a", "real/../real/./a", "to-folder/none/../b"];
+    const all = async () => Promise.all(names.map((name) => realTarget(`${folder}/${name}`)));
+    const expected = names.map(() => join(folder, "real", "b"));
+    assert.deepEqual(await all(), expected);
+    await writeFile(join(folder, "real", "b"), "");
+    assert.deepEqual(await all(), expected);
+  });
+
+  it("is none where links lead in a circle", async (t) => {
+    const folder = await testFolder(t);
+    await symlink("b", join(folder, "a"));
+    await symlink("a", join(folder, "b"));
+    await assert.rejects(realTarget(join(folder, "a")), { code: "ELOOP" });
+  });
+});
+
+describe("files of the command line", () => {
+  it("that are links stay links, also one whose target is yet to be made; permissions stay", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "old"), "");
+    await chmod(join(cwd, "old"), 0o666);
+    await symlink("old", join(cwd, "to-old"));
+    await symlink("new", join(cwd, "to-new"));
+    const host = { cwd, pid: process.pid, wall: systemWall } as Host;
+    await writeOutput(host, "to-old", [Buffer.from("text")]);
+    await writeOutput(host, "to-new", [Buffer.from("text")]);
+    await symlink("config", join(cwd, "to-config"));
+    await changePrivate(join(cwd, "to-config"), host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
+    assert.deepEqual(await Promise.all(["to-old", "to-new", "to-config"].map((name) => readlink(join(cwd, name)))), [
+      "old",
+      "new",
+      "config",
+    ]);
+    assert.deepEqual(
+      [await readFile(join(cwd, "old"), "utf8"), await readFile(join(cwd, "new"), "utf8")],
+      ["text", "text"],
+    );
+    assert.equal((await stat(join(cwd, "old"))).mode & 0o777, 0o666);
+    assert.equal((await stat(join(cwd, "config"))).mode & 0o777, 0o600);
+    assert.deepEqual((await readdir(cwd)).sort(), ["config", "new", "old", "to-config", "to-new", "to-old"]);
+  });
+});
