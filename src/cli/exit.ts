@@ -168,7 +168,7 @@ export function explanationLines({ message, details, next, hint, requestId }: Ex
   ];
 }
 
-/** For programs: one line of JSON. `next` is a command line without secrets. */
+/** For programs: one document. `next` is a command line without secrets. */
 export function explanationJson({
   code,
   message,
@@ -178,9 +178,9 @@ export function explanationJson({
   requestId,
   retryable,
   exitCode,
-}: Explanation): string {
+}: Explanation): unknown {
   const steps = next ? [{ argv: ["svc", ...next] }] : [];
-  return JSON.stringify({
+  return {
     error: {
       code,
       message,
@@ -191,5 +191,12 @@ export function explanationJson({
       exitCode,
       next: steps,
     },
-  });
+  };
+}
+
+/** Where it was thrown. What the message holds begins no line. */
+export function stackLines({ name, message, stack = "" }: Error): string[] {
+  const head = `${name}: ${message}`;
+  const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
+  return [head, ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
 }

@@ -79,7 +79,7 @@ async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, signal, atForcedEnd }: Context,
+  { host, output, signal, atForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
@@ -96,7 +96,7 @@ async function runChild(
       child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
       child.once("close", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     }).catch((error: unknown) => {
-      if (error instanceof CannotRun) return reportCannotRun(error, host);
+      if (error instanceof CannotRun) return reportCannotRun(error, output);
       throw error;
     });
   } finally {
@@ -125,7 +125,7 @@ class CannotRun extends CommandFailed {
 const cannotRun = (program: string, error: NodeJS.ErrnoException): CannotRun => new CannotRun(program, error);
 
 /** As shells do: 127 when there is no such program, 126 when it cannot be run. */
-function reportCannotRun(error: CannotRun, host: Host): number {
-  host.stderr.write(`error: ${error.message}\n`);
+async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
+  await output.warn(`error: ${error.message}`);
   return error.exit;
 }
