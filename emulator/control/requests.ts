@@ -83,7 +83,9 @@ function shown(entry: LoggedRequest) {
     headers: redactHeaders(entry.rawHeaders),
     status,
     failure: failure ?? null,
-    findings: findings.map(({ code, detail }) => (detail === undefined ? { code } : { code, detail: redactText(detail) })),
+    findings: findings.map(({ code, detail }) =>
+      detail === undefined ? { code } : { code, detail: redactText(detail) },
+    ),
     duration_ms: entry.durationMs,
   };
 }

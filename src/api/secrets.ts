@@ -153,3 +153,12 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   }
   return text.length;
 }
+
+/** The secrets that a URL holds, decoded: what must not be echoed. */
+export function secretsInUrl(url: string): string[] {
+  const [path = "", ...queries] = url.split(/[?#]/);
+  const places = path.split(/\/|%2f/i).map(decoded);
+  const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));
+  const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);
+  return [...inPath, ...pairs.filter(([name]) => isSecretName(name)).map(([, value]) => value)];
+}

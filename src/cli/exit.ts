@@ -1,3 +1,4 @@
+import { redactText } from "../api/secrets.ts";
 import {
   InvalidArguments,
   MisroutedCall,
@@ -194,9 +195,16 @@ export function explanationJson({
   };
 }
 
+/** The same, should what failed have echoed secrets. */
+export const withoutSecrets = (explanation: Explanation): Explanation => ({
+  ...explanation,
+  message: redactText(explanation.message),
+  details: explanation.details.map((detail) => redactText(detail)),
+});
+
 /** Where it was thrown. What the message holds begins no line. */
 export function stackLines({ name, message, stack = "" }: Error): string[] {
   const head = `${name}: ${message}`;
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
-  return [head, ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
+  return [redactText(head), ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
 }

@@ -3,6 +3,7 @@ import type { Explanation } from "./exit.ts";
 import type { Host } from "./host.ts";
 import { visible, withoutCommands } from "./output/visible.ts";
 import { write } from "./output/write.ts";
+import { withoutSent } from "./sent-secrets.ts";
 
 /**
  * Workflow commands of GitHub Actions (cli-conventions.md, 57). They go to standard error: the runner reads both
@@ -12,9 +13,10 @@ export const annotates = (env: Host["env"], argv: readonly string[] = []): boole
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
 /** Marks a failure in the run. */
-export async function annotate({ stderr }: Host, { code, message, hint }: Explanation): Promise<void> {
-  const text = [message, ...(hint === undefined ? [] : [hint])].map(visible).join("\n");
-  await write(stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
+export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
+  const told = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
+  const text = told.join("\n");
+  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
 }
 
 /** Keeps secrets out of everything that the runner prints from now on. */

@@ -13,6 +13,7 @@ import {
   interruption,
   signalCodes,
   stackLines,
+  withoutSecrets,
 } from "./exit.ts";
 import { CommandFailed, HalfDone, Interrupted, UsageError } from "./failure.ts";
 import { annotate, annotates } from "./github-actions.ts";
@@ -199,12 +200,8 @@ async function printed(host: Host, text: string): Promise<number> {
   return 0;
 }
 
-async function reported(
-  explanation: Explanation,
-  error: unknown,
-  argv: readonly string[],
-  host: Host,
-): Promise<number> {
+async function reported(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
+  const explanation = withoutSecrets(found);
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = printerOn(host, false);

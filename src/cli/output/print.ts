@@ -1,5 +1,6 @@
 import { annotates } from "../github-actions.ts";
 import type { Host } from "../host.ts";
+import { withoutSent } from "../sent-secrets.ts";
 import { hasColour } from "./colour.ts";
 import type { Paint } from "./paint.ts";
 import type { Line } from "./styled.ts";
@@ -43,11 +44,15 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).colours() : undefined;
   };
 
-  const printed = (line: Line, paint: Paint | undefined): string => {
-    if (typeof line === "string") return `${calmed(visible(line))}\n`;
+  /** Standard output is what was asked for; on standard error nobody looks for a secret. */
+  const shownOn = (name: StreamName, text: string): string =>
+    calmed(visible(name === "stderr" ? withoutSent(host, text) : text));
+
+  const printed = (name: StreamName, line: Line, paint: Paint | undefined): string => {
+    if (typeof line === "string") return `${shownOn(name, line)}\n`;
     const pieces = line.map((piece) => {
-      if (typeof piece === "string") return calmed(visible(piece));
-      const text = calmed(visible(piece.text));
+      if (typeof piece === "string") return shownOn(name, piece);
+      const text = shownOn(name, piece.text);
       return paint ? paint[piece.style](text) : text;
     });
     return `${pieces.join("")}\n`;
@@ -56,10 +61,11 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   return {
     async lines(name, lines) {
       const paint = await paintFor(name, lines);
-      await write(host[name], lines.map((line) => printed(line, paint)).join(""));
+      await write(host[name], lines.map((line) => printed(name, line, paint)).join(""));
     },
     json(name, value, indent) {
-      const json = visibleJson(JSON.stringify(value ?? null, null, indent));
+      const document = JSON.stringify(value ?? null, null, indent);
+      const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
       return write(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
     },
     text: (name, text) => write(host[name], calmed(visibleText(text))),

@@ -12,7 +12,7 @@ const harmlessLines = /^[\n -~]*$/;
 /** Scripts without joined forms: a joiner between their letters has no effect, so it can only be meant to fool. */
 const unjoined = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u;
 const joined = /[\p{L}\p{M}]/u;
-const pictured = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]/u;
+const pictured = /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f/u;
 const isJoiner = (char: string): boolean => char === "\u200c" || char === "\u200d";
 const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]/u.test(char);
 
