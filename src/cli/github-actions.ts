@@ -1,7 +1,7 @@
 import { appendFile, stat } from "node:fs/promises";
 import type { Explanation } from "./exit.ts";
 import type { Host } from "./host.ts";
-import { visible, withoutCommands } from "./output/visible.ts";
+import { visible, visibleText, withoutCommands } from "./output/visible.ts";
 import { write } from "./output/write.ts";
 import { withoutSent } from "./sent-secrets.ts";
 
@@ -33,7 +33,7 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
  */
 export async function inGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
   if (!annotates(host.env)) return work();
-  await write(host.stderr, `::group::${escaped(visible(title))}\n`);
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n`);
   try {
     return await work();
   } finally {
@@ -52,7 +52,7 @@ export async function setOutput({ env }: Host, name: string, value: string): Pro
 /** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
   const shown = lines.map((line) => `| ${withoutCommands(visible(line))}\n`).join("");
-  await write(host.stderr, `::group::${escaped(visible(title))}\n${shown}::endgroup::\n`);
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n${shown}::endgroup::\n`);
 }
 
 const summaryMaxBytes = 1024 * 1024;

@@ -62,6 +62,16 @@ describe("the layout of an answer", () => {
     assert.equal((await shown(rows, { format: "ndjson", fields: "id" }, view)).out, '{"id":"T-1"}\n{"id":"T-22"}\n');
   });
 
+  it("leaves cells of csv that begin like formulas as they are, and makes them none under --csv-safe", async () => {
+    const formulas = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", "'x", ""].map((cell) => ({ cell }));
+    const as = async (flags: object) => (await shown(formulas, { format: "csv", ...flags }, {})).out.split("\r\n");
+    assert.deepEqual(await as({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
+    assert.deepEqual(await as({ "csv-safe": true }), [
+      "cell",
+      ...["'=1+1", "'+1", "'-1", "'@a", "'\tx", `"'\rx"`, "a=1", "'x", "", ""],
+    ]);
+  });
+
   it("of one object is a name and a value on each line", async () => {
     const one = { id: 7, tags: ["a"], gone: null };
     assert.equal((await shown(one, {})).out, 'id\t7\ntags\t["a"]\ngone\t\n');

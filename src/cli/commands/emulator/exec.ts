@@ -74,6 +74,9 @@ export function environmentOf(emulator: Emulator, host: Host): Record<string, st
   );
 }
 
+/** A child that a signal has not ended by then is killed: Ctrl-C ends everything within a second. */
+const graceMs = 700;
+
 /** Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on. */
 async function runChild(
   program: string,
@@ -89,6 +92,12 @@ async function runChild(
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason === "SIGTERM" ? "SIGTERM" : "SIGINT");
   };
+  const ended = new AbortController();
+  const force = async () => {
+    await host.wall.sleep(graceMs, ended.signal);
+    if (!ended.signal.aborted) child.kill("SIGKILL");
+  };
+  signal.addEventListener("abort", () => void force(), { once: true });
   signal.addEventListener("abort", pass, { once: true });
   atForcedEnd(() => child.kill("SIGKILL"));
   try {
@@ -101,6 +110,7 @@ async function runChild(
     });
   } finally {
     signal.removeEventListener("abort", pass);
+    ended.abort();
   }
 }
 
