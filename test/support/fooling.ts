@@ -8,7 +8,9 @@ export const attack =
 
 /** What no terminal may be given, our own styles left out. */
 export function fooled(text: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   const plain = text.replace(/\x1b\[(?:1|2|22|3[1236]|39)m/g, "");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   const found = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028\u202e\u2066]|\r(?!\n)|\ufffd/.exec(plain);
   return found ? JSON.stringify(plain.slice(Math.max(0, found.index - 30), found.index + 30)) : undefined;
 }
