@@ -1,3 +1,4 @@
+import { redactText } from "../src/api/secrets.ts";
 import { systemWall } from "../src/base/clock.ts";
 import { randomIds } from "../src/base/ids.ts";
 import { Runner } from "./clock/runner.ts";
@@ -37,7 +38,8 @@ import { deliveryKinds } from "./webhooks/deliver.ts";
  * section 6, Lock).
  */
 export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
-  const { port = 0, host, log = () => {} } = options;
+  const { port = 0, host } = options;
+  const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWall;
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   const instance = {

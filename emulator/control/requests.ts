@@ -1,9 +1,10 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
+import { redactText, redactUrl } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import { nearestOperation } from "../http/nearest.ts";
-import { redactHeaders, redactTarget } from "../http/redact.ts";
+import { redactHeaders } from "../http/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log.ts";
 import type { ControlWorld } from "./home.ts";
 
@@ -68,7 +69,6 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
 /** An entry as the control plane prints it: without secrets. */
 function shown(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
-  const declared = (registry as readonly Operation[]).find(({ id }) => id === operation);
   const isUnknown = operation === undefined || operation === "catch-all";
   return {
     id: entry.id,
@@ -79,11 +79,13 @@ function shown(entry: LoggedRequest) {
     operation: operation ?? null,
     nearest: isUnknown ? nearest(entry) : null,
     method,
-    target: redactTarget(entry.target, declared?.path),
+    target: redactUrl(entry.target),
     headers: redactHeaders(entry.rawHeaders),
     status,
     failure: failure ?? null,
-    findings: findings.map(({ code, detail }) => (detail === undefined ? { code } : { code, detail })),
+    findings: findings.map(({ code, detail }) =>
+      detail === undefined ? { code } : { code, detail: redactText(detail) },
+    ),
     duration_ms: entry.durationMs,
   };
 }

@@ -151,7 +151,7 @@ async function show(
     case "events": {
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
-        await output.raw(`${JSON.stringify(event)}\n`);
+        await output.document(event);
       }
       return;
     }
@@ -163,8 +163,7 @@ async function show(
         await (await import("./output/file.ts")).writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
-      for await (const chunk of content) await output.raw(chunk);
-      return;
+      return output.content(content, typeof answer.value === "string");
     }
     default:
       return output.show(answer.value, view);

@@ -35,10 +35,10 @@ export async function printPlan(
       ...(content === undefined ? {} : { body: content }),
     });
   }
-  const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}\n`);
-  const text =
-    content === undefined ? "" : `\n${typeof content === "string" ? content : JSON.stringify(content, null, 2)}\n`;
-  await output.raw(`${method} ${url}\n${lines.join("")}${text}`);
+  const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
+  await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
+  if (typeof content === "string") await output.content([Buffer.from(`${content}\n`)], true);
+  else if (content !== undefined) await output.document(content, 2);
   await output.note("Dry run: nothing was sent");
 }
 

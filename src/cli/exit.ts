@@ -1,3 +1,4 @@
+import { redactText } from "../api/secrets.ts";
 import {
   InvalidArguments,
   MisroutedCall,
@@ -168,7 +169,7 @@ export function explanationLines({ message, details, next, hint, requestId }: Ex
   ];
 }
 
-/** For programs: one line of JSON. `next` is a command line without secrets. */
+/** For programs: one document. `next` is a command line without secrets. */
 export function explanationJson({
   code,
   message,
@@ -178,9 +179,9 @@ export function explanationJson({
   requestId,
   retryable,
   exitCode,
-}: Explanation): string {
+}: Explanation): unknown {
   const steps = next ? [{ argv: ["svc", ...next] }] : [];
-  return JSON.stringify({
+  return {
     error: {
       code,
       message,
@@ -191,5 +192,19 @@ export function explanationJson({
       exitCode,
       next: steps,
     },
-  });
+  };
+}
+
+/** The same, should what failed have echoed secrets. */
+export const withoutSecrets = (explanation: Explanation): Explanation => ({
+  ...explanation,
+  message: redactText(explanation.message),
+  details: explanation.details.map((detail) => redactText(detail)),
+});
+
+/** Where it was thrown. What the message holds begins no line. */
+export function stackLines({ name, message, stack = "" }: Error): string[] {
+  const head = `${name}: ${message}`;
+  const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
+  return [redactText(head), ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
 }

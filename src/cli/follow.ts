@@ -17,7 +17,7 @@ export async function follow(
   const client = await context.client("emulator", { file, connections: 1 });
   // It must answer in time; but then silence is no trouble.
   const answer = await client.send(operation, args, { signal, silenceMs: 0 });
-  if (output.format !== "table") await output.raw(`${JSON.stringify({ type: "version", ui: "1.0" })}\n`);
+  if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following; Ctrl-C ends it");
   for await (const event of answer.value as AsyncIterable<unknown>) await output.event(event, line(event));
   signal.throwIfAborted();

@@ -1,7 +1,9 @@
 import { appendFile, stat } from "node:fs/promises";
 import type { Explanation } from "./exit.ts";
 import type { Host } from "./host.ts";
+import { visible, visibleText, withoutCommands } from "./output/visible.ts";
 import { write } from "./output/write.ts";
+import { withoutSent } from "./sent-secrets.ts";
 
 /**
  * Workflow commands of GitHub Actions (cli-conventions.md, 57). They go to standard error: the runner reads both
@@ -10,9 +12,12 @@ import { write } from "./output/write.ts";
 export const annotates = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
-/** A failure as an annotation of the run. */
-export const annotation = ({ code, message, hint }: Explanation): string =>
-  `::error title=${escapedProperty(`svc: ${code}`)}::${escaped(hint === undefined ? message : `${message}\n${hint}`)}`;
+/** Marks a failure in the run. */
+export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
+  const told = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
+  const text = told.join("\n");
+  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
+}
 
 /** Keeps secrets out of everything that the runner prints from now on. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
@@ -28,7 +33,7 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
  */
 export async function inGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
   if (!annotates(host.env)) return work();
-  await write(host.stderr, `::group::${escaped(title)}\n`);
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n`);
   try {
     return await work();
   } finally {
@@ -38,14 +43,16 @@ export async function inGroup<T>(host: Host, title: string, work: () => Promise<
 
 /** An output of the step, for those after it. */
 export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
+  // A value of two lines would be two outputs.
+  if (/[\r\n]/.test(value)) return;
   // A value that cannot be handed on must not fail what it is about.
   if (annotates(env) && env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
 }
 
 /** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
-  const shown = lines.map((line) => `| ${line.replace(/[\r\n]+/g, " ")}\n`).join("");
-  await write(host.stderr, `::group::${escaped(title)}\n${shown}::endgroup::\n`);
+  const shown = lines.map((line) => `| ${withoutCommands(visible(line))}\n`).join("");
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n${shown}::endgroup::\n`);
 }
 
 const summaryMaxBytes = 1024 * 1024;
@@ -65,7 +72,7 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
 
 /** One cell of a Markdown table. */
 export const markdownCell = (text: string): string =>
-  text.replace(/[\r\n]+/g, " ").replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
+  visible(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
 
 const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

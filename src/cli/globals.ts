@@ -26,7 +26,18 @@ export const globalFlags: readonly FlagSpec[] = [
   },
   { flag: "json", type: "switch", description: "Print the whole answer as JSON; --json=a,b prints these fields only" },
   { flag: "fields", type: "text", placeholder: "A,B", description: "Choose the fields or columns to print" },
-  { flag: "format", type: "text", placeholder: "FORMAT", choices: formats, description: "Print in this format" },
+  {
+    flag: "format",
+    type: "text",
+    placeholder: "FORMAT",
+    choices: formats,
+    description: "Print in this format; csv holds cells as they are: for a spreadsheet add --csv-safe",
+  },
+  {
+    flag: "csv-safe",
+    type: "switch",
+    description: "With --format csv: an apostrophe before cells that a spreadsheet would run (= + - @ tab CR)",
+  },
   { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
   { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
   { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
@@ -64,6 +75,8 @@ export interface Globals {
   readonly json: boolean;
   readonly fields: readonly string[] | undefined;
   readonly format: Format | undefined;
+  /** Cells of CSV that begin like formulas are made none. */
+  readonly csvSafe: boolean;
   readonly color: boolean | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
@@ -82,6 +95,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
   if (on("emulator") && text("base-url") !== undefined) {
     throw new UsageError("--emulator and --base-url cannot both be given: each says where the services are");
   }
+  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe goes with --format csv");
   return {
     baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),
     emulator: on("emulator"),
@@ -92,6 +106,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
       .map((name) => name.trim())
       .filter(Boolean),
     format: text("format") as Format | undefined,
+    csvSafe: on("csv-safe"),
     color: values.color as boolean | undefined,
     quiet: on("quiet"),
     verbose: on("verbose") || on("debug"),

@@ -28,7 +28,7 @@ export async function openClient(of: {
     credentials,
     transport: createTransport({ dispatcher, connections: of.connections }),
     wall: host.wall,
-    observer: observerFor(globals, output),
+    observer: observerFor(globals, output, host),
     timeoutMs: globals.timeoutMs,
     retries: globals.retries,
     maxWaitMs: globals.maxWaitMs,

@@ -12,16 +12,18 @@ import {
   explanationLines,
   interruption,
   signalCodes,
+  stackLines,
+  withoutSecrets,
 } from "./exit.ts";
 import { CommandFailed, HalfDone, Interrupted, UsageError } from "./failure.ts";
-import { annotates, annotation } from "./github-actions.ts";
+import { annotate, annotates } from "./github-actions.ts";
 import { readGlobals } from "./globals.ts";
 import { groupNames, groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
 import { completed } from "./missing.ts";
 import { createOutput } from "./output/output.ts";
-import { write } from "./output/write.ts";
+import { printerOn } from "./output/print.ts";
 import type { Invocation, Parser } from "./parser.ts";
 import { readProfiles } from "./profile.ts";
 import { specsOf } from "./specs.ts";
@@ -194,22 +196,22 @@ async function complete(words: readonly string[], host: Host): Promise<number> {
 }
 
 async function printed(host: Host, text: string): Promise<number> {
-  await write(host.stdout, text);
+  await printerOn(host, false).text("stdout", text);
   return 0;
 }
 
-async function reported(
-  explanation: Explanation,
-  error: unknown,
-  argv: readonly string[],
-  host: Host,
-): Promise<number> {
+async function reported(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
+  const explanation = withoutSecrets(found);
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
-  const lines = wantsJson ? [explanationJson(explanation)] : explanationLines(explanation);
-  if (own.includes("--debug") && error instanceof Error && !wantsJson) lines.push(String(error.stack));
-  if (annotates(host.env, own) && !wantsJson) lines.push(annotation(explanation));
-  await write(host.stderr, `${lines.join("\n")}\n`);
+  const printer = printerOn(host, false);
+  if (wantsJson) {
+    await printer.json("stderr", explanationJson(explanation));
+    return explanation.exitCode;
+  }
+  const stack = own.includes("--debug") && error instanceof Error ? stackLines(error) : [];
+  await printer.lines("stderr", [...explanationLines(explanation), ...stack]);
+  if (annotates(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }
 

@@ -1,13 +1,16 @@
 import type { Observer } from "../client/client.ts";
 import type { Globals } from "./globals.ts";
+import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import { shownBody, shownHeader, shownUrl } from "./redact.ts";
+import { rememberSent } from "./sent-secrets.ts";
 
 /** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
-export function observerFor(globals: Globals, output: Output): Observer {
+export function observerFor(globals: Globals, output: Output, host: Host): Observer {
   const say = (line: string) => void output.warn(line);
   return {
     onRequest(request) {
+      rememberSent(host, request);
       if (!globals.debug) return;
       say(`> ${request.method} ${shownUrl(request.url)}`);
       for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${shownHeader(name, value)}`);

@@ -15,6 +15,7 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "json",
   "fields",
   "format",
+  "csv-safe",
   "color",
   "quiet",
   "verbose",

@@ -33,7 +33,10 @@ const view = { columns: ["id", "name"], fields: ["id", "name", "owner", "note"] 
 describe("the layout of an answer", () => {
   it("is tab-separated without headings in a pipe, a table with headings on a terminal", async () => {
     assert.equal((await shown(rows, {}, view)).out, 'T-1\tA\\tB\nT-22\tsay "hi", ok\n');
-    assert.equal((await shown(rows, { color: false }, view, true)).out, 'ID    NAME\nT-1   A B\nT-22  say "hi", ok\n');
+    assert.equal(
+      (await shown(rows, { color: false }, view, true)).out,
+      'ID    NAME\nT-1   A\\tB\nT-22  say "hi", ok\n',
+    );
   });
 
   it("is the whole document under --json, and the chosen fields under --json=…", async () => {
@@ -59,6 +62,16 @@ describe("the layout of an answer", () => {
     assert.equal((await shown(rows, { format: "ndjson", fields: "id" }, view)).out, '{"id":"T-1"}\n{"id":"T-22"}\n');
   });
 
+  it("leaves cells of csv that begin like formulas as they are, and makes them none under --csv-safe", async () => {
+    const formulas = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", "'x", ""].map((cell) => ({ cell }));
+    const as = async (flags: object) => (await shown(formulas, { format: "csv", ...flags }, {})).out.split("\r\n");
+    assert.deepEqual(await as({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
+    assert.deepEqual(await as({ "csv-safe": true }), [
+      "cell",
+      ...["'=1+1", "'+1", "'-1", "'@a", "'\tx", `"'\rx"`, "a=1", "'x", "", ""],
+    ]);
+  });
+
   it("of one object is a name and a value on each line", async () => {
     const one = { id: 7, tags: ["a"], gone: null };
     assert.equal((await shown(one, {})).out, 'id\t7\ntags\t["a"]\ngone\t\n');
@@ -72,7 +85,7 @@ describe("the layout of an answer", () => {
 
   it("lets nothing in a value move the cursor of a terminal", async () => {
     const { out } = await shown([{ id: "\x1b[2Jx\r" }], { color: false }, { columns: ["id"] }, true);
-    assert.equal(out, "ID\n [2Jx \n");
+    assert.equal(out, "ID\n\\x1b[2Jx\\r\n");
   });
 
   it("is coloured only where colours are wanted", async () => {

@@ -11,6 +11,7 @@ describe("banned calls", () => {
     "setTimeout(() => {}, 5);",
     "const id = randomUUID();",
     "process.exit(1);",
+    "host.stderr.write(text);",
   ];
 
   it("are each found, with line and remedy", () => {

@@ -45,6 +45,12 @@ export const bans: readonly Ban[] = [
     home: ["bin/", "src/cli/process-host.ts"],
     instead: "an exit code returned by main",
   },
+  {
+    what: "writing to a stream by hand",
+    pattern: /\bstd(out|err)\.write\(|\bwrite\((\w+\.)?std(out|err)\b/,
+    home: ["bin/", "src/cli/output/", "src/cli/github-actions.ts"],
+    instead: "Output, or a Printer: what they print is made harmless",
+  },
 ];
 
 /** Every banned call outside its home, with line and remedy. */

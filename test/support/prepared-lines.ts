@@ -87,7 +87,7 @@ export async function runPrepared(
   { line, shown }: PreparedLine,
   { url }: Lane | { url: string },
   flags: readonly string[],
-  options: Pick<RunOptions, "onStart"> = {},
+  options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
 ): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {
   const cwd = await testFolder(t);
   const name = wordsOf(line.command);
@@ -102,6 +102,7 @@ export async function runPrepared(
     ...credentials,
     SVC_CONFIG_DIR: join(cwd, "config"),
     SVC_STATE_DIR: join(cwd, "state"),
+    ...options.env,
     // A token of the environment outranks sign-ins.
     ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
   };
@@ -119,7 +120,8 @@ export async function runPrepared(
   const isChanged = changed[line.argv.join(" ")] !== undefined;
   const argv = isChanged ? shown.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
   const confirmed = name === "router offboard" && !argv.includes("--confirm") ? ["--confirm", "eu-1"] : [];
-  return { result: await run([...argv, ...confirmed], options), cwd, files };
+  const { env: _, ...rest } = options;
+  return { result: await run([...argv, ...confirmed], rest), cwd, files };
 }
 
 /** A sign-in at this server that has to be refreshed. */

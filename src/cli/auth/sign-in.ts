@@ -3,6 +3,7 @@ import { isoMillis, isoSeconds } from "../../base/clock.ts";
 import type { Context, Input } from "../command.ts";
 import { mayAsk } from "../context.ts";
 import { CommandFailed } from "../failure.ts";
+import { bold } from "../output/styled.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import { type Account, changeAccount, refuseUnwritable } from "./accounts.ts";
 import { type BegunSignIn, forgetBegun, keepBegun, readBegun } from "./begun.ts";
@@ -108,11 +109,10 @@ async function announce(challenge: Challenge, { output }: Context): Promise<void
       expires_in: expiresInSeconds,
       interval: intervalSeconds,
     };
-    return output.raw(`${JSON.stringify(shown)}\n`);
+    return output.document(shown);
   }
-  const { bold } = await output.paint("stderr");
-  await output.warn(`Open ${bold(verificationUri)}`);
-  await output.warn(`and enter the code ${bold(userCode)}`);
+  await output.warn(["Open ", bold(verificationUri)]);
+  await output.warn(["and enter the code ", bold(userCode)]);
   if (verificationUriComplete) await output.warn(`or open ${verificationUriComplete}`);
   await output.warn(`within ${Math.round(expiresInSeconds / 60)} minutes.`);
 }

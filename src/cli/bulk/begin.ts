@@ -173,14 +173,11 @@ async function show(
   }
   const verb = work.action === "map" ? "Would map" : "Would remove";
   const preposition = work.action === "map" ? "to" : "from";
-  await output.raw(
-    [
-      `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
-      `${[operation.method].flat().join("|")} ${operation.path}`,
-      ...sample.map((text) => `  ${text}`),
-      ...(rows > sample.length ? ["  …"] : []),
-      "",
-    ].join("\n"),
+  await output.print(
+    `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
+    `${[operation.method].flat().join("|")} ${operation.path}`,
+    ...sample.map((text) => `  ${text}`),
+    ...(rows > sample.length ? ["  …"] : []),
   );
   if (invalid > 0)
     await output.note(`${counted(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);

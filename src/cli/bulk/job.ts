@@ -18,8 +18,11 @@ import type { BulkWork } from "./work.ts";
 /** Of a batch without a row to send. */
 const nothing: Outcome = { moved: 0, refused: [] };
 
-/** A call that takes longer than this after SIGTERM is cut off; its batch is sent again by a resume. */
-const termGraceMs = 10_000;
+/**
+ * A call that takes longer than this after Ctrl-C or SIGTERM is cut off; its batch is sent again by a resume. What is
+ * left of a second is for the log of the job.
+ */
+const graceMs = 700;
 
 export interface JobRun {
   readonly record: JobRecord;
@@ -96,7 +99,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   }
 }
 
-/** Ctrl-C lets the calls in flight end; SIGTERM gives them ten seconds. */
+/** Ctrl-C and SIGTERM let the calls in flight end, if they soon do. */
 class Stopping {
   readonly #cut = new AbortController();
   readonly #ended = new AbortController();
@@ -106,9 +109,8 @@ class Stopping {
       if (this.#ended.signal.aborted) return;
       if (signal.reason !== "SIGTERM") {
         await output.note(`Stopping after at most ${concurrency} batches in flight; again to stop now`);
-        return;
       }
-      await host.wall.sleep(termGraceMs, this.#ended.signal);
+      await host.wall.sleep(graceMs, this.#ended.signal);
       this.#cut.abort();
     };
     if (signal.aborted) void stop();

@@ -82,7 +82,7 @@ async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): P
   }
 }
 
-async function announce(record: JobRecord, job: OpenJob, { output, globals, host }: Context): Promise<void> {
+async function announce(record: JobRecord, job: OpenJob, { output, globals }: Context): Promise<void> {
   if (globals.json || globals.quiet) return;
   const { rows, invalid, failed } = job.counts;
   const before = rows + invalid + failed;
@@ -92,7 +92,7 @@ async function announce(record: JobRecord, job: OpenJob, { output, globals, host
       { type: "version", ui: "1.0" },
       { type: "job", id: record.id, command: record.command, total, done: before },
     ];
-    for (const line of lines) host.stderr.write(`${JSON.stringify(line)}\n`);
+    for (const line of lines) await output.tell(line);
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";

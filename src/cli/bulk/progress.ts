@@ -1,5 +1,5 @@
 import type { Context } from "../command.ts";
-import { write } from "../output/write.ts";
+import { hasWidth } from "../output/print.ts";
 
 const everyMs = { terminal: 200, plain: 10_000 };
 
@@ -28,32 +28,34 @@ export interface ProgressOptions {
 export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
   const isSilent = globals.quiet || globals.json;
-  const animates = stderr.isTTY === true && !env.CI && output.format !== "ndjson";
+  const animates = hasWidth(stderr) && !env.CI && output.format !== "ndjson";
   const startedAt = wall.now();
   let rows = 0;
   let retries = 0;
   let shownAt = startedAt;
   let isShown = false;
 
+  const perSecond = () => rows / Math.max(0.001, (wall.now() - startedAt) / 1_000);
+  const document = () => {
+    const rate = Math.round(perSecond());
+    return { type: "progress", rows: before + rows, total: total ?? null, rows_per_second: rate, retries };
+  };
   const line = (): string => {
     const done = before + rows;
-    const perSecond = rows / Math.max(0.001, (wall.now() - startedAt) / 1_000);
-    if (output.format === "ndjson") {
-      const rate = Math.round(perSecond);
-      return JSON.stringify({ type: "progress", rows: done, total: total ?? null, rows_per_second: rate, retries });
-    }
+    const rate = perSecond();
     const parts = [
       total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
       ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
-      `${short(perSecond)} rows/s`,
+      `${short(rate)} rows/s`,
       ...(retries > 0 ? [`${retries} ${retries === 1 ? "retry" : "retries"}`] : []),
-      ...(total && perSecond > 0 ? [`ETA ${duration((total - done) / perSecond)}`] : []),
+      ...(total && rate > 0 ? [`ETA ${duration((total - done) / rate)}`] : []),
     ];
     return parts.join(" · ");
   };
-  const show = (text: string) => {
+  const show = (text: string, value: unknown) => {
     isShown = true;
-    void write(stderr, animates ? `\r\x1b[K${cut(text, stderr.columns)}` : `${text}\n`);
+    if (output.format === "ndjson") void output.tell(value);
+    else void (animates ? output.status(text) : output.warn(text));
   };
   return {
     get retries() {
@@ -63,18 +65,17 @@ export function progressOf({ host, globals, output }: Context, { verb, total, be
       rows += more;
       if (isSilent || wall.now() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.now();
-      show(line());
+      show(line(), document());
     },
     retried({ waitMs, reason }) {
       retries += 1;
       if (isSilent || waitMs < 2_000) return;
       const why = reason === "status 429" ? "rate limited" : reason;
       const seconds = Math.ceil(waitMs / 1_000);
-      const wait = { type: "waiting", reason: why, seconds };
-      show(output.format === "ndjson" ? JSON.stringify(wait) : `${why}, resuming in ${seconds} s`);
+      show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });
     },
     async end() {
-      if (isShown && animates) await write(stderr, "\r\x1b[K");
+      if (isShown && animates) await output.status(undefined);
     },
   };
 }
@@ -92,6 +93,3 @@ function duration(seconds: number): string {
   if (h > 0) return `${h}h${m}m`;
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
-
-/** A line that wraps could not be rewritten. */
-const cut = (text: string, columns = 80): string => (text.length < columns ? text : text.slice(0, columns - 1));

@@ -48,7 +48,7 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 export async function showReport(report: JobReport, work: BulkWork, { output }: Context): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const [verb, preposition] = verbs[work.action];
-  await output.raw(`${verb} ${counted(report.rows, work.noun)} ${preposition} ${report.cluster_id}\n`);
+  await output.print(`${verb} ${counted(report.rows, work.noun)} ${preposition} ${report.cluster_id}`);
   if (report.moved > 0) await output.note(`${report.moved} of them were mapped to another cluster before`);
   if (report.invalid > 0) {
     await output.note(`${counted(report.invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);

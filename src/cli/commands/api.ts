@@ -76,15 +76,17 @@ const api: Command = {
     const client = await context.client(service);
     const response = await client.exchange(request, { signal: context.signal });
     if (input.flags.include) {
-      const lines = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\n`);
-      await context.output.raw(`${response.status}\n${lines.join("")}\n`);
+      const lines = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`);
+      await context.output.print(String(response.status), ...lines, "");
     }
     if (response.status < 400) {
-      for await (const chunk of response.body) await context.output.raw(chunk);
+      await context.output.content(response.body, isText(response.headers["content-type"]));
       return undefined;
     }
     const text = await textOf(response.body);
-    if (!context.globals.json) await context.output.raw(text.endsWith("\n") || text === "" ? text : `${text}\n`);
+    if (!context.globals.json) {
+      await context.output.content([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
+    }
     const { status, headers } = response;
     throw new ServiceError({
       operation: "catch-all",
@@ -96,6 +98,9 @@ const api: Command = {
     });
   },
 };
+
+/** Whether people can read it; what does not say its type is taken for text. */
+const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
 /** Which service a path belongs to, and how its callers are known. */
 function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {

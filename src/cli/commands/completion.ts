@@ -16,7 +16,7 @@ const completion: Command = {
   ],
   async run(input, { output }) {
     const { completionScript } = await import("../completion/scripts.ts");
-    await output.raw(completionScript(input.positionals.shell as Shell));
+    await output.content([Buffer.from(completionScript(input.positionals.shell as Shell))]);
     return undefined;
   },
 };

@@ -14,7 +14,7 @@ const openapi: Command = {
       import("../../api/registry.ts"),
     ]);
     const document = buildOpenApi(input.positionals.service as (typeof services)[number], declarations);
-    await output.raw(`${JSON.stringify(document, null, 2)}\n`);
+    await output.document(document, 2);
     return undefined;
   },
 };

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, Context } from "../command.ts";
-import type { Paint } from "../output/output.ts";
+import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
 import { table } from "../output/text.ts";
 import type { Step, TimelineRow, Walked } from "../tour/walk.ts";
 
@@ -17,15 +17,14 @@ const tour: Command = {
   async run(_input, context) {
     const { output, host } = context;
     const startedAt = host.wall.now();
-    const paint = await output.paint("stdout");
     const isText = output.format === "table";
     let number = 0;
     const walked = await onFreshGround(context, async (step) => {
       number += 1;
-      if (isText) await output.raw(stepText(number, step, paint));
+      if (isText) await output.print(...stepLines(number, step));
     });
     const seconds = ((host.wall.now() - startedAt) / 1_000).toFixed(1);
-    if (isText) await output.raw(endText(walked, seconds, paint));
+    if (isText) await output.print(...endLines(walked, seconds));
     else await output.show(documentOf(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";
   },
@@ -68,33 +67,31 @@ async function onFreshGround(context: Context, onStep: (step: Step) => Promise<v
   });
 }
 
-function stepText(number: number, { title, command, output, problem, isLong }: Step, paint: Paint): string {
-  const shown = isLong || output.trimEnd() === "" ? "" : `${indented(output.trimEnd())}\n`;
-  const failed = problem === undefined ? "" : `   ${paint.red(`failed: ${problem}`)}\n`;
-  return `${paint.bold(`${number}. ${title}`)}\n   ${paint.cyan(`$ ${command}`)}\n${shown}${failed}\n`;
+function stepLines(number: number, { title, command, output, problem, isLong }: Step): Line[] {
+  const shown = isLong || output.trimEnd() === "" ? [] : output.trimEnd().split("\n");
+  return [
+    [bold(`${number}. ${title}`)],
+    ["   ", cyan(`$ ${command}`)],
+    ...shown.map((line) => `   ${line}`),
+    ...(problem === undefined ? [] : [["   ", red(`failed: ${problem}`)]]),
+    "",
+  ];
 }
 
-const indented = (text: string): string =>
-  text
-    .split("\n")
-    .map((line) => `   ${line}`)
-    .join("\n");
-
-function endText({ steps, timeline, problem }: Walked, seconds: string, paint: Paint): string {
+function endLines({ steps, timeline, problem }: Walked, seconds: string): Line[] {
   const retries =
-    timeline.length > 0
-      ? `${paint.bold("Attempts to reach the dead receiver")}\n${timelineTable(timeline, paint)}\n`
-      : "";
+    timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
   const verdict =
     problem === undefined
-      ? paint.green(`Everything did what it should: ${steps.length} commands, 155 virtual minutes, ${seconds} s.`)
-      : paint.red(`The tour failed at step ${steps.length}. ${problem}`);
-  return `${retries}${verdict}\n`;
+      ? green(`Everything did what it should: ${steps.length} commands, 155 virtual minutes, ${seconds} s.`)
+      : red(`The tour failed at step ${steps.length}. ${problem}`);
+  return [...retries, [verdict]];
 }
 
-function timelineTable(timeline: readonly TimelineRow[], { dim }: Paint): string {
+function timelineLines(timeline: readonly TimelineRow[]): Line[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
-  return indented(table(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"], dim).trimEnd()).concat("\n");
+  const [heading, ...lines] = table(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
+  return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
 }
 
 export const commands: readonly Command[] = [tour];

@@ -32,7 +32,7 @@ export async function helpText(
     const group = tree.find(({ name }) => name === named[0]);
     return group ? manual.groupManual(group, host.version) : manual.manualPage(tree, host.version);
   }
-  const columns = host.stdout.columns ?? (host.stdout.isTTY ? 80 : 100);
+  const columns = host.stdout.columns || (host.stdout.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
   if (topic) return laidOut(await topicPage(topic), columns);
 

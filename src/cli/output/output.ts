@@ -2,22 +2,9 @@ import { UsageError } from "../failure.ts";
 import type { Format, Globals } from "../globals.ts";
 import type { Host } from "../host.ts";
 import { meant } from "../suggest.ts";
-import { hasColour } from "./colour.ts";
-import { cell, csvLine, record, table, tsvLine } from "./text.ts";
-import { write } from "./write.ts";
-
-type Style = (text: string) => string;
-export interface Paint {
-  readonly bold: Style;
-  readonly dim: Style;
-  readonly red: Style;
-  readonly green: Style;
-  readonly yellow: Style;
-  readonly cyan: Style;
-}
-
-const same: Style = (text) => text;
-const plain: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+import { printerOn } from "./print.ts";
+import { bold, type Line } from "./styled.ts";
+import { cell, record, table } from "./text.ts";
 
 /** How an answer is laid out where it is a table. */
 export interface View {
@@ -30,101 +17,94 @@ export interface View {
   readonly none?: string;
 }
 
-/** Data on standard output, everything else on standard error (cli-conventions.md, 1.1). */
+/**
+ * Data on standard output, everything else on standard error (cli-conventions.md, 1.1). Lines are for people: what
+ * stands in them is made harmless (print.ts), so they may hold whatever a service said.
+ */
 export interface Output {
   /** What the flags ask for; `table` is tab-separated when standard output is no terminal. */
   readonly format: Format;
-  /** Colours for standard output and for standard error. */
-  paint(stream: "stdout" | "stderr"): Promise<Paint>;
   /** Prints an answer. */
   show(value: unknown, view?: View): Promise<void>;
-  /** Prints one document of a stream: a line of JSON, or a line for people. */
-  event(value: unknown, line: string): Promise<void>;
-  /** Prints text or bytes as they are. */
-  raw(data: string | Uint8Array): Promise<void>;
+  /** Prints one document of a stream: a line of JSON, or lines for people. */
+  event(value: unknown, ...lines: readonly Line[]): Promise<void>;
+  /** Lines for people on standard output. */
+  print(...lines: readonly Line[]): Promise<void>;
+  /** One document of JSON on standard output, on one line unless indented. */
+  document(value: unknown, indent?: number): Promise<void>;
+  /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
+  rows(rows: readonly (readonly string[])[]): Promise<void>;
+  /** What was asked for, byte for byte where a program reads it. */
+  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** A line for people on standard error; silent under --quiet and when standard output is JSON. */
-  note(line: string): Promise<void>;
+  note(line: Line): Promise<void>;
   /** A line on standard error that is never left out. */
-  warn(line: string): Promise<void>;
+  warn(line: Line): Promise<void>;
+  /** A document of JSON on standard error, for programs that follow what goes on. */
+  tell(value: unknown): Promise<void>;
+  /** A line on standard error that the next one replaces; undefined clears it. Silent where it cannot. */
+  status(text: string | undefined): Promise<void>;
 }
 
 export function createOutput(host: Host, globals: Globals): Output {
-  const { stdout, stderr, env } = host;
+  const { stdout } = host;
   const format = globals.json ? "json" : (globals.format ?? "table");
-  const out = (text: string | Uint8Array) => write(stdout, text);
-
-  const paint = async (name: "stdout" | "stderr"): Promise<Paint> => {
-    if (!hasColour(host[name], globals.color, env)) return plain;
-    return (await import("./paint.ts")).colours();
-  };
+  const printer = printerOn(host, globals.color);
+  const print = (...lines: readonly Line[]) => printer.lines("stdout", lines);
+  const document = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
+  const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
+  const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
 
   async function show(value: unknown, view: View = {}): Promise<void> {
     const chosen = globals.fields;
     if (chosen) checkFields(chosen, view.fields ?? []);
     const rows = rowsOf(value, view.rows);
     if (format === "json") {
-      const document = chosen === undefined ? value : rows ? rows.map((row) => pick(row, chosen)) : pick(value, chosen);
-      return out(`${JSON.stringify(document ?? null, null, 2)}\n`);
+      const chosenValue =
+        chosen === undefined ? value : rows ? rows.map((row) => pick(row, chosen)) : pick(value, chosen);
+      return document(chosenValue, 2);
     }
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await out(`${JSON.stringify(chosen ? pick(row, chosen) : row)}\n`);
+      for (const row of rows ?? [value]) await document(chosen ? pick(row, chosen) : row);
       return;
     }
     if (value === undefined) return;
     if (rows) return showRows(rows, chosen ?? view.columns ?? columnsOf(rows), view.none);
-    if (!isObject(value)) return out(`${cell(value)}\n`);
+    if (!isObject(value)) return print(cell(value));
     const names = chosen ?? view.columns?.filter((name) => name in value) ?? Object.keys(value);
-    if (format === "table" && stdout.isTTY) {
-      const { dim } = await paint("stdout");
-      return out(
-        record(
-          names.map((name) => [name, cell(at(value, name))] as const),
-          dim,
-        ),
-      );
-    }
     if (format === "table") {
-      for (const name of names) await out(tsvLine([name, cell(at(value, name))]));
-      return;
+      const entries = names.map((name) => [name, cell(at(value, name))] as const);
+      return stdout.isTTY ? print(...record(entries)) : printRows(entries);
     }
     return showRows([value], names, view.none);
   }
 
   async function showRows(rows: readonly unknown[], columns: readonly string[], none = "Nothing found"): Promise<void> {
     const cells = rows.map((row) => columns.map((name) => cell(isObject(row) ? at(row, name) : row)));
-    if (format === "csv" || format === "tsv") {
-      const line = format === "csv" ? csvLine : tsvLine;
-      await out(line(columns));
-      for (const row of cells) await out(line(row));
-      return;
-    }
+    if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0) return note(none);
-    if (!stdout.isTTY) {
-      for (const row of cells) await out(tsvLine(row));
-      return;
-    }
-    const { bold } = await paint("stdout");
-    return out(
-      table(
-        cells,
-        columns.map((name) => name.replaceAll("_", " ").toUpperCase()),
-        bold,
-      ),
-    );
+    if (!stdout.isTTY) return printRows(cells);
+    const titles = columns.map((name) => name.replaceAll("_", " ").toUpperCase());
+    const [heading, ...lines] = table(cells, titles);
+    return print([bold(heading!)], ...lines);
   }
 
-  async function note(line: string): Promise<void> {
-    if (!globals.quiet && !globals.json) await write(stderr, `${line}\n`);
+  async function note(line: Line): Promise<void> {
+    if (!globals.quiet && !globals.json) await printer.lines("stderr", [line]);
   }
 
   return {
     format,
-    paint,
     show,
-    event: (value, line) => out(format === "table" ? `${line}\n` : `${JSON.stringify(value)}\n`),
-    raw: out,
+    event: (value, ...lines) => (format === "table" ? print(...lines) : document(value)),
+    print,
+    document,
+    rows: printRows,
+    content: (pieces, isText = false) => printer.content(pieces, isText),
     note,
-    warn: (line) => write(stderr, `${line}\n`),
+    warn: (line) => printer.lines("stderr", [line]),
+    tell: (value) => printer.json("stderr", value),
+    status: printer.status,
   };
 }
 

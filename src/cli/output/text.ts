@@ -1,12 +1,11 @@
+import { dim, type Line } from "./styled.ts";
+import { visible } from "./visible.ts";
+
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
-
-/** Removes what could move the cursor or break a line of a table. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-export const printable = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
 
 /** Columns on screen: wide East Asian characters and emoji take two, combining marks none. */
 export function width(text: string): number {
@@ -25,31 +24,31 @@ export function width(text: string): number {
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));
 
-/** Rows under bold-able headings, for people. Nothing is cut: identifiers stay whole. */
-export function table(
-  rows: readonly (readonly string[])[],
-  headings: readonly string[],
-  heading: (text: string) => string,
-): string {
-  const clean = rows.map((row) => row.map(printable));
-  const widths = headings.map((title, i) => Math.max(width(title), ...clean.map((row) => width(row[i] ?? ""))));
-  const line = (row: readonly string[]) =>
-    row.map((text, i) => (i === row.length - 1 ? text : padded(text, widths[i]!))).join("  ");
-  return `${[heading(line(headings)), ...clean.map(line)].join("\n")}\n`;
+/** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */
+export function table(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
+  const all = [headings, ...rows].map((row) => row.map(visible));
+  const widths = headings.map((_, i) => Math.max(...all.map((row) => width(row[i] ?? ""))));
+  return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padded(text, widths[i]!))).join("  "));
 }
 
 /** Two aligned columns: names and values of one object. */
-export function record(entries: readonly (readonly [string, string])[], name: (text: string) => string): string {
-  const widest = Math.max(0, ...entries.map(([key]) => width(key)));
-  return entries.map(([key, value]) => `${name(padded(key, widest))}  ${printable(value)}\n`).join("");
+export function record(entries: readonly (readonly [string, string])[]): Line[] {
+  const shown = entries.map(([name, value]) => [visible(name), value] as const);
+  const widest = Math.max(0, ...shown.map(([name]) => width(name)));
+  return shown.map(([name, value]) => [dim(padded(name, widest)), `  ${value}`]);
 }
 
-const tsvEscapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\" };
-
-/** One tab-separated row; tabs and line breaks inside a value are written as escapes. */
+/**
+ * One tab-separated row; tabs and line breaks inside a value are written as escapes, and so is whatever a terminal
+ * would act upon. A backslash is doubled, so that all of it can be undone.
+ */
 export const tsvLine = (row: readonly string[]): string =>
-  `${row.map((text) => text.replace(/[\t\n\r\\]/g, (char) => tsvEscapes[char]!)).join("\t")}\n`;
+  `${row.map((text) => visible(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 
-/** One row of RFC 4180. */
+/** One row of RFC 4180. A cell is quoted also where its beginning could be taken for a command of a runner. */
 export const csvLine = (row: readonly string[]): string =>
-  `${row.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")}\r\n`;
+  `${row.map((text) => (/[",\r\n]|^\s*::/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")}\r\n`;
+
+/** The same for spreadsheets: cells that they would run as formulas begin with an apostrophe. */
+export const csvSafeLine = (row: readonly string[]): string =>
+  csvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));

@@ -36,9 +36,8 @@ export async function askContract(input: Input, context: Context): Promise<Input
   const party = await askCounterparty(counter_party_kind, context);
   const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
   const words = ["contracts", "create", "--contract-template-id", String(template_id)];
-  await context.output.note(
-    `The same without questions:\n  ${commandLine([...words, ...set.flatMap((one) => ["--set", one])])}`,
-  );
+  await context.output.note("The same without questions:");
+  await context.output.note(`  ${commandLine([...words, ...set.flatMap((one) => ["--set", one])])}`);
   return { ...input, flags: { ...input.flags, set } };
 }
 

@@ -3,7 +3,8 @@ import { checkbox, confirm, input, password, search, select } from "@inquirer/pr
 import { Interrupted } from "../failure.ts";
 import type { Host, OutputStream } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
-import { printable } from "../output/text.ts";
+import { visible } from "../output/visible.ts";
+import { everWide } from "./wide.ts";
 
 /** One of several answers. */
 export interface Choice<T = string> {
@@ -47,7 +48,7 @@ function lasting(stream: OutputStream): Writable {
       else stream.once("drain", done);
     },
   });
-  return Object.defineProperty(output, "columns", { get: () => stream.columns });
+  return Object.defineProperty(output, "columns", { get: () => everWide(stream).columns });
 }
 
 /** Ctrl-C at a question, or a terminal that goes away, is no failure of the program. */
@@ -62,15 +63,15 @@ async function asked<T>(question: Promise<T>): Promise<T> {
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  asked(confirm({ message, default: false, ...themed(host) }, on(host, signal)));
+  asked(confirm({ message: visible(message), default: false, ...themed(host) }, on(host, signal)));
 
 /** Asks for a line of text on standard error. */
 export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
-  asked(input({ message, validate: check, ...themed(host) }, on(host, signal)));
+  asked(input({ message: visible(message), validate: shown(check), ...themed(host) }, on(host, signal)));
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  asked(password({ message, mask: false, ...themed(host) }, on(host, signal)));
+  asked(password({ message: visible(message), mask: false, ...themed(host) }, on(host, signal)));
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -81,11 +82,11 @@ export function askChoice<T>(
 ): Promise<T> {
   const shown = choices.map(inquired);
   if (shown.length <= longList) {
-    return asked(select<T>({ message, choices: shown, ...themed(host) }, on(host, signal)));
+    return asked(select<T>({ message: visible(message), choices: shown, ...themed(host) }, on(host, signal)));
   }
   const source = (term: string | undefined) =>
     shown.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return asked(search<T>({ message, source, ...themed(host) }, on(host, signal)));
+  return asked(search<T>({ message: visible(message), source, ...themed(host) }, on(host, signal)));
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -97,12 +98,22 @@ export const askSeveral = <T>(
   signal: AbortSignal,
 ): Promise<T[]> =>
   asked(
-    checkbox<T>({ message, choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on(host, signal)),
+    checkbox<T>(
+      { message: visible(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+      on(host, signal),
+    ),
   );
+
+const shown =
+  (check: Check) =>
+  (text: string): true | string => {
+    const verdict = check(text);
+    return verdict === true || visible(verdict);
+  };
 
 /** Names come from services: nothing in them may move the cursor. */
 const inquired = <T>({ value, name, description }: Choice<T>) => ({
   value,
-  name: printable(name),
-  ...(description === undefined ? {} : { description: printable(description) }),
+  name: visible(name),
+  ...(description === undefined ? {} : { description: visible(description) }),
 });

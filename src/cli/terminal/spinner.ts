@@ -1,11 +1,12 @@
 import type { Context } from "../command.ts";
+import { hasWidth } from "../output/print.ts";
 
 /** Shorter waits are not worth a line that moves. */
 const patienceMs = 300;
 
-/** Whether anything may move on standard error: a terminal, no CI, nothing that asked for quiet (cli-conventions.md, 13). */
+/** Whether anything may move on standard error: a terminal that has a width, no CI, nothing that asked for quiet (cli-conventions.md, 13). */
 export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
-  stderr.isTTY === true && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
+  hasWidth(stderr) && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
 
 /** Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again. */
 export async function withSpinner<T>(

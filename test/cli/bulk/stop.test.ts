@@ -50,7 +50,7 @@ describe("a job that is stopped", () => {
     assert.deepEqual(sent().flat().sort(), numbered(9));
   });
 
-  it("by SIGTERM cuts off calls that take more than ten seconds, and sends them again when resumed", async (t) => {
+  it("by SIGTERM cuts off calls that take too long, and sends them again when resumed", async (t) => {
     const never = new Promise<undefined>(() => {});
     const keys = signals();
     const sleeps: number[] = [];
@@ -62,7 +62,7 @@ describe("a job that is stopped", () => {
     const wall = { now: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
     const { exit } = await svc(two, { onStart: keys.onStart, wall });
     assert.equal(exit, 143);
-    assert.ok(sleeps.includes(10_000));
+    assert.ok(sleeps.includes(700));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
     assert.deepEqual(sent().flat().sort(), ["c0", "c0", "c1", "c1", "c2"]);
   });

@@ -82,4 +82,22 @@ describe("svc at a real terminal", { skip }, () => {
     await keys("Enter");
     await until("exit=0");
   });
+
+  it("of 0 columns waits for a slow service without a spinner, which would never end", async (t) => {
+    const slow = await receiver(t);
+    // Longer than it takes until something turns.
+    slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));
+    const { keys, until } = await atShell(t);
+    await keys(`stty cols 0; svc router health --base-url ${slow.url}; echo exit=$?; stty cols 100`, "Enter");
+    const screen = await until("exit=0");
+    assert.equal(screen.includes("Check the health"), false, screen);
+  });
+
+  it("of 0 columns ends at Ctrl-C, at a question too", async (t) => {
+    const { keys, until } = await atShell(t);
+    await keys("stty cols 0; svc contracts templates show; echo exit=$?; stty cols 100", "Enter");
+    await until("Mutual NDA");
+    await keys("C-c");
+    await until("exit=130");
+  });
 });

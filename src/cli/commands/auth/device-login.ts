@@ -64,7 +64,7 @@ export const authDeviceLogin: Command = {
     const { address, account } = signedIn;
     const { client_id, scope, expires_at } = account;
     if (output.format !== "table") {
-      await output.raw(`${JSON.stringify({ event: "signed_in", address, client_id, scope, expires_at })}\n`);
+      await output.document({ event: "signed_in", address, client_id, scope, expires_at });
     } else {
       await output.note(
         `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,

@@ -17,7 +17,7 @@ export const authToken: Command = {
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
       : await goodAccount(context, await chosenAddress(input, context));
-    if (output.format === "table" && !context.globals.fields) await output.raw(`${access_token}\n`);
+    if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
       await output.show(
         { access_token, token_type, expires_at: expires_at ?? null },

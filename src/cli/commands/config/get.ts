@@ -18,7 +18,7 @@ export const configGet: Command = {
       throw new CommandFailed("not-found", "not_set", `${key} is not set.`);
     }
     const { value, origin } = found;
-    if (context.output.format === "table") await context.output.raw(`${value}\n`);
+    if (context.output.format === "table") await context.output.print(String(value));
     else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
     return undefined;
   },

@@ -74,12 +74,15 @@ export function environmentOf(emulator: Emulator, host: Host): Record<string, st
   );
 }
 
+/** A child that a signal has not ended by then is killed: Ctrl-C ends everything within a second. */
+const graceMs = 700;
+
 /** Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on. */
 async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, signal, atForcedEnd }: Context,
+  { host, output, signal, atForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
@@ -89,6 +92,12 @@ async function runChild(
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason === "SIGTERM" ? "SIGTERM" : "SIGINT");
   };
+  const ended = new AbortController();
+  const force = async () => {
+    await host.wall.sleep(graceMs, ended.signal);
+    if (!ended.signal.aborted) child.kill("SIGKILL");
+  };
+  signal.addEventListener("abort", () => void force(), { once: true });
   signal.addEventListener("abort", pass, { once: true });
   atForcedEnd(() => child.kill("SIGKILL"));
   try {
@@ -96,11 +105,12 @@ async function runChild(
       child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
       child.once("close", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     }).catch((error: unknown) => {
-      if (error instanceof CannotRun) return reportCannotRun(error, host);
+      if (error instanceof CannotRun) return reportCannotRun(error, output);
       throw error;
     });
   } finally {
     signal.removeEventListener("abort", pass);
+    ended.abort();
   }
 }
 
@@ -125,7 +135,7 @@ class CannotRun extends CommandFailed {
 const cannotRun = (program: string, error: NodeJS.ErrnoException): CannotRun => new CannotRun(program, error);
 
 /** As shells do: 127 when there is no such program, 126 when it cannot be run. */
-function reportCannotRun(error: CannotRun, host: Host): number {
-  host.stderr.write(`error: ${error.message}\n`);
+async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
+  await output.warn(`error: ${error.message}`);
   return error.exit;
 }

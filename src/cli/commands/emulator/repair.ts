@@ -33,17 +33,14 @@ export const emulatorRepair: Command = {
     const { rows, mappings, transactions } = repair.kept;
     const kept = `${rows} rows, ${mappings} mappings, ${transactions} transactions of the journal`;
     if (!repair.repaired) {
-      await output.raw(`Nothing is damaged: ${kept}\n`);
+      await output.print(`Nothing is damaged: ${kept}`);
       return undefined;
     }
-    await output.raw(
-      [
-        ...repair.damage.map((line) => `damaged: ${line}`),
-        ...repair.dropped.map((file) => `not read, since it comes after the damage: ${file}`),
-        ...repair.aside.map((file) => `moved aside: ${file}`),
-        `kept: ${kept}`,
-        "",
-      ].join("\n"),
+    await output.print(
+      ...repair.damage.map((line) => `damaged: ${line}`),
+      ...repair.dropped.map((file) => `not read, since it comes after the damage: ${file}`),
+      ...repair.aside.map((file) => `moved aside: ${file}`),
+      `kept: ${kept}`,
     );
     return undefined;
   },

@@ -8,7 +8,7 @@ export const emulatorSeedSchema: Command = {
   examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
-    await output.raw(`${JSON.stringify(seedSchema(), null, 2)}\n`);
+    await output.document(seedSchema(), 2);
     return undefined;
   },
 };

@@ -39,9 +39,9 @@ export const emulatorStart: Command = {
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     await maskSecrets(host, secretsOf(emulator));
-    const line = JSON.stringify(readyEvent(emulator, context));
-    if (readyFile !== undefined) await writeOutput(host, readyFile, [Buffer.from(`${line}\n`)], 0o600);
-    await output.raw(output.format === "table" ? banner(emulator, context) : `${line}\n`);
+    const ready = readyEvent(emulator, context);
+    if (readyFile !== undefined) await writeOutput(host, readyFile, [Buffer.from(`${JSON.stringify(ready)}\n`)], 0o600);
+    await output.event(ready, ...banner(emulator, context));
 
     await Promise.race([emulator.closed, aborted(signal)]);
     if (signal.aborted) await output.note("Stopping; press Ctrl-C again to stop at once");
@@ -61,7 +61,7 @@ const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { host 
   pid: host.pid,
 });
 
-function banner(emulator: Emulator, { host }: Context): string {
+function banner(emulator: Emulator, { host }: Context): string[] {
   const { routerUrl, controlUrl, clusters, token, file } = emulator;
   const first = clusters.find(({ clientId }) => clientId !== undefined);
   const kept = file === undefined ? "in memory" : relative(host.cwd, file) || file;
@@ -81,8 +81,7 @@ function banner(emulator: Emulator, { host }: Context): string {
     "  svc contracts templates list",
     "",
     "Ctrl-C stops it.",
-    "",
-  ].join("\n");
+  ];
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

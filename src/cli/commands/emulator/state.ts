@@ -24,13 +24,13 @@ export const emulatorStateExport: Command = {
     if (toFile) await checkedOutput(context.host, file, "--output");
     const { exportState } = await import("../../../api/emulator/state.ts");
     const client = await context.client("emulator", { file: flags.file as string | undefined });
-    const text = `${JSON.stringify(await client.call(exportState, {}, { signal: context.signal }), null, 2)}\n`;
+    const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
-      await context.output.raw(text);
+      await context.output.document(state, 2);
       return undefined;
     }
     // It holds the keys and secrets of all workspaces.
-    await writeOutput(context.host, file, [Buffer.from(text)], 0o600);
+    await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
     return undefined;
   },

@@ -26,7 +26,7 @@ export const emulatorStatus: Command = {
     } catch (error) {
       const isNone = error instanceof CommandFailed && error.code === "no_emulator";
       if (!isNone && !isGone(error)) throw error;
-      if (output.format === "table") await output.raw("not running\n");
+      if (output.format === "table") await output.print("not running");
       else await output.show({ running: false });
       return "not-found";
     }

@@ -35,7 +35,7 @@ export const filesDownload: Command = {
     const { value } = await client.send(getObject, {}, { url, signal });
     const content = value as AsyncIterable<Uint8Array>;
     if (!toFile) {
-      for await (const chunk of content) await context.output.raw(chunk);
+      await context.output.content(content);
       return undefined;
     }
     await writeOutput(context.host, file, content);

@@ -40,14 +40,14 @@ async function told(diagnosis: Diagnosis, bytes: number, { output }: Context): P
   if (output.format !== "table") {
     return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
   }
-  if (fits(diagnosis)) return output.raw("The signature matches.\n");
+  if (fits(diagnosis)) return output.print("The signature matches.");
   if (explained) {
-    const lines = deviations.map(({ text }) => `  - ${text}\n`);
-    return output.raw(`The signature does not match, because of this:\n${lines.join("")}`);
+    const lines = deviations.map(({ text }) => `  - ${text}`);
+    return output.print("The signature does not match, because of this:", ...lines);
   }
   const hint =
     bytes === 0
       ? "The body is empty: was it read before, by a parser?"
       : "Most likely another workspace's key signed it, or the content was changed. Compare the bytes that were signed.";
-  return output.raw(`The signature does not match, and none of ${tried} usual mistakes leads to it.\n${hint}\n`);
+  return output.print(`The signature does not match, and none of ${tried} usual mistakes leads to it.`, hint);
 }

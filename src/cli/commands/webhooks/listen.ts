@@ -4,7 +4,7 @@ import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import type { Receiver } from "../../receiver.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
-import { hashOf, judgeDelivery, type Listened, listenedLine } from "./listened.ts";
+import { hashOf, judgeDelivery, type Listened, listenedLines } from "./listened.ts";
 import { headerGiven, openPoster, receiverUrl } from "./post.ts";
 import { givenActivities, registered } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
@@ -70,7 +70,7 @@ export const webhooksListen: Command = {
     if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
     const key = await fetchedKey(context, input);
     if (input.flags["print-secret"]) {
-      if (context.output.format === "table") await context.output.raw(`${key}\n`);
+      if (context.output.format === "table") await context.output.print(key);
       else await context.output.show({ hmac_key: key });
       return undefined;
     }
@@ -140,7 +140,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
       const listened: Listened = { ...judged, file, forwarded };
-      await output.event(eventOf(listened), await listenedLine(listened, context));
+      await output.event(eventOf(listened), ...listenedLines(listened));
       if (isLast) enough();
       // The other end decides; alone, the receiver does what a careful one does.
       if (!forwarded) return judged.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
@@ -153,8 +153,8 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   atEnd(() => receiver.close());
   const webhookId = await subscribed(plan, receiver, context);
   if (output.format !== "table") {
-    await output.raw(`${JSON.stringify({ type: "version", ui: "1.0" })}\n`);
-    await output.raw(`${JSON.stringify({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null })}\n`);
+    await output.document({ type: "version", ui: "1.0" });
+    await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
   await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
   await ended;
@@ -174,9 +174,9 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
     .map((name) => ` --only-for-activities ${name}`)
     .join("");
   await context.output.note(
-    `Nothing is subscribed. Let the service reach ${url}, such as by a tunnel, and register its address:\n` +
-      `  svc webhooks create --title listen --url https://YOUR-TUNNEL/${chosen}`,
+    `Nothing is subscribed. Let the service reach ${url}, such as by a tunnel, and register its address:`,
   );
+  await context.output.note(`  svc webhooks create --title listen --url https://YOUR-TUNNEL/${chosen}`);
   return undefined;
 }
 

@@ -1,6 +1,5 @@
 import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
-import type { Context } from "../../command.ts";
-import { printable } from "../../output/text.ts";
+import { dim, green, type Line, red } from "../../output/styled.ts";
 import { keyProblem } from "./key.ts";
 import { answerText, type PostAnswer, succeeded } from "./post.ts";
 
@@ -62,16 +61,15 @@ const words = {
 } as const;
 
 /** `--> 03:04:05 CONTRACT_SIGNED [contract 12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
-export async function listenedLine(listened: Listened, { output }: Context): Promise<string> {
+export function listenedLines(listened: Listened): Line[] {
   const { at, activity, contract_id: contract, verified, reason, forwarded, file } = listened;
-  const paint = await output.paint("stdout");
   const about = contract === undefined ? "" : ` [contract ${contract}]`;
-  const verdict = verified ? paint.green("verified") : paint.red(words[reason ?? "missing"]);
-  const kept = file === undefined ? "" : ` ${paint.dim(file)}`;
-  const first = `--> ${at.slice(11, 19)} ${printable(activity ?? "not a webhook")}${about} ${verdict}${kept}`;
-  if (!forwarded) return first;
-  const colour = succeeded(forwarded) ? paint.green : paint.red;
-  return `${first}\n<-- ${colour(printable(answerText(forwarded)))}`;
+  const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
+  const kept = file === undefined ? [] : [" ", dim(file)];
+  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...kept];
+  if (!forwarded) return [first];
+  const colour = succeeded(forwarded) ? green : red;
+  return [first, ["<-- ", colour(answerText(forwarded))]];
 }
 
 function payload(body: Buffer): Readonly<Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { printable } from "../../output/text.ts";
+import { green, red } from "../../output/styled.ts";
 import { givenKey, keyFlag } from "./key.ts";
 import { hashOf } from "./listened.ts";
 import { answerText, headerGiven, openPoster, type Poster, receiverUrl, succeeded } from "./post.ts";
@@ -88,9 +88,8 @@ async function replayed(delivery: Replayed, poster: Poster, { output }: Context)
     error: "error" in answer ? answer.error : null,
     duration_ms: answer.duration_ms,
   };
-  const { green, red } = await output.paint("stdout");
-  const told = (isFine ? green : red)(printable(answerText(answer)));
-  await output.event(event, `--> ${printable(name)} ${url}\n<-- ${told}`);
+  const told = (isFine ? green : red)(answerText(answer));
+  await output.event(event, `--> ${name} ${url}`, ["<-- ", told]);
   return isFine;
 }
 

@@ -24,7 +24,7 @@ export const webhooksSign: Command = {
     });
     const { output } = context;
     if (output.format !== "table") await output.show({ header: contentHashHeader, signature });
-    else await output.raw(input.flags["as-header"] ? `${contentHashHeader}: ${signature}\n` : `${signature}\n`);
+    else await output.print(input.flags["as-header"] ? `${contentHashHeader}: ${signature}` : signature);
     return undefined;
   },
 };

@@ -46,7 +46,7 @@ export const webhooksVerify: Command = {
   async run(input, context) {
     const reason = await (input.flags["standard-webhooks"] ? standardReason : reasonAgainst)(context, input);
     if (reason === undefined) {
-      if (context.output.format === "table") await context.output.raw("valid\n");
+      if (context.output.format === "table") await context.output.print("valid");
       else await context.output.show({ valid: true });
       return undefined;
     }

@@ -1,0 +1,164 @@
+/**
+ * Names of parameters, fields and headers that hold secrets, in all declarations and in the standards that they follow
+ * (OAuth 2.0, OpenID Connect, S3 signatures). In lower case, with underscores. test/api/secrets.test.ts compares this
+ * list with the declarations.
+ */
+const secretNames: ReadonlySet<string> = new Set([
+  "access_token",
+  "assertion",
+  "auth",
+  "authorization",
+  "captcha",
+  "client_assertion",
+  "client_secret",
+  "code",
+  "code_verifier",
+  "cookie",
+  "device_code",
+  "id_token_hint",
+  "jwt",
+  "key",
+  "otp",
+  "pin",
+  "refresh_token",
+  "saml_response",
+  "session",
+  "session_state",
+  "sid",
+  "sig",
+  "signed_request",
+  "state",
+  "ticket",
+  "token",
+  "user_code",
+]);
+
+/** What nobody has declared is judged by how its name ends: `creator_token`, `X-Amz-Signature`, `api-key`. */
+const secretEnds =
+  /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
+
+/** Names that end like those of secrets and hold none. */
+export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
+
+/** Literal places of declared paths after which a secret stands: an invite token, the code of a waiting device. */
+export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
+
+/** Whether what goes by this name is a secret; encoded names and those of nested fields (`a[token]`) are understood. */
+export function isSecretName(written: string): boolean {
+  const name = decoded(written)
+    .replace(/\[\d*\]/g, "")
+    .replace(/\]$/, "")
+    .split(/[.[]/)
+    .at(-1)!
+    .trim()
+    .toLowerCase()
+    .replaceAll("-", "_");
+  return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
+}
+
+/** Who encodes a name twice means to hide it; nobody does so three times and is still understood. */
+const decodings = 3;
+
+/** Percent escapes and plus signs taken back, leniently: what is no escape stays. */
+function decoded(text: string): string {
+  let now = text.replaceAll("+", " ");
+  for (let i = 0; i < decodings && now.includes("%"); i += 1) {
+    now = now.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+  return now;
+}
+
+/** How a redacted text looks. */
+export interface Redaction {
+  /** Stands for what is hidden. */
+  readonly mask: string;
+  /** Hides the values of all parameters in a query, whatever their names. */
+  readonly allParameters?: boolean;
+}
+
+const usual: Redaction = { mask: "[redacted]" };
+
+/**
+ * A URL, or a target of a request, without the secrets in its query, its fragment, its path, its credentials, and in
+ * URLs that its parameters hold. All else stays as it is, byte for byte.
+ */
+export function redactUrl(url: string, { mask, allParameters = false }: Redaction = usual): string {
+  const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
+  const isHidden = (name: string, value: string) =>
+    allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decoded(value)));
+  return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
+}
+
+/** `?name=value&name=value`, with whatever stands between the pairs. */
+function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
+  return text
+    .split(/([?#&;])/)
+    .map((pair) => {
+      const equals = pair.indexOf("=");
+      if (equals < 1 || equals === pair.length - 1) return pair;
+      const name = pair.slice(0, equals);
+      return isHidden(name, pair.slice(equals + 1)) ? `${name}=${mask}` : pair;
+    })
+    .join("");
+}
+
+const holdsSecret = (text: string): boolean => /[/?&#=]/.test(text) && redactText(redactUrl(text)) !== text;
+
+/** `/invite/by_token/[redacted]`. A slash may be encoded: the router takes it for one. */
+function redactPath(path: string, mask: string): string {
+  const parts = path.replace(/\/\/[^/@]*@/, `//${mask}@`).split(/(\/|%(?:25)*2f)/i);
+  let isSecret = false;
+  return parts
+    .map((part, i) => {
+      if (i % 2 === 1 || part === "") return part;
+      const hides = isSecret;
+      isSecret = secretPlaces.has(decoded(part).toLowerCase());
+      if (hides) return mask;
+      return part.includes("=") ? inPairs(part, mask, isSecretName) : part;
+    })
+    .join("");
+}
+
+/** Credentials in words, secrets by their names, and places of paths, wherever they stand in a text. */
+export function redactText(text: string, { mask }: Redaction = usual): string {
+  const plain = text
+    .replace(/\b(bearer|basic)(\s{1,4})[\w.~+/=-]{6,}/gi, `$1$2${mask}`)
+    .replace(/\b(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
+    .replace(/([\w%[\].-]{1,64})=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
+      isSecretName(name) ? `${name}=${mask}` : pair,
+    );
+  return redactQuoted(plain, mask);
+}
+
+/** `"token": "[redacted]"`, also where JSON stands in a string of JSON. */
+function redactQuoted(text: string, mask: string): string {
+  const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
+  let out = "";
+  let at = 0;
+  for (let found = name.exec(text); found; found = name.exec(text)) {
+    if (!isSecretName(found[2]!)) continue;
+    const end = endOfQuoted(text, name.lastIndex, found[3]!);
+    out += text.slice(at, name.lastIndex) + mask;
+    at = end;
+    name.lastIndex = end;
+  }
+  return out + text.slice(at);
+}
+
+/** Where the same quote closes; the end of the text, if nowhere. */
+function endOfQuoted(text: string, from: number, quote: string): number {
+  for (let i = from; i < text.length; i += 1) {
+    if (text.startsWith(quote, i)) return i;
+    if (text[i] === "\\") i += 1;
+  }
+  return text.length;
+}
+
+/** The secrets that a URL holds, decoded: what must not be echoed. */
+export function secretsInUrl(url: string): string[] {
+  const [path = "", ...queries] = url.split(/[?#]/);
+  const places = path.split(/\/|%2f/i).map(decoded);
+  const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));
+  const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);
+  return [...inPath, ...pairs.filter(([name]) => isSecretName(name)).map(([, value]) => value)];
+}

@@ -1,0 +1,103 @@
+import { annotates } from "../github-actions.ts";
+import type { Host } from "../host.ts";
+import { withoutSent } from "../sent-secrets.ts";
+import { hasColour } from "./colour.ts";
+import type { Paint } from "./paint.ts";
+import type { Line } from "./styled.ts";
+import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
+import { jsonWithoutCommands, visible, visibleJson, visibleText, withoutCommands } from "./visible.ts";
+import { write } from "./write.ts";
+
+/** Standard output or standard error. */
+export type StreamName = "stdout" | "stderr";
+
+/** `csv-safe`: no cell is a formula. */
+export type RowFormat = "csv" | "csv-safe" | "tsv";
+
+const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
+
+/**
+ * The one way to a stream. Services, receivers, files and people choose most of what is printed: none of it may speak
+ * to the terminal, begin a line of its own, or give commands to a runner that reads the log.
+ */
+export interface Printer {
+  /** Lines for people; our styles are added after all else was made harmless. */
+  lines(name: StreamName, lines: readonly Line[]): Promise<void>;
+  /** A document of JSON, on one line unless indented. */
+  json(name: StreamName, value: unknown, indent?: number): Promise<void>;
+  /** Text of our own making, in which line breaks and tabs have their place: pages of help. */
+  text(name: StreamName, text: string): Promise<void>;
+  /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
+  rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
+  /** What was asked for, byte for byte; on a terminal, and as text in a runner's log, without what they would obey. */
+  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
+  /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
+  status(text: string | undefined): Promise<void>;
+}
+
+export function printerOn(host: Host, color: boolean | undefined): Printer {
+  const isRunner = annotates(host.env);
+  const calmed = isRunner ? withoutCommands : (text: string) => text;
+
+  const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
+    const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
+    return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).colours() : undefined;
+  };
+
+  /** Standard output is what was asked for; on standard error nobody looks for a secret. */
+  const shownOn = (name: StreamName, text: string): string =>
+    calmed(visible(name === "stderr" ? withoutSent(host, text) : text));
+
+  const printed = (name: StreamName, line: Line, paint: Paint | undefined): string => {
+    if (typeof line === "string") return `${shownOn(name, line)}\n`;
+    const pieces = line.map((piece) => {
+      if (typeof piece === "string") return shownOn(name, piece);
+      const text = shownOn(name, piece.text);
+      return paint ? paint[piece.style](text) : text;
+    });
+    return `${pieces.join("")}\n`;
+  };
+
+  return {
+    async lines(name, lines) {
+      const paint = await paintFor(name, lines);
+      await write(host[name], lines.map((line) => printed(name, line, paint)).join(""));
+    },
+    json(name, value, indent) {
+      const document = JSON.stringify(value ?? null, null, indent);
+      const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
+      return write(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
+    },
+    text: (name, text) => write(host[name], calmed(visibleText(text))),
+    async rows(rows, format) {
+      const { stdout } = host;
+      const line = rowLines[format];
+      const lines = rows.map((row) => line(stdout.isTTY ? row.map(visible) : row));
+      const text = lines.join("");
+      await write(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
+    },
+    async content(pieces, isText) {
+      const { stdout } = host;
+      if (!stdout.isTTY && !(isRunner && isText)) {
+        for await (const piece of pieces) await write(stdout, piece);
+        return;
+      }
+      const { textLines } = await import("./text-lines.ts");
+      for await (const text of textLines(pieces)) {
+        await write(stdout, stdout.isTTY ? calmed(visibleText(text)) : jsonWithoutCommands(text));
+      }
+    },
+    async status(text) {
+      const { stderr } = host;
+      if (!hasWidth(stderr)) return;
+      const shown = text === undefined ? "" : cut(calmed(visible(text)), stderr.columns ?? 80);
+      await write(stderr, `\r\x1b[K${shown}`);
+    },
+  };
+}
+
+/** Whether something can stand on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
+export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
+
+/** A line that wraps could not be rewritten. */
+const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));

@@ -1,0 +1,20 @@
+export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+/** A piece of a line in one of our styles; without colours it is the text alone. */
+export interface Styled {
+  readonly style: StyleName;
+  readonly text: string;
+}
+
+/** One line for people, without its line break. Whatever stands in it is made harmless where it is printed. */
+export type Line = string | readonly (string | Styled)[];
+
+const style =
+  (name: StyleName) =>
+  (text: string): Styled => ({ style: name, text });
+
+export const bold = style("bold");
+export const dim = style("dim");
+export const red = style("red");
+export const green = style("green");
+export const cyan = style("cyan");

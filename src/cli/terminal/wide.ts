@@ -1,0 +1,17 @@
+import type { OutputStream } from "../host.ts";
+
+/** What a terminal is taken for that does not know its width. */
+const usualColumns = 80;
+
+/**
+ * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would go
+ * on for ever. A window may lose its width while something turns in it.
+ */
+export const everWide = <Stream extends OutputStream>(stream: Stream): Stream =>
+  new Proxy(stream, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === "columns") return value || usualColumns;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type * as z from "zod";
+import type { Operation } from "../../src/api/operation.ts";
+import { registry } from "../../src/api/registry.ts";
+import {
+  harmlessNames,
+  isSecretName,
+  redactText,
+  redactUrl,
+  secretPlaces,
+  secretsInUrl,
+} from "../../src/api/secrets.ts";
+
+const secret = "s3cr3t-value";
+
+/** Names of all parameters and fields that a caller sends. */
+function namesIn(schema: z.ZodType | undefined, found = new Set<string>()): ReadonlySet<string> {
+  const def = (schema as { _zod?: { def: Record<string, unknown> } } | undefined)?._zod?.def;
+  if (!def) return found;
+  for (const [name, inner] of Object.entries((def.shape as Record<string, z.ZodType>) ?? {})) {
+    found.add(name);
+    namesIn(inner, found);
+  }
+  const below = [
+    def.innerType,
+    def.element,
+    def.in,
+    def.valueType,
+    def.left,
+    def.right,
+    ...((def.options as []) ?? []),
+  ];
+  for (const inner of below) namesIn(inner as z.ZodType, found);
+  return found;
+}
+
+const operations = registry as readonly Operation[];
+const sent = new Set(
+  operations.flatMap(({ request: { params, query, headers, body } }) =>
+    [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((one) => [...namesIn(one)]),
+  ),
+);
+
+describe("the names of secrets", () => {
+  it("are these of all that the declarations have", () =>
+    assert.deepEqual([...sent].filter(isSecretName).sort(), [
+      "X-Sig-Signature",
+      "captcha",
+      "client_secret",
+      "code",
+      "code_verifier",
+      "cp_tokens",
+      "creator_tokens",
+      "device_code",
+      "form_token",
+      "refresh_token",
+      "signed_request",
+      "state",
+      "token",
+      "tokens",
+      "user_code",
+      "user_codes",
+      "x-crm-a-signature",
+    ]));
+
+  it("are not those of the exceptions, each of which is declared", () =>
+    assert.deepEqual(
+      [...harmlessNames].filter((name) => !sent.has(name) || isSecretName(name)),
+      [],
+    ));
+
+  it("stand in paths behind the places that are known, and behind no others", () => {
+    const places = operations.flatMap(({ path }) => {
+      const parts = path.split("/");
+      return parts.flatMap((part, i) => (/^\{/.test(part) && isSecretName(part.slice(1, -1)) ? [parts[i - 1]!] : []));
+    });
+    assert.deepEqual(new Set(places), secretPlaces);
+  });
+});
+
+describe("a URL without its secrets", () => {
+  for (const [url, shown] of [
+    ["/a?x=1&X-Sig-Signature=s&token=t&y", "/a?x=1&X-Sig-Signature=[redacted]&token=[redacted]&y"],
+    ["/a?code=c&state=eu-1_s&email=e", "/a?code=[redacted]&state=[redacted]&email=e"],
+    ["/invite/by_token/s3cr3t", "/invite/by_token/[redacted]"],
+    ["/invite/by_token%2Fs3cr3t/x", "/invite/by_token%2F[redacted]/x"],
+    ["/invite/by_token%252Fs3cr3t", "/invite/by_token%252F[redacted]"],
+    ["/invite/BY%5Ftoken//s3cr3t", "/invite/BY%5Ftoken//[redacted]"],
+    ["/a?to%6ben=s&token=s&%2574oken=s", "/a?to%6ben=[redacted]&token=[redacted]&%2574oken=[redacted]"],
+    [
+      "/a?filter[token]=s&a.client_secret=s&token[]=s",
+      "/a?filter[token]=[redacted]&a.client_secret=[redacted]&token[]=[redacted]",
+    ],
+    ["/a?next=%2Fby_token%2Fs", "/a?next=[redacted]"],
+    ["/a?next=http%3A%2F%2Fb%3Fcode%3Ds", "/a?next=[redacted]"],
+    ["/a;token=s/b#id_token=s", "/a;token=[redacted]/b#id_token=[redacted]"],
+    ["http://me:pass@host/a", "http://[redacted]@host/a"],
+    [
+      "/api/contracts/T-1/status?page=2&jurisdiction_iso_code=GB",
+      "/api/contracts/T-1/status?page=2&jurisdiction_iso_code=GB",
+    ],
+    ["/a?%zz=%&x", "/a?%zz=%&x"],
+  ] as const) {
+    it(`is ${shown}`, () => assert.equal(redactUrl(url), shown));
+  }
+
+  it("hides all parameters where that is wanted", () =>
+    assert.equal(redactUrl("/a?x=1&x=2&y#z=3", { mask: "…", allParameters: true }), "/a?x=…&x=…&y#z=…"));
+
+  it("is told by its secrets, decoded", () =>
+    assert.deepEqual(secretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
+});
+
+describe("a text without its secrets", () => {
+  for (const [text, shown] of [
+    [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
+    [`GET /x/by_token/${secret}?a=1 failed`, "GET /x/by_token/[redacted]?a=1 failed"],
+    [`refused token=${secret}; client_id=app`, "refused token=[redacted]; client_id=app"],
+    [`{"client_secret": "${secret}","title":"x"}`, '{"client_secret": "[redacted]","title":"x"}'],
+    [`{"a":"{\\"token\\":\\"${secret}\\"}"}`, '{"a":"{\\"token\\":\\"[redacted]\\"}"}'],
+    [`{'code': '${secret}' and 'state': '${secret}`, "{'code': '[redacted]' and 'state': '[redacted]"],
+    ["body.token: This field is required.", "body.token: This field is required."],
+  ] as const) {
+    it(`is ${shown}`, () => assert.equal(redactText(text), shown));
+  }
+
+  it("takes no longer for a long text than for its length", () => {
+    for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
+      const long = piece.repeat(200_000 / piece.length);
+      const started = process.hrtime.bigint();
+      redactText(long);
+      redactUrl(`/${long}?${long}`);
+      assert.ok(Number(process.hrtime.bigint() - started) < 5e9, piece);
+    }
+  });
+});

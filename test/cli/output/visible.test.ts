@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  jsonWithoutCommands,
+  visible,
+  visibleJson,
+  visibleText,
+  withoutCommands,
+} from "../../../src/cli/output/visible.ts";
+
+const ordinary = [
+  "",
+  "Müller, São Tomé, naïve, e\u0301",
+  "契約書、はい、서울, ไทย, ᠮᠣᠩᠭᠣᠯ",
+  "עברית العربية",
+  "नमस्ते क\u094d\u200dष, می\u200cخواهم",
+  "👩\u200d👩\u200d👧\u200d👦 👍🏽 ❤\ufe0f 1\ufe0f\u20e3 🏳\ufe0f\u200d🌈 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+  "葛\u{e0100}",
+  "C:\\dir\\new — “quoted” … 50 € @ #1 :: ok",
+];
+
+const attacks: Readonly<Record<string, readonly [text: string, shown: string]>> = {
+  "CSI that clears the screen": ["a\x1b[2Jb", "a\\x1b[2Jb"],
+  "OSC 8, a link elsewhere": ["\x1b]8;;http://x\x07y\x1b]8;;\x07", "\\x1b]8;;http://x\\x07y\\x1b]8;;\\x07"],
+  "OSC 52, the clipboard": ["\x1b]52;c;eA==\x1b\\", "\\x1b]52;c;eA==\\x1b\\"],
+  DCS: ["\x1bP+q544e\x1b\\", "\\x1bP+q544e\\x1b\\"],
+  "C1 controls": ["\x9b31m\x90\x9d", "\\x9b31m\\x90\\x9d"],
+  "line breaks of all kinds": ["a\nb\rc\u2028d\u2029e\x85f\vg\fh", "a\\nb\\rc\\u2028d\\u2029e\\x85f\\x0bg\\x0ch"],
+  "tabs, backspaces, NUL and DEL": ["\t\b\0\x7f", "\\t\\x08\\x00\\x7f"],
+  "overrides and isolates of direction": [
+    "\u202eexe\u202c \u2066x\u2069 \u200f\u061c",
+    "\\u202eexe\\u202c \\u2066x\\u2069 \\u200f\\u061c",
+  ],
+  "lone surrogates": ["\ud800x\udc00", "\\ud800x\\udc00"],
+  "letters that are not to be seen": [
+    "pay\u200bpal a\u2060b\ufeff c\u00add \u3164\u115f",
+    "pay\\u200bpal a\\u2060b\\ufeff c\\xadd \\u3164\\u115f",
+  ],
+  "joiners where nothing joins": ["ad\u200dmin ad\u200cmin \u200dx", "ad\\u200dmin ad\\u200cmin \\u200dx"],
+  "joiners and selectors in a row": [
+    "👩\u200d\u200d👧 x\ufe0f\ufe0f\u{e0141}",
+    "👩\u200d\\u200d👧 x\ufe0f\\ufe0f\\u{e0141}",
+  ],
+  "text in tags": ["ok\u{e0049}\u{e0067}\u{e007f}", "ok\\u{e0049}\\u{e0067}\\u{e007f}"],
+  annotations: ["\ufff9a\ufffab\ufffb", "\\ufff9a\\ufffab\\ufffb"],
+};
+
+describe("text for people", () => {
+  for (const text of ordinary) {
+    it(`stays as it is: ${text}`, () => assert.equal(visible(text), text));
+  }
+
+  for (const [what, [text, shown]] of Object.entries(attacks)) {
+    it(`shows ${what}`, () => {
+      assert.equal(visible(text), shown);
+      assert.equal(visible(shown), shown);
+    });
+  }
+
+  it("keeps line breaks and tabs where they have their place, and nothing else", () =>
+    assert.equal(visibleText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
+});
+
+describe("JSON", () => {
+  it("means the same after it was made harmless, and holds nothing that a terminal acts upon", () => {
+    for (const [text] of [...Object.values(attacks), ...ordinary.map((one) => [one] as const)]) {
+      const document = { [text]: [text] };
+      const json = visibleJson(JSON.stringify(document, null, 2));
+      assert.deepEqual(JSON.parse(json), document);
+      assert.equal(visibleText(json), json);
+    }
+  });
+});
+
+describe("what a runner of GitHub Actions takes for commands", () => {
+  for (const [line, shown] of [
+    ["::stop-commands::x", "\\x3a:stop-commands::x"],
+    [" \u00a0\u3000::add-mask::x", " \u00a0\u3000\\x3a:add-mask::x"],
+    ["a\n::error::x", "a\n\\x3a:error::x"],
+    ["##[error]x ##[group]", "\\x23#[error]x \\x23#[group]"],
+    ["a ::b:: # c", "a ::b:: # c"],
+  ] as const) {
+    it(`is none any more: ${JSON.stringify(line)}`, () => {
+      assert.equal(withoutCommands(line), shown);
+      assert.equal(withoutCommands(shown), shown);
+    });
+  }
+
+  it("is none in JSON, which still means what it meant", () => {
+    const document = { "##[group]": "##[endgroup]###[" };
+    const json = jsonWithoutCommands(JSON.stringify(document));
+    assert.equal(json.includes("##["), false);
+    assert.deepEqual(JSON.parse(json), document);
+  });
+});

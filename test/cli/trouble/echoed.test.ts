@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { receiver } from "../../support/receiver.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+const secret = "creator-northwind";
+
+describe("a secret that a command sends in a path", () => {
+  for (const flags of ["--verbose", "--debug", "--json", "--json --debug"]) {
+    it(`stands nowhere on standard error, echoed or not, with ${flags}`, async (t) => {
+      const service = await receiver(t);
+      service.answer(({ url }, response) => {
+        const detail = `No invite ${secret} at ${url}`;
+        response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
+      });
+      const line = `invites contract creator ${secret} --base-url ${service.url} ${flags}`;
+      const { exit, out, err } = await runCli(line);
+      assert.deepEqual([exit, out], [5, ""]);
+      assert.ok(service.received[0]?.url.endsWith(`/by_token/${secret}`));
+      assert.match(err, /No invite \[hidden\] at /);
+      assert.equal(err.includes(secret), false, err);
+    });
+  }
+});

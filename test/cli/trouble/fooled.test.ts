@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { CommandSpec } from "../../../src/derive/command-spec.ts";
+import { astray } from "../../support/astray.ts";
+import { wordsOf } from "../../support/command-lines.ts";
+import { attack, fooled, foolingService, obeyed } from "../../support/fooling.ts";
+import { linesThatSend, type PreparedLine, runPrepared } from "../../support/prepared-lines.ts";
+import type { RunOptions, RunResult } from "../../support/run-cli.ts";
+
+const lines = await linesThatSend();
+
+type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>;
+const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
+
+/** An answer of the shape that the command expects, every text of it an attack, and a field more. */
+function answerTo(one: PreparedLine): unknown {
+  const { columns = [], fields = [], rows } = specOf(one);
+  const row = Object.fromEntries([...fields, ...columns, "id", attack].map((name) => [name.split(".")[0]!, attack]));
+  return rows === undefined ? { ...row, items: [row], url: attack } : { ...row, [rows]: [row] };
+}
+
+/** Refusals in each dialect. */
+const refusals: Readonly<Record<string, unknown>> = {
+  "a detail": { detail: attack, code: attack },
+  "a list of details": { detail: [{ loc: ["body", attack], msg: attack, type: attack }, { msg: attack }] },
+  fields: { [attack]: [attack], other: [attack] },
+  "an error of OAuth": { error: attack, error_description: attack },
+  "an error of the control plane": { error: { code: attack, message: attack, hint: attack } },
+};
+
+/** Handed on byte for byte where a program reads it. */
+const isContent = (one: PreparedLine): boolean =>
+  ["api", "files download"].includes(wordsOf(one.line.command)) || ["bytes", "html"].includes(specOf(one).output ?? "");
+
+/** A file, of which no byte may be changed, wherever it goes. */
+const isFile = (one: PreparedLine): boolean => wordsOf(one.line.command) !== "api" && isContent(one);
+
+interface Surroundings {
+  readonly flags?: readonly string[];
+  readonly options?: Pick<RunOptions, "env" | "tty">;
+  readonly wrong: (result: RunResult, one: PreparedLine) => string | undefined;
+}
+
+const surroundings: Readonly<Record<string, Surroundings>> = {
+  "in a pipe": {
+    flags: ["--verbose"],
+    wrong: ({ out, err }, one) => fooled(isContent(one) ? err : out + err),
+  },
+  "as JSON, in a pipe": {
+    flags: ["--json", "--debug"],
+    wrong: ({ out, err }, one) => fooled(isContent(one) ? err : out + err),
+  },
+  "on a terminal": {
+    flags: ["--no-input", "--color", "--debug"],
+    options: { tty: true },
+    wrong: ({ out, err }) => fooled(out + err),
+  },
+  "as CSV, on a terminal": {
+    flags: ["--no-input", "--format", "csv"],
+    options: { tty: true },
+    wrong: ({ out, err }) => fooled(out + err),
+  },
+  "in the log of a runner": {
+    flags: ["--verbose"],
+    options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
+    wrong: ({ out, err }, one) => obeyed(isFile(one) ? err : `${out}\n${err}`),
+  },
+  "as JSON, in the log of a runner": {
+    flags: ["--json"],
+    options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
+    wrong: ({ out, err }, one) => obeyed(isFile(one) ? err : `${out}\n${err}`),
+  },
+};
+
+/** Those that say already how they print. */
+const choosesFormat = ({ line: { argv } }: PreparedLine): boolean =>
+  argv.some((word) => /^--(json|format|fields)/.test(word));
+
+async function look(
+  t: TestContext,
+  at: Surroundings,
+  answer: (one: PreparedLine) => { status: number; body: unknown },
+) {
+  const service = await foolingService(t);
+  let reached = 0;
+  const wrong = await astray(
+    lines.filter((one) => !choosesFormat(one)),
+    ({ shown }) => shown,
+    async (one) => {
+      const { result } = await runPrepared(t, one, service.lane(answer(one)), at.flags ?? [], at.options);
+      if (`${result.out}${result.err}`.includes("pwn")) reached += 1;
+      return at.wrong(result, one);
+    },
+    16,
+  );
+  return { wrong, reached };
+}
+
+describe("whatever a service says", () => {
+  for (const [where, at] of Object.entries(surroundings)) {
+    it(`speaks to nobody but the reader: answers ${where}`, async (t) => {
+      const { wrong, reached } = await look(t, at, (one) => ({ status: 200, body: answerTo(one) }));
+      assert.deepEqual(wrong, {});
+      assert.ok(reached > 50, `only ${reached} command lines printed it`);
+    });
+
+    it(`speaks to nobody but the reader: refusals ${where}`, async (t) => {
+      const all = Object.values(refusals);
+      let next = 0;
+      const { wrong, reached } = await look(t, at, () => ({ status: 422, body: all[next++ % all.length] }));
+      assert.deepEqual(wrong, {});
+      assert.ok(reached > 100, `only ${reached} command lines printed it`);
+    });
+  }
+});
