@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { proxiesOf } from "../../src/cli/proxies.ts";
@@ -8,6 +6,7 @@ import { cliEmulator } from "../support/cli-emulator.ts";
 import { forwardProxy } from "../support/forward-proxy.ts";
 import { receiver } from "../support/receiver.ts";
 import { type RunOptions, type RunResult, runCli } from "../support/run-cli.ts";
+import { safeService } from "../support/safe-service.ts";
 
 const password = "hunter2%secret";
 const encoded = encodeURIComponent(password);
@@ -17,16 +16,6 @@ async function service(t: TestContext) {
   const real = await receiver(t);
   real.answer((_, response) => response.end('{"database":true}'));
   return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
-}
-
-/** The same with TLS, whose certificate signs itself. */
-async function safeService(t: TestContext): Promise<string> {
-  const folder = new URL("../../fixtures/tls/", import.meta.url);
-  const [key, cert] = ["service.key.pem", "service.cert.pem"].map((name) => readFileSync(new URL(name, folder)));
-  const server = createTlsServer({ key, cert }, (_, response) => response.end('{"database":true}'));
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
-  t.after(() => server.close());
-  return `https://service.example:${(server.address() as AddressInfo).port}`;
 }
 
 /** A server that lets connections come, and does no more than it is told. */
