@@ -2,15 +2,15 @@ import { sizeText } from "../base/size.ts";
 
 /**
  * How an answer is read, which decides its limits. `whole`: held in memory; bytes and total time are limited. `stream`:
- * handed on as it comes, such as to a file; bytes are limited, and it must not become slower than a crawl. `events`:
- * may be silent for long and go on for ever; each event is limited (src/client/events.ts).
+ * handed on as it comes, such as to a file; bytes are limited, and it must not become slower than a crawl. `export`: held
+ * in memory like the first, as long as it comes like the second. `events`: may be silent for long and go on for ever;
+ * each event is limited (src/client/events.ts).
  */
-export type Reading = "whole" | "stream" | "events";
+export type Reading = "whole" | "stream" | "export" | "events";
 
-/** The largest export of a state that tests make is half of it. */
 const heldBytes = 256 * 2 ** 20;
 
-/** Text of more characters cannot be made of it, whatever is asked for. */
+/** Text of more characters cannot be made of it, whatever is asked for; an export is no larger (src/api/emulator/state.ts). */
 const holdableBytes = 500 * 2 ** 20;
 
 const streamedBytes = 16 * 2 ** 30;
@@ -24,7 +24,8 @@ export const interimAnswers = 100;
 /** So many bytes of an answer are read; `asked` is what the caller allows, where he says so. */
 export function bytesAllowed(reading: Reading, asked: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
-  return reading === "stream" ? (asked ?? streamedBytes) : Math.min(asked ?? heldBytes, holdableBytes);
+  if (reading === "stream") return asked ?? streamedBytes;
+  return Math.min(asked ?? (reading === "export" ? holdableBytes : heldBytes), holdableBytes);
 }
 
 /** A limit of time was hit. */

@@ -4,13 +4,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
+import type { Callable } from "../../src/api/operation.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import { getObject } from "../../src/api/storage/objects.ts";
 import { createClient } from "../../src/client/client.ts";
 import { AnswerTooLarge, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { eventsOf } from "../../src/client/events.ts";
-import type { Reading } from "../../src/client/limits.ts";
-import { textOf } from "../../src/client/response.ts";
+import { bytesAllowed, type Reading } from "../../src/client/limits.ts";
+import { readingOf, textOf } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { misbehaving, type Play } from "../support/misbehaving.ts";
 import { StandingWall } from "../support/standing-wall.ts";
@@ -279,6 +280,16 @@ describe("a request that takes long to send", () => {
 });
 
 describe("what an operation declares decides its limits", () => {
+  it("the export of a state may be larger, and take longer, than other documents", () => {
+    const json = { responses: { 200: { kind: "json" } } };
+    const allowed = (id: string, status: number) =>
+      bytesAllowed(readingOf({ ...json, id } as unknown as Callable, status), undefined) / mebi;
+    assert.deepEqual(
+      [allowed("state.export", 200), allowed("state.export", 500), allowed("other", 200)],
+      [500, 256, 256],
+    );
+  });
+
   it("a document is streamed, a refusal of the same operation is held", async (t) => {
     const megabytes = Buffer.alloc(2 * mebi, "x");
     let status = 200;
