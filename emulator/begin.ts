@@ -178,12 +178,24 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
 export async function instanceAt(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
-    const body = (await response.json()) as { readonly instance_id?: unknown };
+    const body = JSON.parse(await shortText(response)) as { readonly instance_id?: unknown };
     return typeof body.instance_id === "string" ? body.instance_id : undefined;
   } catch (error) {
     if (error instanceof DOMException && error.name === "TimeoutError") throw error;
     return undefined;
   }
+}
+
+/** Whatever listens there now may answer without end; ours says a few words. */
+async function shortText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > 65_536) throw new Error("no answer of ours is so long");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 const nowOf = (start: number | undefined): { readonly now?: number } => (start === undefined ? {} : { now: start });

@@ -30,5 +30,5 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["CI", "Never ask, never animate"],
   ["GITHUB_ACTIONS", "Mark failures in the run, and mask what is secret"],
   ["GITHUB_STEP_SUMMARY, GITHUB_OUTPUT", "Sum up what an emulator saw; hand on job_id"],
-  ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies for calls to a service"],
+  ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies of everything that is sent; nothing to this machine goes through one"],
 ];

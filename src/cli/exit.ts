@@ -1,9 +1,11 @@
 import { redactText } from "../api/secrets.ts";
 import {
+  AnswerTooLarge,
   InvalidArguments,
   MisroutedCall,
   NetworkError,
   NoCredentials,
+  ProxyTrouble,
   ServiceError,
   UnreadableAnswer,
   WaitTooLong,
@@ -89,13 +91,25 @@ export function explain(error: unknown): Explanation {
       },
     );
   }
+  if (error instanceof AnswerTooLarge) {
+    const hint = error.adjustable
+      ? "Should it be that large? Then allow more with --max-answer."
+      : "Is the base URL that of the service?";
+    return say("failed", "answer_too_large", error.message, {
+      hint: error.mayBeDone ? `It may have been done all the same. ${hint}` : hint,
+    });
+  }
+  if (error instanceof ProxyTrouble)
+    return say(proxyVerdict(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
     const isCertificate = /CERT|VERIFY|SIGNED/.test(error.code);
     const hint = isCertificate
       ? "Behind a proxy that inspects traffic, name its certificate in NODE_EXTRA_CA_CERTS."
       : error.mayBeDone
         ? "It may have been done all the same: look before you send it again."
-        : "Check the address and that the service is up.";
+        : error.code === "ETIMEDOUT"
+          ? "Run it again later, or allow more with --timeout."
+          : "Check the address and that the service is up.";
     return say("temporary", "network", error.message, { hint, retryable: !error.mayBeDone });
   }
   if (error instanceof WaitTooLong) {
@@ -141,6 +155,16 @@ function verdictOf({ status, method }: ServiceError): Verdict {
   if (status === 404 && method === "GET") return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
+}
+
+const proxyVerdict = ({ status }: ProxyTrouble): Verdict =>
+  status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
+
+function proxyHint({ status }: ProxyTrouble): string {
+  if (status === 407)
+    return "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
+  if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY; NO_PROXY lists the hosts that need no proxy.";
+  return "If the host needs no proxy, list it in NO_PROXY.";
 }
 
 const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {

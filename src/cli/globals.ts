@@ -1,4 +1,5 @@
 import { parseDuration } from "../base/duration.ts";
+import { parseSize } from "../base/size.ts";
 import type { FlagSpec } from "../derive/command-spec.ts";
 import { UsageError } from "./failure.ts";
 
@@ -50,6 +51,12 @@ export const globalFlags: readonly FlagSpec[] = [
     default: "30s",
   },
   {
+    flag: "max-answer",
+    type: "text",
+    placeholder: "SIZE",
+    description: "Largest answer to read, such as 500MB; left out: 256 MiB into memory, 16 GiB into a file or pipe",
+  },
+  {
     flag: "retries",
     type: "integer",
     placeholder: "N",
@@ -82,6 +89,7 @@ export interface Globals {
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly timeoutMs: number;
+  readonly maxAnswerBytes: number | undefined;
   readonly retries: number;
   readonly maxWaitMs: number;
   readonly noInput: boolean;
@@ -112,6 +120,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     verbose: on("verbose") || on("debug"),
     debug: on("debug"),
     timeoutMs: checkedDuration(text("timeout") ?? "30s", "--timeout"),
+    maxAnswerBytes: text("max-answer") === undefined ? undefined : checkedSize(text("max-answer")!, "--max-answer"),
     retries: Math.max(0, Number(values.retries ?? 3)),
     maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),
     noInput: on("no-input"),
@@ -124,6 +133,13 @@ export function checkedDuration(text: string, flag: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(`${flag} takes a duration such as 30s or PT2H35M, not "${text}"`);
   return ms;
+}
+
+/** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
+function checkedSize(text: string, flag: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new UsageError(`${flag} takes a size such as 500MB or 2GiB, not "${text}"`);
+  return bytes;
 }
 
 /** An http or https URL without a slash at the end; a usage error otherwise. */

@@ -29,6 +29,8 @@ export interface ReceiverOptions {
   readonly port?: number;
   /** What it answers to everything. */
   readonly status?: number;
+  /** Told of a request whose body is too large, which is answered 413 and not read on. */
+  readonly onTooLarge?: (limitBytes: number) => void;
   /** Decides each answer; nothing is kept then. */
   readonly answer?: (received: Received) => Promise<ReceiverAnswer>;
 }
@@ -36,19 +38,31 @@ export interface ReceiverOptions {
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
+/** For a whole request: one that drips is no delivery. */
+const requestTimeoutMs = 30_000;
+
+/** So that what is held at once is bounded, too; the service sends far fewer at a time. */
+const maxConnections = 256;
+
 /** Listens on loopback. Rejects with the system's error where the port is taken. */
-export async function openReceiver({ port = 0, status = 200, answer }: ReceiverOptions = {}): Promise<Receiver> {
+export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const { port = 0, status = 200, answer, onTooLarge } = options;
   const received: Received[] = [];
   const answering = new Set<Promise<void>>();
-  const server = createServer((request, response) => {
+  const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
     let size = 0;
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBodyBytes) request.destroy();
-      else chunks.push(chunk);
+      if (size <= maxBodyBytes) return void chunks.push(chunk);
+      if (response.headersSent) return;
+      chunks.length = 0;
+      request.pause();
+      onTooLarge?.(maxBodyBytes);
+      response.writeHead(413, { connection: "close" }).end("too large for a webhook", () => request.destroy());
     });
     request.on("end", () => {
+      if (size > maxBodyBytes) return;
       const { method = "", url = "/", headers } = request;
       const one = { method, path: url, headers, body: Buffer.concat(chunks) };
       if (!answer) {
@@ -62,6 +76,7 @@ export async function openReceiver({ port = 0, status = 200, answer }: ReceiverO
       answering.add(replied);
     });
   });
+  server.maxConnections = maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);

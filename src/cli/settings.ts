@@ -3,6 +3,7 @@ import { UsageError } from "./failure.ts";
 import { checkedUrl } from "./globals.ts";
 import type { Profile } from "./profile.ts";
 import { chosenProfile, profilesPath } from "./profile.ts";
+import { proxyOf } from "./proxies.ts";
 import { meant } from "./suggest.ts";
 
 /** A field of a profile that people set. */
@@ -115,12 +116,8 @@ export async function effectiveSettings({
   ];
 }
 
-/** Proxies are often named with a password. */
-function withoutCredentials(found: EffectiveSetting): EffectiveSetting {
-  if (!URL.canParse(found.value)) return found;
-  const url = new URL(found.value);
-  if (!url.username && !url.password) return found;
-  url.username = "";
-  url.password = "";
-  return { ...found, value: url.href };
-}
+/** Proxies are often named with a password; what names none may hold one all the same. */
+const withoutCredentials = (found: EffectiveSetting): EffectiveSetting => ({
+  ...found,
+  value: proxyOf(found.value)?.origin ?? "[names no proxy]",
+});

@@ -1,8 +1,9 @@
 import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
 import type { Credentials } from "./credentials.ts";
+import type { Reading } from "./limits.ts";
 import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
-import { type Answer, type HttpResponse, judgeResponse } from "./response.ts";
+import { type Answer, type HttpResponse, judgeResponse, readingOf } from "./response.ts";
 import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
@@ -18,7 +19,7 @@ export interface ClientOptions extends Partial<RetryRule> {
   /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
   readonly transport: Transport;
   readonly credentials?: Credentials;
-  /** Per attempt, for the headers and between two pieces of the body. */
+  /** Per attempt: for an answer that is held in memory as a whole, else for its beginning. */
   readonly timeoutMs?: number;
   readonly wall?: Wall;
   readonly observer?: Observer;
@@ -29,7 +30,7 @@ export interface CallOptions extends RequestOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent, where that is longer: 0 for ever. */
+  /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
@@ -46,8 +47,8 @@ export interface Client {
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
   send(operation: Callable, args: CallArguments, options?: CallOptions): Promise<Answer>;
-  /** Sends a request as it is, with retries, and judges nothing. */
-  exchange(request: HttpRequest, options?: CallOptions): Promise<HttpResponse>;
+  /** Sends a request as it is, with retries, and judges nothing. Without `reading` the answer is read whole. */
+  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => Reading): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -60,7 +61,11 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,
   };
 
-  async function exchange(request: HttpRequest, call: CallOptions = {}): Promise<HttpResponse> {
+  async function exchange(
+    request: HttpRequest,
+    call: CallOptions = {},
+    reading?: (status: number) => Reading,
+  ): Promise<HttpResponse> {
     const repeatable = isIdempotent(request.method) || call.repeatable === true;
     const attempt = async () => {
       const startedAt = wall.now();
@@ -68,6 +73,7 @@ export function createClient(options: ClientOptions): Client {
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
         silenceMs: call.silenceMs,
+        reading,
         repeatable,
         signal: call.signal,
       });
@@ -85,7 +91,8 @@ export function createClient(options: ClientOptions): Client {
 
   async function send(operation: Callable, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
     const request = buildRequest(operation, args, baseUrls, credentials, call);
-    return judgeResponse(operation, request, await exchange(request, call));
+    const reading = (status: number) => readingOf(operation, status);
+    return judgeResponse(operation, request, await exchange(request, call, reading));
   }
 
   return {

@@ -30,7 +30,7 @@ export class ServiceError extends Error {
 
 /** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
 export class NetworkError extends Error {
-  override readonly name = "NetworkError";
+  override readonly name: string = "NetworkError";
   /** Origin that was called, without path or credentials. */
   readonly origin: string;
   /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
@@ -43,6 +43,30 @@ export class NetworkError extends Error {
     this.origin = origin;
     this.code = code;
     this.mayBeDone = mayBeDone;
+  }
+}
+
+/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+export class AnswerTooLarge extends NetworkError {
+  override readonly name = "AnswerTooLarge";
+  /** Whether the caller may allow more. */
+  readonly adjustable: boolean;
+
+  constructor(origin: string, message: string, cause: unknown, mayBeDone: boolean, adjustable: boolean) {
+    super(origin, "EMSGSIZE", message, cause, mayBeDone);
+    this.adjustable = adjustable;
+  }
+}
+
+/** The proxy in between could not be reached, or refused; the service has seen nothing of the request. */
+export class ProxyTrouble extends NetworkError {
+  override readonly name = "ProxyTrouble";
+  /** What the proxy answered, where it did. */
+  readonly status: number | undefined;
+
+  constructor(proxy: string, code: string, message: string, cause: unknown, status?: number) {
+    super(proxy, code, message, cause);
+    this.status = status;
   }
 }
 

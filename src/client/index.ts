@@ -1,6 +1,7 @@
 // The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types stand in
 // published.d.ts, since those of the schema library are not shipped; a test compares the two.
 export {
+  AnswerTooLarge,
   InvalidArguments,
   MisroutedCall,
   NetworkError,

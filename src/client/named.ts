@@ -25,9 +25,15 @@ export interface NamedClient {
   close(): Promise<void>;
 }
 
+export interface NamedClientOptions extends Omit<ClientOptions, "transport" | "wall" | "observer"> {
+  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
+  readonly maxAnswerBytes?: number | undefined;
+}
+
 /** A client for one set of base URLs and credentials. Close it when done. */
-export function createClient(options: Omit<ClientOptions, "transport" | "wall" | "observer">): NamedClient {
-  const client = createDeclaredClient({ ...options, transport: createTransport() });
+export function createClient(options: NamedClientOptions): NamedClient {
+  const { maxAnswerBytes } = options;
+  const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
   const send = (id: string, args: unknown, call: CallOptions | undefined) =>
     client.send(operationById(id) as Operation, (args ?? {}) as CallArguments, call);
   return {

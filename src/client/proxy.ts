@@ -1,16 +1,22 @@
-import type { Dispatcher } from "undici";
-import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
+/** A proxy that requests go through. */
+export interface ForwardProxy {
+  /** Its origin, without credentials: it may be shown. */
+  readonly origin: string;
+  /** For `proxy-authorization`. */
+  readonly authorization: string | undefined;
+}
 
-const local = "localhost,127.0.0.1,::1";
+/** The proxy of requests to that address; undefined where they go straight there. */
+export type ProxyFor = (url: URL) => ForwardProxy | undefined;
 
-/** Sends through the proxies that the environment names; never to this machine itself. */
-export function proxyDispatcher(env: Readonly<Record<string, string | undefined>>): Dispatcher {
-  const httpProxy = env.http_proxy || env.HTTP_PROXY;
-  const httpsProxy = env.https_proxy || env.HTTPS_PROXY;
-  const noProxy = env.no_proxy || env.NO_PROXY;
-  return new EnvHttpProxyAgent({
-    ...(httpProxy ? { httpProxy } : {}),
-    ...(httpsProxy ? { httpsProxy } : {}),
-    noProxy: noProxy ? `${noProxy},${local}` : local,
-  });
+/** What went wrong at the proxy: it was not reached, or it did not open a tunnel. */
+export class TunnelFailed extends Error {
+  override readonly name = "TunnelFailed";
+  /** What it answered to CONNECT. */
+  readonly status: number | undefined;
+
+  constructor(of: { status?: number; cause?: unknown }) {
+    super("no tunnel", { cause: of.cause });
+    this.status = of.status;
+  }
 }

@@ -34,8 +34,10 @@ export interface BaseUrls {
 export interface ClientOptions {
   readonly baseUrls: BaseUrls;
   readonly credentials?: Credentials;
-  /** Per attempt, for the headers and between two pieces of the body; default 30,000. */
+  /** Per attempt: for an answer that is held in memory as a whole, else for its beginning; default 30,000. */
   readonly timeoutMs?: number;
+  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
+  readonly maxAnswerBytes?: number | undefined;
   /** Further attempts of calls that are safe to repeat; default 3. */
   readonly retries?: number;
   /** The longest single wait before a retry; when the service asks for more, WaitTooLong is thrown. Default 60,000. */
@@ -47,7 +49,7 @@ export interface CallOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent, where that is longer: 0 for ever. */
+  /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
   readonly retries?: number | undefined;
   /** The absolute signed URL of a storage call. */
@@ -103,11 +105,18 @@ export class ServiceError extends Error {
 
 /** No complete answer came. */
 export class NetworkError extends Error {
-  private constructor();
+  protected constructor();
   readonly origin: string;
   readonly code: string;
   /** The request was sent and may have been carried out, and sending it again could do its work twice. */
   readonly mayBeDone: boolean;
+}
+
+/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+export class AnswerTooLarge extends NetworkError {
+  private constructor();
+  /** Whether maxAnswerBytes allows more. */
+  readonly adjustable: boolean;
 }
 
 /** The service asks to wait longer than the caller allows. */

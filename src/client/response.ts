@@ -1,6 +1,8 @@
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
+import { eventsOf } from "./events.ts";
+import type { Reading } from "./limits.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
 
@@ -19,6 +21,14 @@ export interface Answer<Value = unknown> {
   readonly value: Value;
   /** Where the value differs from the declaration: `items.0.colour: not declared`. */
   readonly drift: readonly string[];
+}
+
+/** How an answer of that status is read: bytes and events are handed on as they come. */
+export function readingOf({ id, responses }: Callable, status: number): Reading {
+  const kind = responses[status]?.kind;
+  // The one document of ours that grows with all the data.
+  if (id === "state.export" && kind === "json") return "export";
+  return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
 /** Judges an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
@@ -124,32 +134,6 @@ export function driftIn(schema: z.ZodType, value: unknown): string[] {
       ? issue.keys.map((key) => `${at(key)}: not declared`)
       : [`${at()}: ${issue.message}`];
   });
-}
-
-/** The documents of a stream of server-sent events (WHATWG HTML, 9.2). */
-export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  let data: string[] = [];
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
-      if (line === "" && data.length > 0) {
-        yield eventOf(data.join("\n"));
-        data = [];
-      }
-    }
-  }
-}
-
-function eventOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UnreadableAnswer(200, "The service sent an event that is not JSON.");
-  }
 }
 
 export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {

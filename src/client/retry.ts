@@ -1,5 +1,5 @@
 import type { Wall } from "../base/clock.ts";
-import { NetworkError, WaitTooLong } from "./errors.ts";
+import { AnswerTooLarge, NetworkError, ProxyTrouble, WaitTooLong } from "./errors.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface RetryRule {
@@ -36,7 +36,7 @@ export async function withRetries(
   const random = options.random ?? Math.random;
   for (let attempt = 0; ; attempt += 1) {
     const outcome = await send().catch((error: unknown) => {
-      if (error instanceof NetworkError && attempt < rule.retries && !options.signal?.aborted) return error;
+      if (isTemporary(error) && attempt < rule.retries && !options.signal?.aborted) return error;
       throw error;
     });
     const failed = outcome instanceof NetworkError;
@@ -64,6 +64,23 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-async function drain(response: HttpResponse): Promise<void> {
-  for await (const _ of response.body);
+/** What floods or refuses once does so again. */
+const isTemporary = (error: unknown): error is NetworkError =>
+  error instanceof NetworkError &&
+  !(error instanceof AnswerTooLarge) &&
+  !(error instanceof ProxyTrouble && error.status !== undefined && error.status < 500);
+
+const drainedBytes = 64 * 1_024;
+
+/** So that the connection can be used again; but not for the sake of an answer that goes on and on. */
+async function drain({ body }: HttpResponse): Promise<void> {
+  let read = 0;
+  try {
+    for await (const chunk of body) {
+      read += chunk.length;
+      if (read > drainedBytes) return;
+    }
+  } catch {
+    // Its status is known, and it is sent again.
+  }
 }

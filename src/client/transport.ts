@@ -1,15 +1,20 @@
 import type { Dispatcher } from "undici";
-import apiRequest from "undici/lib/api/api-request.js";
 import Agent from "undici/lib/dispatcher/agent.js";
-import { InvalidArguments, NetworkError } from "./errors.ts";
+import { systemWall, type Wall } from "../base/clock.ts";
+import { Exchange } from "./exchange.ts";
+import type { Reading } from "./limits.ts";
+import { failureOf, refused } from "./network-failure.ts";
+import type { ForwardProxy, ProxyFor } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
-  /** For the headers, and between two pieces of the body. */
+  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Another limit between two pieces of the body; 0: none, for streams that may be silent for long. */
+  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
   readonly silenceMs?: number | undefined;
+  /** How an answer of that status is read; left out: whole. */
+  readonly reading?: ((status: number) => Reading) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -21,111 +26,96 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Another dispatcher of undici, such as one for proxies. */
-  readonly dispatcher?: Dispatcher | undefined;
+  /** Left out: everything goes straight to where it is addressed. */
+  readonly proxyFor?: ProxyFor | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
+  /** For a connection, and for the tunnel of a proxy. At most ten seconds. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** The largest answer that is read. Default: see src/client/limits.ts. */
+  readonly maxAnswerBytes?: number | undefined;
+  /** Measures the limits of time. */
+  readonly wall?: Wall | undefined;
 }
+
+/** Where a request is handed to undici, and what is added to it on the way. */
+interface Route {
+  readonly dispatcher: Dispatcher;
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const longestConnectMs = 10_000;
 
 /** HTTP through undici: one pool per origin, redirects not followed, every failure a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const dispatcher = options.dispatcher ?? new Agent({ connections: options.connections ?? 16 });
+  const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
+  const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
+  const straight = new Agent({ connections, connect: { timeout: connectTimeoutMs } });
+  const tunnels = new Map<string, Promise<Dispatcher>>();
+
+  async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
+    const { origin, host, pathname, search } = url;
+    const path = pathname + search;
+    if (!proxy) return { dispatcher: straight, origin, path, headers: {} };
+    // A proxy that speaks HTTP is given whole addresses (RFC 9112, 3.2.2): many open tunnels for HTTPS alone.
+    if (url.protocol === "http:" && proxy.origin.startsWith("http:")) {
+      const { authorization } = proxy;
+      const headers = { host, ...(authorization === undefined ? {} : { "proxy-authorization": authorization }) };
+      return { dispatcher: straight, origin: proxy.origin, path: origin + path, headers };
+    }
+    const opened =
+      tunnels.get(proxy.origin) ??
+      import("./tunnels.ts").then(({ tunnelsThrough }) => tunnelsThrough(proxy, connectTimeoutMs));
+    tunnels.set(proxy.origin, opened);
+    return { dispatcher: await opened, origin, path, headers: {} };
+  }
+
   return {
-    async send(request, { timeoutMs, silenceMs = timeoutMs, repeatable = false, signal }) {
-      const { origin, pathname, search } = new URL(request.url);
-      const headers = { "user-agent": "svc-toolkit", ...request.headers };
-      try {
-        const response = await apiRequest.call(dispatcher, {
+    async send(request, { timeoutMs, silenceMs, reading = () => "whole", repeatable = false, signal }) {
+      const url = new URL(request.url);
+      const proxy = proxyFor?.(url);
+      const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
+      signal?.throwIfAborted();
+      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
+      const failed = (error: unknown) =>
+        signal?.aborted ? error : failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error);
+      dispatcher.dispatch(
+        {
           origin,
-          path: pathname + search,
+          path,
           method: request.method,
-          headers,
+          headers: { "user-agent": "svc-toolkit", ...headers, ...request.headers },
           body: (typeof request.body === "function"
             ? request.body()
-            : request.body) as Dispatcher.RequestOptions["body"],
-          headersTimeout: timeoutMs,
-          bodyTimeout: silenceMs,
-          ...(signal ? { signal } : {}),
-        });
-        return {
-          status: response.statusCode,
-          headers: joined(response.headers),
-          body: chunks(response.body, origin, repeatable, signal),
-        };
-      } catch (error) {
-        if (signal?.aborted) throw error;
-        throw isUnsendable(error) ? unsendable(request, error) : networkError(origin, repeatable, error);
+            : request.body) as Dispatcher.DispatchOptions["body"],
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        exchange,
+      );
+      const begun = await exchange.begun.catch((error: unknown) => {
+        throw failed(error);
+      });
+      if (proxy && begun.status === 407) {
+        exchange.breakOff();
+        throw refused(proxy, 407, url.origin);
       }
+      return { ...begun, body: chunks(begun.body, failed) };
     },
-    close: () => dispatcher.destroy(),
+    async close() {
+      const opened = await Promise.allSettled(tunnels.values());
+      const all = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      await Promise.all([straight, ...all].map((dispatcher) => dispatcher.destroy()));
+    },
   };
 }
 
-async function* chunks(
-  body: AsyncIterable<Uint8Array>,
-  origin: string,
-  repeatable: boolean,
-  signal: AbortSignal | undefined,
-) {
+async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
   try {
     yield* body;
   } catch (error) {
-    throw signal?.aborted ? error : networkError(origin, repeatable, error);
+    throw failed(error);
   }
-}
-
-function joined(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, [value].flat().join(", ")]],
-    ),
-  );
-}
-
-/** Such as a header with a line break in it. */
-const isUnsendable = (error: unknown): error is Error =>
-  (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
-
-const unsendable = ({ method, url }: HttpRequest, { message }: Error): InvalidArguments =>
-  new InvalidArguments(`${method} ${new URL(url).pathname}`, [{ in: "headers", path: [], message, missing: false }]);
-
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there",
-  ENOTFOUND: "the host name is unknown",
-  EAI_AGAIN: "the host name could not be looked up",
-  ECONNRESET: "the connection was cut",
-  EPIPE: "the connection was cut",
-  UND_ERR_SOCKET: "the connection was cut",
-  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
-  UND_ERR_BODY_TIMEOUT: "the answer stopped in the middle",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-};
-
-/** Certificate failures a corporate proxy causes; NODE_EXTRA_CA_CERTS cures them. */
-export const certificateCodes: ReadonlySet<string> = new Set(
-  Object.keys(reasons).filter((code) => /CERT|VERIFY|SIGNED/.test(code)),
-);
-
-/** No connection was made: nobody can have read the request. */
-const neverSent: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "UND_ERR_CONNECT_TIMEOUT",
-  ...certificateCodes,
-]);
-
-function networkError(origin: string, repeatable: boolean, error: unknown): NetworkError {
-  const cause = error as { code?: string; message?: string; errors?: { code?: string }[] };
-  // Happy eyeballs report one failure per address.
-  const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
-  const reason = reasons[code] ?? cause.message ?? code;
-  const mayBeDone = !repeatable && !neverSent.has(code);
-  return new NetworkError(origin, code, `Failed to reach ${origin}: ${reason} (${code}).`, error, mayBeDone);
 }

@@ -1,15 +1,20 @@
-// undici's entry loads WebSocket, fetch, caches and mocks; a short-lived client needs two of its modules.
+// undici's entry loads WebSocket, fetch, caches and mocks, and completes its dispatchers with methods; a short-lived
+// client needs a few of its modules, and none of these methods.
 declare module "undici/lib/dispatcher/agent.js" {
   import { Agent } from "undici";
   export = Agent;
 }
-declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
-  import { EnvHttpProxyAgent } from "undici";
-  export = EnvHttpProxyAgent;
+declare module "undici/lib/dispatcher/pool.js" {
+  import { Pool } from "undici";
+  export = Pool;
 }
-declare module "undici/lib/api/api-request.js" {
+declare module "undici/lib/dispatcher/proxy-agent.js" {
+  import { ProxyAgent } from "undici";
+  export = ProxyAgent;
+}
+declare module "undici/lib/api/api-connect.js" {
   import type { Dispatcher } from "undici";
 
-  function request(this: Dispatcher, options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
-  export = request;
+  function connect(this: Dispatcher, options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
+  export = connect;
 }

@@ -11,6 +11,9 @@ import { bundle } from "../../build.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { root } from "../structure/repository.ts";
 import { cliEmulator } from "../support/cli-emulator.ts";
+import { forwardProxy } from "../support/forward-proxy.ts";
+import { receiver } from "../support/receiver.ts";
+import { safeService } from "../support/safe-service.ts";
 
 describe("the bundle", () => {
   let folder: string;
@@ -60,19 +63,58 @@ describe("the bundle", () => {
     assert.deepEqual(limited.packages, ["commander", "undici", "zod"]);
   });
 
+  it("sends through a proxy, as what is loaded for it alone: plain, and by a tunnel to a certificate that is trusted", async (t) => {
+    const proxy = await forwardProxy(t, "hunter2");
+    const plain = await receiver(t);
+    plain.answer((_, response) => response.end('{"database":true}'));
+    const value = proxy.url.replace("//", "//ann:hunter2@");
+    const env = {
+      HTTP_PROXY: value,
+      HTTPS_PROXY: value,
+      NODE_EXTRA_CA_CERTS: join(root, "fixtures/tls/service.cert.pem"),
+    };
+    const targets = [plain.url.replace("127.0.0.1", "service.example"), await safeService(t)];
+    for (const url of targets) {
+      const { stdout, packages } = await loadedBy(["router", "health", "--json", "--base-url", url], env);
+      assert.deepEqual([JSON.parse(stdout), packages], [{ database: true }, ["commander", "undici"]]);
+    }
+    assert.deepEqual(proxy.seen, [`GET ${targets[0]}/`, `CONNECT ${new URL(targets[1]!).host}`]);
+    const told = await loadedBy(["doctor", "--base-url", targets[1]!], env);
+    assert.ok(told.stdout.includes(`${targets[1]} answers through ${proxy.url} (HTTPS_PROXY)`), told.stdout);
+    assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));
+  });
+
+  it("loads nothing of proxies where none applies", async (t) => {
+    const { emulator } = await cliEmulator(t);
+    const argv = ["router", "health", "--base-url", emulator.routerUrl];
+    const tunnels = (files: readonly string[]) =>
+      Object.entries(outputs)
+        .filter(([path]) => files.includes(basename(path)))
+        .flatMap(([, { inputs }]) =>
+          Object.keys(inputs).filter((path) => /proxy-agent|tunnels|cli\/proxies/.test(path)),
+        );
+    assert.deepEqual(tunnels((await loadedBy(argv, {})).files), []);
+    const set = await loadedBy(argv, { HTTPS_PROXY: "http://127.0.0.1:1" });
+    assert.deepEqual(tunnels(set.files), ["late:src/cli/proxies.ts", "src/cli/proxies.ts"]);
+  });
+
   /** What a command loads: files of ours, and the packages that they hold. */
   async function loadedBy(argv: readonly string[], env: Record<string, string>) {
     const options = ["--import", `data:text/javascript,${encodeURIComponent(telling)}`];
-    const { stderr } = await promisify(execFile)(process.execPath, [...options, join(folder, "bin/svc.js"), ...argv], {
-      env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
-    });
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [...options, join(folder, "bin/svc.js"), ...argv],
+      {
+        env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
+      },
+    );
     const files = [...stderr.matchAll(/^loads file:.*\/dist\/(.*)$/gm)].map(([, name]) => name!);
     const inputs = Object.entries(outputs)
       .filter(([path]) => files.includes(basename(path)))
       .flatMap(([, output]) => Object.entries(output.inputs))
       .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
     const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
-    return { packages: [...new Set(packages)].sort(), files };
+    return { packages: [...new Set(packages)].sort(), files, stdout, stderr };
   }
 });
 

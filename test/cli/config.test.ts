@@ -254,7 +254,7 @@ describe("svc config list", () => {
     const { out } = await svc("config list --json", { env: { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" } });
     assert.deepEqual(JSON.parse(out)[0], {
       key: "https_proxy",
-      value: "http://proxy.example:8080/",
+      value: "http://proxy.example:8080",
       origin: "HTTPS_PROXY",
     });
   });

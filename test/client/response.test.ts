@@ -14,8 +14,9 @@ import {
 } from "../../src/api/operation.ts";
 import { contracts, router } from "../../src/api/services.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
+import { eventsOf } from "../../src/client/events.ts";
 import { problemOf } from "../../src/client/problem.ts";
-import { eventsOf, judgeResponse, textOf } from "../../src/client/response.ts";
+import { judgeResponse, textOf } from "../../src/client/response.ts";
 
 const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({
   id: "things.show",

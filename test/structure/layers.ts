@@ -75,7 +75,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   fastify: ["emulator/http"],
   undici: [
     "src/client/transport.ts",
-    "src/client/proxy.ts",
+    "src/client/tunnels.ts",
     "src/client/undici-modules.d.ts",
     "emulator/http/outgoing",
     "emulator/http/forward.ts",

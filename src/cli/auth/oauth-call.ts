@@ -1,4 +1,5 @@
 import type { Client } from "../../client/client.ts";
+import { textOf as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { openClient } from "../http.ts";
@@ -13,8 +14,6 @@ export interface OAuthAnswer {
 }
 
 export type Fields = Readonly<Record<string, string | undefined>>;
-
-const answerMaxBytes = 1 << 20;
 
 /** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
 export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
@@ -45,14 +44,7 @@ export async function oauthGet(client: Client, url: string, signal: AbortSignal)
 }
 
 async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthAnswer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > answerMaxBytes) throw new CommandFailed("failed", "unreadable_answer", "The answer is far too long.");
-    chunks.push(chunk);
-  }
-  const fields = objectOf(Buffer.concat(chunks).toString("utf8"));
+  const fields = objectOf(await bodyText(body));
   return { status, headers, fields, error: textOf(fields.error) };
 }
 

@@ -8,7 +8,7 @@ import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 
 /** What can be said without sending anything. */
 export async function machineFindings(context: Context): Promise<Finding[]> {
-  return [versions(context), ...(await files(context)), await profile(context), await proxies(context)];
+  return [versions(context), ...(await files(context)), await profile(context)];
 }
 
 /** engines of package.json */
@@ -49,10 +49,4 @@ async function profile(context: Context): Promise<Finding> {
     const { message, hint } = explain(error);
     return failed("profile", message, "usage", hint);
   }
-}
-
-async function proxies(context: Context): Promise<Finding> {
-  const found = (await effectiveSettings(context).catch(() => [])).filter(({ key }) => key.endsWith("_proxy"));
-  if (found.length === 0) return skipped("proxy", "None is set");
-  return ok("proxy", found.map(({ value, origin }) => `${origin} ${value}`).join(", "));
 }

@@ -2,6 +2,8 @@ import type { Operation } from "../../api/operation.ts";
 import type { Context, Target } from "../command.ts";
 import { explain } from "../exit.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { proxyFinding } from "./proxies.ts";
+import { verdictOf } from "./trouble.ts";
 
 /** More than this and signed addresses, codes and tokens are judged wrongly. */
 const toleratedSkewMs = 30_000;
@@ -13,7 +15,7 @@ export async function serviceFindings(context: Context): Promise<Finding[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
     const { message, hint } = explain(target);
-    return [failed("services", message, "usage", hint)];
+    return [proxyFinding(context, []), failed("services", message, "usage", hint)];
   }
   const [{ checkHealth }, { listTemplates }] = await Promise.all([
     import("../../api/router/health.ts"),
@@ -24,7 +26,12 @@ export async function serviceFindings(context: Context): Promise<Finding[]> {
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
     baseUrls.contracts !== undefined && hasKey ? await asked("contracts", listTemplates, context) : undefined;
+  const sent = [
+    { address: String(baseUrls.router), came: router },
+    { address: String(baseUrls.contracts), came: contracts },
+  ].filter(({ came }) => came !== undefined);
   return [
+    proxyFinding(context, sent),
     ok("services", `Found by ${origin}`),
     router === undefined
       ? skipped("router", "Its address is not known")
@@ -52,9 +59,8 @@ async function asked(service: "router" | "contracts", operation: Operation, cont
 }
 
 function troubleFinding(check: string, error: Error): Finding {
-  const { message, hint, exitCode } = explain(error);
-  const verdict = exitCode === 75 ? "temporary" : exitCode === 4 ? "forbidden" : "failed";
-  return failed(check, message, verdict, hint);
+  const { message, hint } = explain(error);
+  return failed(check, message, verdictOf(error), hint);
 }
 
 function routerFinding(address: string, answer: Asked | Error): Finding {

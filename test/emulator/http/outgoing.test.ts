@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing.ts";
 import { defaultSettings } from "../../../emulator/settings.ts";
 import { systemWall } from "../../../src/base/clock.ts";
+import { forwardProxy } from "../../support/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";
 import { StandingWall } from "../../support/standing-wall.ts";
 
@@ -20,6 +21,23 @@ function poster(t: TestContext, options: Partial<OutgoingOptions> = {}): (url: s
   t.after(() => outgoing.close());
   return (url) => outgoing.post({ url, headers: {}, body: Buffer.from("{}") });
 }
+
+describe("the sender of webhooks", () => {
+  it("uses no proxy of the environment: which addresses it may reach is judged where it connects", async (t) => {
+    const [sink, proxy] = [await receiver(t), await forwardProxy(t)];
+    const before = process.env.HTTP_PROXY;
+    process.env.HTTP_PROXY = proxy.url;
+    t.after(() => {
+      if (before === undefined) delete process.env.HTTP_PROXY;
+      else process.env.HTTP_PROXY = before;
+    });
+    const lookedUp = ((_name: string, _options: unknown, found: (...said: unknown[]) => void) =>
+      found(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as typeof lookup;
+    const post = poster(t, { lookup: lookedUp });
+    const answer = await post(sink.url.replace("127.0.0.1", "service.example"));
+    assert.deepEqual([answer, proxy.seen], [{ status: 200, body: Buffer.alloc(0) }, []]);
+  });
+});
 
 describe("the limits of an attempt", () => {
   it("are 5 seconds for the connection and 60 for the answer", () => {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
+import { sizeText } from "../../../base/size.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import type { Receiver } from "../../receiver.ts";
@@ -125,6 +126,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const { openReceiver } = await import("../../receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
+    onTooLarge: (limit) => void output.warn(`A request with more than ${sizeText(limit)} was refused`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
       number += 1;

@@ -3,6 +3,7 @@ import { textOf } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedUrl } from "../../globals.ts";
+import { openTransport } from "../../http.ts";
 import { type Delivery, headersToSend } from "./saved.ts";
 
 /** What a receiver answered, or why it did not. */
@@ -24,8 +25,7 @@ export interface Poster {
 
 /** The way to send deliveries to receivers, as the service would. Closed at the end of the run. */
 export async function openPoster({ globals, host, signal, atEnd }: Context): Promise<Poster> {
-  const { createTransport } = await import("../../../client/transport.ts");
-  const transport = createTransport();
+  const transport = await openTransport(host, globals);
   atEnd(() => transport.close());
   return {
     async post(url, { body, headers }) {

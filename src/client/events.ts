@@ -1,0 +1,55 @@
+import { sizeText } from "../base/size.ts";
+import { UnreadableAnswer } from "./errors.ts";
+
+/** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
+const eventMaxBytes = 16 * 2 ** 20;
+
+/** The documents of a stream of server-sent events (WHATWG HTML, 9.2). Throws UnreadableAnswer. */
+export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+  let data: string[] = [];
+  let size = 0;
+  for await (const line of linesOf(body)) {
+    size += line.length;
+    if (size > eventMaxBytes) throw tooLarge();
+    if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+    if (line !== "") continue;
+    if (data.length > 0) yield eventOf(data.join("\n"));
+    data = [];
+    size = 0;
+  }
+}
+
+/** Lines end with CR LF, LF or CR. A line in pieces is put together once, when its end has come. */
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let size = 0;
+  let afterReturn = false;
+  for await (const chunk of body) {
+    let text = decoder.decode(chunk, { stream: true });
+    // The line feed of a line end that was cut in two.
+    if (afterReturn && text.startsWith("\n")) text = text.slice(1);
+    if (text === "") continue;
+    afterReturn = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n|\n|\r/);
+    pieces.push(first);
+    size += first.length;
+    if (size > eventMaxBytes) throw tooLarge();
+    if (others.length === 0) continue;
+    yield pieces.join("");
+    yield* others.slice(0, -1);
+    pieces = [others.at(-1)!];
+    size = pieces[0]!.length;
+  }
+}
+
+const tooLarge = (): UnreadableAnswer =>
+  new UnreadableAnswer(200, `The service sent an event of more than ${sizeText(eventMaxBytes)}.`);
+
+function eventOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableAnswer(200, "The service sent an event that is not JSON.");
+  }
+}

@@ -1,0 +1,232 @@
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import type { Wall } from "../base/clock.ts";
+import {
+  bytesAllowed,
+  interimAnswers,
+  OutOfTime,
+  type Reading,
+  streamedBytesPerSecond,
+  TooMuch,
+  timeText,
+  tooManyBytes,
+} from "./limits.ts";
+
+export interface ExchangeOptions {
+  readonly wall: Wall;
+  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  readonly timeoutMs: number;
+  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
+  readonly silenceMs?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  /** How an answer of this status is read. */
+  readonly reading: (status: number) => Reading;
+  /** Not aborted yet. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The beginning of an answer; the body fails where a limit is hit or the connection ends. */
+export interface Begun {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Unread bytes of an answer that are kept; until they are read, the connection rests. */
+const keptBytes = 64 * 1_024;
+
+/**
+ * One request on its way, and the only place where an answer meets its limits. undici tells it as it goes, by the
+ * callbacks of its version 7. undici's own limits of time are not used: each piece sets them back, so that drips and
+ * interim answers outlive them.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Rejects with the cause as undici, the signal or a limit gave it. */
+  readonly begun: Promise<Begun>;
+  /** Whether the request was on a connection; until then nobody can have read it. */
+  isSent = false;
+  readonly #options: ExchangeOptions;
+  readonly #over = new AbortController();
+  readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
+  #begin!: (begun: Begun) => void;
+  #refuse!: (cause: unknown) => void;
+  #abort: ((cause?: Error) => void) | undefined;
+  #resume = () => {};
+  #body: Readable | undefined;
+  #reading: Reading = "whole";
+  #allowed = 0;
+  #interim = 0;
+  #read = 0;
+  #readInWindow = 0;
+  #isPaused = false;
+  #rested = false;
+  #deadline = Number.POSITIVE_INFINITY;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.begun = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.#refuse = reject;
+    });
+    options.signal?.addEventListener("abort", this.#onSignal, { once: true });
+  }
+
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
+    // It was given up while it waited for a connection.
+    if (this.#isOver) {
+      abort(new Error("nobody waits for it"));
+      return;
+    }
+    this.isSent = true;
+    this.#onProgress();
+    void this.#watch();
+  }
+
+  /** A long request takes its time; a receiver that stops taking it does not. */
+  onBodySent(): void {
+    this.#onProgress();
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > interimAnswers) {
+        this.#fail(new TooMuch(`it sent more than ${interimAnswers} interim answers`, false));
+      }
+      return true;
+    }
+    const { reading, maxBytes } = this.#options;
+    this.#resume = resume;
+    this.#reading = reading(status);
+    this.#allowed = bytesAllowed(this.#reading, maxBytes);
+    const headers = joined(rawHeaders);
+    if (Number(headers["content-length"]) > this.#allowed) {
+      this.#fail(tooManyBytes(this.#allowed));
+      return true;
+    }
+    if (this.#reading !== "whole") this.#openWindow();
+    this.#body = new Readable({
+      highWaterMark: keptBytes,
+      read: () => {
+        if (!this.#isPaused) return;
+        this.#isPaused = false;
+        this.#resume();
+      },
+      destroy: (cause, done) => {
+        this.#end(cause ?? new Error("nobody reads on"));
+        done(cause);
+      },
+    });
+    // Whoever reads it is told; nobody may be reading yet.
+    this.#body.on("error", () => {});
+    this.#begin({ status, headers, body: this.#body });
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#read += chunk.length;
+    this.#readInWindow += chunk.length;
+    if (this.#read > this.#allowed) {
+      this.#fail(tooManyBytes(this.#allowed));
+      return true;
+    }
+    if (this.#body!.push(chunk)) return true;
+    this.#isPaused = true;
+    this.#rested = true;
+    return false;
+  }
+
+  onComplete(): void {
+    this.#settle();
+    this.#body?.push(null);
+  }
+
+  onError(cause: Error): void {
+    this.#fail(cause);
+  }
+
+  /** Nobody wants the rest. */
+  breakOff(): void {
+    this.#body?.destroy();
+  }
+
+  get #isOver(): boolean {
+    return this.#over.signal.aborted;
+  }
+
+  #onProgress(): void {
+    if (this.#body === undefined) this.#deadline = this.#options.wall.now() + this.#options.timeoutMs;
+  }
+
+  #openWindow(): void {
+    const { wall, timeoutMs, silenceMs = timeoutMs } = this.#options;
+    this.#readInWindow = 0;
+    this.#rested = this.#isPaused;
+    this.#deadline = silenceMs === 0 ? Number.POSITIVE_INFINITY : wall.now() + silenceMs;
+  }
+
+  async #watch(): Promise<void> {
+    const { wall } = this.#options;
+    while (!this.#isOver && this.#deadline < Number.POSITIVE_INFINITY) {
+      const left = this.#deadline - wall.now();
+      if (left > 0) await wall.sleep(left, this.#over.signal);
+      else this.#onDeadline();
+    }
+  }
+
+  #onDeadline(): void {
+    const { timeoutMs, silenceMs } = this.#options;
+    const windowMs = silenceMs ?? timeoutMs;
+    if (!this.#body) {
+      this.#fail(new OutOfTime(`no answer in time, which is ${timeText(timeoutMs)}`));
+    } else if (this.#reading === "whole") {
+      this.#fail(new OutOfTime(`its answer was not complete after ${timeText(timeoutMs)}`));
+    } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
+      // While the one who reads it is busy, the sender cannot go on.
+      this.#openWindow();
+    } else {
+      const pace = this.#readInWindow === 0 ? "stopped in the middle" : "came at less than 1 KiB a second";
+      this.#fail(new OutOfTime(`its answer ${pace}, for ${timeText(windowMs)}`));
+    }
+  }
+
+  /** Bytes; where a silence of its own is allowed, or events come, any will do. */
+  #wanted(windowMs: number): number {
+    const mayCrawl = this.#options.silenceMs !== undefined || this.#reading === "events";
+    return mayCrawl ? 1 : (streamedBytesPerSecond * windowMs) / 1_000;
+  }
+
+  #fail(cause: Error): void {
+    if (this.#isOver) return;
+    if (this.#body) this.#body.destroy(cause);
+    else {
+      this.#end(cause);
+      this.#refuse(cause);
+    }
+  }
+
+  /** Cuts the connection, unless all has come over it. */
+  #end(cause: Error): void {
+    if (this.#isOver) return;
+    this.#settle();
+    this.#abort?.(cause);
+  }
+
+  #settle(): void {
+    this.#over.abort("over");
+    this.#options.signal?.removeEventListener("abort", this.#onSignal);
+  }
+}
+
+/** Lower-case names; repeated ones joined by a comma. */
+function joined(raw: readonly Buffer[]): Record<string, string> {
+  const headers = new Map<string, string>();
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toString("latin1").toLowerCase();
+    const value = raw[i + 1]!.toString("latin1");
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(headers);
+}

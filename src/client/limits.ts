@@ -1,0 +1,53 @@
+import { sizeText } from "../base/size.ts";
+
+/**
+ * How an answer is read, which decides its limits. `whole`: held in memory; bytes and total time are limited. `stream`:
+ * handed on as it comes, such as to a file; bytes are limited, and it must not become slower than a crawl. `export`: held
+ * in memory like the first, as long as it comes like the second. `events`: may be silent for long and go on for ever;
+ * each event is limited (src/client/events.ts).
+ */
+export type Reading = "whole" | "stream" | "export" | "events";
+
+const heldBytes = 256 * 2 ** 20;
+
+/** Text of more characters cannot be made of it, whatever is asked for; an export is no larger (src/api/emulator/state.ts). */
+const holdableBytes = 500 * 2 ** 20;
+
+const streamedBytes = 16 * 2 ** 30;
+
+/** Of each window of time that is as long as the time limit, in the mean: a crawl is no download. */
+export const streamedBytesPerSecond = 1_024;
+
+/** RFC 9110, 15.2: any number may come before the answer. Nobody means so many. */
+export const interimAnswers = 100;
+
+/** So many bytes of an answer are read; `asked` is what the caller allows, where he says so. */
+export function bytesAllowed(reading: Reading, asked: number | undefined): number {
+  if (reading === "events") return Number.POSITIVE_INFINITY;
+  if (reading === "stream") return asked ?? streamedBytes;
+  return Math.min(asked ?? (reading === "export" ? holdableBytes : heldBytes), holdableBytes);
+}
+
+/** A limit of time was hit. */
+export class OutOfTime extends Error {
+  override readonly name = "OutOfTime";
+  readonly code = "ETIMEDOUT";
+}
+
+/** More came than is read. `adjustable`: the caller may allow more. */
+export class TooMuch extends Error {
+  override readonly name = "TooMuch";
+  readonly code = "EMSGSIZE";
+  readonly adjustable: boolean;
+
+  constructor(message: string, adjustable: boolean) {
+    super(message);
+    this.adjustable = adjustable;
+  }
+}
+
+export const tooManyBytes = (allowed: number): TooMuch =>
+  new TooMuch(`its answer is larger than ${sizeText(allowed)}`, true);
+
+/** `30 s`, `1.5 s`, `250 ms`. */
+export const timeText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

@@ -1,0 +1,108 @@
+import { AnswerTooLarge, InvalidArguments, NetworkError, ProxyTrouble } from "./errors.ts";
+import { TooMuch } from "./limits.ts";
+import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
+import type { HttpRequest } from "./request.ts";
+
+/** What is known of a request that failed. */
+export interface Attempt {
+  readonly request: HttpRequest;
+  /** Whether sending it again would change nothing more. */
+  readonly repeatable: boolean;
+  readonly proxy: ForwardProxy | undefined;
+  readonly isSent: boolean;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "the host name is unknown",
+  EAI_AGAIN: "the host name could not be looked up",
+  ECONNRESET: "the connection was cut",
+  EPIPE: "the connection was cut",
+  UND_ERR_SOCKET: "the connection was cut",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+};
+
+/** Certificate failures a corporate proxy causes; NODE_EXTRA_CA_CERTS cures them. */
+const certificateCodes = Object.keys(reasons).filter((code) => /CERT|VERIFY|SIGNED/.test(code));
+
+/** No connection was made: nobody can have read the request. */
+const unconnected: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+const neverSent: ReadonlySet<string> = new Set([...unconnected, ...certificateCodes]);
+
+/** What to throw for what undici threw, or a limit: InvalidArguments, or a NetworkError in words. */
+export function failureOf(attempt: Attempt, error: unknown): Error {
+  const { request, proxy, isSent, repeatable } = attempt;
+  const { origin, pathname } = new URL(request.url);
+  if (isUnsendable(error)) {
+    const { message } = error;
+    return new InvalidArguments(`${request.method} ${pathname}`, [
+      { in: "headers", path: [], message, missing: false },
+    ]);
+  }
+  if (proxy && error instanceof TunnelFailed) {
+    const { status, cause } = error;
+    return status === undefined ? unreached(proxy, cause) : refused(proxy, status, origin, cause);
+  }
+  const { code, reason } = toldOf(error);
+  // Through a proxy only the proxy itself is connected to.
+  if (proxy && unconnected.has(code)) return unreached(proxy, error);
+  const through = proxy ? ` through the proxy ${proxy.origin}` : "";
+  const mayBeDone = isSent && !repeatable && !neverSent.has(code);
+  if (code === "UND_ERR_HEADERS_OVERFLOW") {
+    return tooLarge("its headers are larger than 16 KiB", false);
+  }
+  return error instanceof TooMuch
+    ? tooLarge(error.message, error.adjustable)
+    : new NetworkError(origin, code, `Failed to reach ${origin}${through}: ${reason} (${code}).`, error, mayBeDone);
+
+  function tooLarge(why: string, adjustable: boolean): AnswerTooLarge {
+    return new AnswerTooLarge(origin, `Failed to read from ${origin}${through}: ${why}.`, error, mayBeDone, adjustable);
+  }
+}
+
+/** The proxy's own answer: 407, which nobody else gives, or a tunnel that it does not open. */
+export function refused(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyTrouble {
+  const does =
+    status === 407
+      ? proxy.authorization === undefined
+        ? "asks for credentials"
+        : "does not accept the credentials"
+      : `does not connect to ${origin}`;
+  return new ProxyTrouble(
+    proxy.origin,
+    "PROXY_REFUSED",
+    `The proxy ${proxy.origin} ${does} (${status}).`,
+    cause,
+    status,
+  );
+}
+
+function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
+  const { code, reason } = toldOf(cause);
+  return new ProxyTrouble(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
+}
+
+/** Such as a header with a line break in it. */
+const isUnsendable = (error: unknown): error is Error =>
+  (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
+
+function toldOf(error: unknown): { code: string; reason: string } {
+  const cause = (error ?? {}) as { code?: string; message?: string; errors?: { code?: string }[] };
+  // Happy eyeballs report one failure per address.
+  const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
+  return { code, reason: reasons[code] ?? (cause.message || code) };
+}

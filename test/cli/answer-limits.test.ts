@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { instanceAt } from "../../emulator/begin.ts";
+import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
+import { following } from "../support/following.ts";
+import { misbehaving } from "../support/misbehaving.ts";
+import { type RunOptions, runCli } from "../support/run-cli.ts";
+
+const mebi = 2 ** 20;
+/** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */
+const between = 64 * mebi;
+const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") =>
+  misbehaving(t, (play) => {
+    play.write(head);
+    play.flood(piece);
+  });
+
+const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
+const quick = ["--retries", "0", "--timeout", "20s", "--max-answer", "1MiB"];
+
+describe("an endless answer", () => {
+  const hint = "Should it be that large? Then allow more with --max-answer.";
+  for (const [line, env, doubt = ""] of [
+    ["router health", {}],
+    ["contracts list", {}],
+    ["contracts document 1 --output out.pdf", {}],
+    ["api GET /anything", {}],
+    ["emulator status", { SVC_EMULATOR_TOKEN: "token" }],
+    [
+      "auth device-login --client-id app --no-browser",
+      { SVC_TOKEN: undefined },
+      "It may have been done all the same. ",
+    ],
+  ] as readonly [string, RunOptions["env"], string?][]) {
+    it(`ends svc ${line} at the limit, with the flag that changes it`, async (t) => {
+      const [server, cwd] = [await endless(t), await testFolder(t)];
+      const { exit, err } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
+        cwd,
+        env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url },
+      });
+      assert.deepEqual(
+        [exit, err],
+        [1, `error: Failed to read from ${server.url}: its answer is larger than 1 MiB.\n  ${doubt}${hint}\n`],
+      );
+      assert.deepEqual(await readdir(cwd), []);
+      assert.ok(server.sent() < mebi + between, `${server.sent()}`);
+    });
+  }
+
+  it("ends doctor, which tells it as a finding", async (t) => {
+    const server = await endless(t);
+    const { exit, out } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
+    const rows = JSON.parse(out) as { check: string; detail: string }[];
+    assert.deepEqual(
+      [exit, rows.find(({ check }) => check === "router")!.detail],
+      [1, `Failed to read from ${server.url}: its answer is larger than 1 MiB.`],
+    );
+  });
+
+  it("that refuses, or floods before it, ends with words too", async (t) => {
+    for (const [head, piece, said] of [
+      ["HTTP/1.1 403 No\r\n\r\n", "x", "its answer is larger than 1 MiB"],
+      ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim answers"],
+      ["HTTP/1.1 200 OK\r\nx: ", "x", "its headers are larger than 16 KiB"],
+    ]) {
+      const server = await endless(t, head, piece);
+      const { exit, err } = await runCli(["router", "health", "--base-url", server.url, ...quick]);
+      assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${said}.`]);
+    }
+  });
+
+  it("of the program that deliveries are forwarded to is a failed delivery", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await endless(t);
+    const listening = following(svc, [
+      "webhooks",
+      "listen",
+      "--no-register",
+      "--forward-to",
+      app.url,
+      "--count",
+      "1",
+      "--json",
+      ...quick,
+    ]);
+    await listening.saw('"ready"');
+    const ready = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };
+    const answer = await fetch(ready.url, { method: "POST", body: "{}" });
+    assert.deepEqual(
+      [answer.status, await answer.text()],
+      [502, `Failed to read from ${app.url}: its answer is larger than 1 MiB.`],
+    );
+    assert.equal((await listening.ended).exit, 0);
+    assert.ok(emulator.routerUrl && app.sent() < mebi + between);
+  });
+
+  it("from what listens where an emulator was is no emulator", async (t) => {
+    const server = await endless(t);
+    assert.equal(await instanceAt(server.url), undefined);
+    assert.ok(server.sent() < between);
+  });
+});
+
+describe("--max-answer", () => {
+  it("takes sizes, and nothing else", async () => {
+    for (const size of ["0", "-1", "1XB", "lots", "1e9", ""]) {
+      const { exit, err } = await runCli([
+        "router",
+        "health",
+        "--base-url",
+        "http://127.0.0.1:1",
+        `--max-answer=${size}`,
+      ]);
+      assert.deepEqual([exit, err.includes("--max-answer")], [2, true], `${size}: ${err}`);
+    }
+    for (const size of ["1", "500MB", "2 GiB", "1.5g", "64k"]) {
+      const { exit } = await runCli([
+        "router",
+        "health",
+        "--base-url",
+        "http://127.0.0.1:1",
+        "--retries=0",
+        `--max-answer=${size}`,
+      ]);
+      assert.equal(exit, 75, size);
+    }
+  });
+});
+
+describe("svc webhooks listen", () => {
+  it("reads no endless request: it answers 413, says so, and goes on", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const listening = following(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
+    await listening.saw('"ready"');
+    const { url } = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };
+    const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+    let sent = 0;
+    let answer = "";
+    socket.on("data", (text) => {
+      answer += text;
+    });
+    const closed = new Promise<void>((done) => socket.on("close", () => done()));
+    socket.on("error", () => {});
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+    const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
+    const on = () => {
+      do sent += piece.length;
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on("drain", on);
+    on();
+    await closed;
+    assert.match(answer, /^HTTP\/1\.1 413 .*too large for a webhook/s);
+    assert.ok(sent < 8 * mebi + between, `${sent}`);
+    await fetch(url, { method: "POST", body: "{}" });
+    const { exit, err } = await listening.ended;
+    assert.equal(exit, 0);
+    assert.match(err, /A request with more than 8 MiB was refused/);
+  });
+});

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { proxiesOf } from "../../src/cli/proxies.ts";
+import { cliEmulator } from "../support/cli-emulator.ts";
+import { forwardProxy } from "../support/forward-proxy.ts";
+import { receiver } from "../support/receiver.ts";
+import { type RunOptions, type RunResult, runCli } from "../support/run-cli.ts";
+import { safeService } from "../support/safe-service.ts";
+
+const password = "hunter2%secret";
+const encoded = encodeURIComponent(password);
+
+/** A service under a name that nobody but the proxy knows. */
+async function service(t: TestContext) {
+  const real = await receiver(t);
+  real.answer((_, response) => response.end('{"database":true}'));
+  return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
+}
+
+/** A server that lets connections come, and does no more than it is told. */
+async function socketServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket.on("error", () => {}));
+    onConnection(socket);
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const health = (url: string, env: RunOptions["env"], ...more: string[]): Promise<RunResult> =>
+  runCli(["router", "health", "--base-url", url, "--retries", "0", "--verbose", ...more], { env });
+
+const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
+
+describe("a proxy of the environment", () => {
+  it("is given whole addresses of http services, and its credentials go to nobody else", async (t) => {
+    const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
+    for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
+      for (const name of ["HTTP_PROXY", "http_proxy"]) {
+        const { exit, out, err } = await health(url, { [name]: value }, "--json");
+        assert.deepEqual([exit, JSON.parse(out)], [0, { database: true }]);
+        assert.doesNotMatch(`${out}${err}`, /hunter2|ann/);
+      }
+    }
+    assert.deepEqual(new Set(proxy.seen), new Set([`GET ${url}/`]));
+    const got = received.map(({ headers }) => [headers.host, headers["proxy-authorization"]]);
+    assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
+  });
+
+  it("opens tunnels to https services, whose certificates are judged all the same", async (t) => {
+    const [proxy, url] = [await forwardProxy(t, password), await safeService(t)];
+    const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
+    assert.deepEqual(
+      [result.exit, firstLine(result), proxy.seen],
+      [
+        75,
+        `error: Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
+        [`CONNECT ${new URL(url).host}`],
+      ],
+    );
+  });
+
+  it("that wants credentials, or others, ends the command with 4 and says so without them", async (t) => {
+    const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
+    const hint = "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
+    for (const target of [url, url.replace("http:", "https:")]) {
+      for (const [user, does] of [
+        ["", "asks for credentials"],
+        ["ann:s3cret-wrong@", "does not accept the credentials"],
+      ]) {
+        const value = `http://${user}127.0.0.1:${proxy.port}`;
+        const result = await health(target, { HTTP_PROXY: value, HTTPS_PROXY: value });
+        assert.deepEqual(
+          [result.exit, firstLine(result)],
+          [4, `error: The proxy ${proxy.url} ${does} (407).`],
+          `${target} ${user}`,
+        );
+        assert.ok(result.err.includes(hint));
+        assert.doesNotMatch(result.err, /s3cret/);
+      }
+    }
+    assert.deepEqual(received, []);
+  });
+
+  it("that is not there, hangs up, refuses or is silent ends the command with words", async (t) => {
+    const hangsUp = await socketServer(t, (socket) => socket.destroy());
+    const hangs = await socketServer(t, () => {});
+    const refuses = (status: number) =>
+      socketServer(t, (socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)));
+    const [forbids, fails] = [await refuses(403), await refuses(502)];
+    const [plain, safe] = ["http://service.example", "https://service.example"];
+    const cases: readonly [url: string, proxy: string, exit: number, said: string][] = [
+      [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
+      [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
+      [plain, hangsUp, 75, `Failed to reach ${plain} through the proxy http://${hangsUp}: the connection was cut`],
+      [safe, hangsUp, 75, `Failed to reach the proxy http://${hangsUp}: the connection was cut`],
+      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no answer in time`],
+      [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no answer in time`],
+      [safe, forbids, 1, `The proxy http://${forbids} does not connect to ${safe} (403).`],
+      [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],
+    ];
+    for (const [url, proxy, exit, said] of cases) {
+      const result = await health(url, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, "--timeout", "700ms");
+      assert.equal(result.exit, exit, `${url} ${proxy}: ${result.err}`);
+      assert.ok(firstLine(result).startsWith(`error: ${said}`), firstLine(result));
+    }
+  });
+
+  it("whose value names none ends the command with 2 before anything is sent, and is not shown", async () => {
+    for (const value of [
+      "http://",
+      "http://ann:s3cret@",
+      "socks5://ann:s3cret@127.0.0.1:1",
+      "a b",
+      "http://a%:s3cret@h",
+    ]) {
+      const result = await health("http://service.example", { HTTP_PROXY: value });
+      assert.deepEqual(
+        [result.exit, firstLine(result)],
+        [2, "error: HTTP_PROXY does not name a proxy that speaks HTTP"],
+        value,
+      );
+      const listed = await runCli("config list --json", { env: { HTTP_PROXY: value } });
+      assert.doesNotMatch(`${result.err}${listed.out}`, /s3cret/);
+    }
+  });
+
+  it("sees nothing of what goes to this machine itself, whatever sends it", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const hook = await receiver(t);
+    const proxy = await forwardProxy(t);
+    const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
+    const [router, control] = [emulator.routerUrl, emulator.routerUrl.replace("127.0.0.1", "localhost")];
+    const done = [
+      await svc("router health", { env }),
+      await svc("contracts list", { env }),
+      await svc("emulator status", { env: { ...env, SVC_EMULATOR_URL: control } }),
+      await svc("doctor", { env }),
+      await svc(["webhooks", "replay", "-", "--to", hook.url], { env, stdin: "{}" }),
+      await health(router, env),
+      await health(control, { ...env, NO_PROXY: "elsewhere.example" }),
+    ];
+    assert.deepEqual([done.map(({ exit }) => exit), proxy.seen], [done.map(() => 0), []]);
+    assert.equal(hook.received.length, 1);
+  });
+
+  it("carries what is posted to receivers elsewhere, as everything that leaves this machine", async (t) => {
+    const [proxy, { url, received }] = [await forwardProxy(t), await service(t)];
+    const { svc } = await cliEmulator(t);
+    const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
+      env: { HTTP_PROXY: proxy.url },
+      stdin: "{}",
+    });
+    assert.deepEqual([exit, received.length, proxy.seen], [0, 1, [`POST ${url}/`]]);
+  });
+
+  it("is used by doctor, which says so, and says where it fails", async (t) => {
+    const [proxy, { url }] = [await forwardProxy(t, password), await service(t)];
+    const rowOf = ({ out }: RunResult) => {
+      const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
+      return { status, detail };
+    };
+    const asked = (value: string, base = url) =>
+      runCli(["doctor", "--json", "--base-url", base], { env: { HTTP_PROXY: value } });
+    const well = await asked(`http://ann:${encoded}@127.0.0.1:${proxy.port}`);
+    assert.deepEqual(
+      [rowOf(well), well.exit, well.out.includes("hunter2")],
+      [{ status: "ok", detail: `${url} answers through ${proxy.url} (HTTP_PROXY)` }, 0, false],
+    );
+    const refused = await asked(proxy.url);
+    assert.deepEqual(
+      [rowOf(refused), refused.exit],
+      [{ status: "failed", detail: `The proxy ${proxy.url} asks for credentials (407).` }, 4],
+    );
+    const none = await asked("socks5://ann:s3cret@127.0.0.1:1");
+    assert.deepEqual(
+      [rowOf(none), none.exit, none.out.includes("s3cret")],
+      [{ status: "failed", detail: "HTTP_PROXY does not name a proxy that speaks HTTP" }, 2, false],
+    );
+    const local = await asked(proxy.url, "http://127.0.0.1:1");
+    assert.deepEqual(rowOf(local), {
+      status: "ok",
+      detail: `HTTP_PROXY ${proxy.url}, not used for http://127.0.0.1:1`,
+    });
+  });
+});
+
+describe("NO_PROXY", () => {
+  const isExempt = (list: string, url: string, name = "NO_PROXY") =>
+    proxiesOf({ HTTP_PROXY: "http://p:1", HTTPS_PROXY: "p:1", [name]: list })(new URL(url)) === undefined;
+
+  it("takes hosts, domains, ports, addresses, networks and *", () => {
+    const out: readonly [list: string, url: string][] = [
+      ["*", "https://service.example"],
+      ["a.example, *", "http://service.example"],
+      ["service.example", "http://service.example"],
+      ["SERVICE.example", "http://service.EXAMPLE./"],
+      ["example", "http://service.example"],
+      [".example", "https://service.example"],
+      [".service.example", "https://service.example"],
+      ["*.example", "https://service.example"],
+      ["a.example b.example,service.example", "https://service.example"],
+      ["service.example:8080", "http://service.example:8080"],
+      ["service.example:443", "https://service.example"],
+      [".example:80", "http://service.example"],
+      ["10.1.2.3", "http://10.1.2.3"],
+      ["10.0.0.0/8", "http://10.1.2.3:99"],
+      ["[fd00::1]:8080", "http://[fd00::1]:8080"],
+      ["fd00::1", "http://[fd00::1]"],
+      ["fd00::/8", "http://[fd00::2]"],
+    ];
+    const into: readonly [list: string, url: string][] = [
+      ["", "http://service.example"],
+      ["ervice.example", "http://service.example"],
+      ["service.example.org", "http://service.example"],
+      ["service.example:8080", "http://service.example"],
+      ["service.example:80", "https://service.example"],
+      ["10.0.0.0/8", "http://11.1.2.3"],
+      ["10.0.0.0/99,/8,:80,[", "http://10.1.2.3"],
+      ["[fd00::1]:8080", "http://[fd00::1]"],
+    ];
+    assert.deepEqual(
+      out.filter(([list, url]) => !isExempt(list, url)),
+      [],
+    );
+    assert.deepEqual(
+      into.filter(([list, url]) => isExempt(list, url)),
+      [],
+    );
+    assert.equal(isExempt("*", "http://service.example", "no_proxy"), true);
+  });
+
+  it("need not list this machine", () => {
+    const hosts = [
+      "localhost",
+      "a.localhost",
+      "127.0.0.1",
+      "127.8.8.8",
+      "[::1]",
+      "0.0.0.0",
+      "[::ffff:127.0.0.1]",
+      "2130706433",
+    ];
+    assert.deepEqual(
+      hosts.filter((host) => !isExempt("elsewhere.example", `https://${host}:8443/`)),
+      [],
+    );
+  });
+
+  it("belongs to variables by the scheme: neither stands in for the other", () => {
+    const proxyFor = proxiesOf({ HTTP_PROXY: "p:1", https_proxy: "https://q:2", HTTPS_PROXY: "http://r:3" });
+    const origin = (url: string) => proxyFor(new URL(url))?.origin;
+    assert.deepEqual([origin("http://s.example"), origin("https://s.example")], ["http://p:1", "https://q:2"]);
+    assert.equal(proxiesOf({ HTTP_PROXY: "p:1" })(new URL("https://s.example")), undefined);
+  });
+});

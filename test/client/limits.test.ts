@@ -1,0 +1,344 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import type { Callable } from "../../src/api/operation.ts";
+import { checkHealth } from "../../src/api/router/health.ts";
+import { getObject } from "../../src/api/storage/objects.ts";
+import { createClient } from "../../src/client/client.ts";
+import { AnswerTooLarge, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
+import { eventsOf } from "../../src/client/events.ts";
+import { bytesAllowed, type Reading } from "../../src/client/limits.ts";
+import { readingOf, textOf } from "../../src/client/response.ts";
+import { createTransport } from "../../src/client/transport.ts";
+import { misbehaving, type Play } from "../support/misbehaving.ts";
+import { StandingWall } from "../support/standing-wall.ts";
+
+const mebi = 2 ** 20;
+/** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */
+const between = 64 * mebi;
+
+const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
+
+/** Resolves when it is so; for what another end of a connection has still to notice. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A request to a server that plays; its time stands still, and passes where the test says so. */
+async function asked(t: TestContext, play: (play: Play) => void, reading: Reading = "whole", maxAnswerBytes?: number) {
+  const server = await misbehaving(t, play);
+  const wall = new StandingWall();
+  const transport = createTransport({ wall, maxAnswerBytes });
+  t.after(() => transport.close());
+  const begun = transport.send(
+    { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
+    { timeoutMs: 30_000, reading: () => reading, repeatable: true },
+  );
+  return { server, wall, begun, text: async () => textOf((await begun).body) };
+}
+
+const said = (of: Promise<unknown>) =>
+  of.then(
+    () => "came through",
+    (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
+  );
+
+describe("an answer without end", () => {
+  it("is cut at the limit, not read on, and the limit is told", async (t) => {
+    for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
+      const { server, text } = await asked(
+        t,
+        (play) => {
+          play.write(head);
+          play.flood(head.includes("chunked") ? chunk(4_096) : "x");
+        },
+        "whole",
+        3 * mebi,
+      );
+      assert.deepEqual(await said(text()), [
+        "AnswerTooLarge",
+        "Failed to read from http://HOST: its answer is larger than 3 MiB.",
+      ]);
+      await until(() => server.open() === 0);
+      assert.ok(server.sent() < 3 * mebi + between, `${server.sent()}`);
+    }
+  });
+
+  it("is cut without any flag, too", async (t) => {
+    const { server, text } = await asked(t, (play) => {
+      play.write(`${ok}\r\n`);
+      play.flood("x");
+    });
+    assert.deepEqual(await said(text()), [
+      "AnswerTooLarge",
+      "Failed to read from http://HOST: its answer is larger than 256 MiB.",
+    ]);
+    assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
+  });
+
+  it("is not begun where it says beforehand that it is too large", async (t) => {
+    const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
+    const { server, begun } = await asked(t, (play) => play.write(head));
+    assert.deepEqual(await said(begun), [
+      "AnswerTooLarge",
+      "Failed to read from http://HOST: its answer is larger than 256 MiB.",
+    ]);
+    await until(() => server.open() === 0);
+  });
+
+  it("waits in the connection while nobody reads it", async (t) => {
+    const { server, begun, wall } = await asked(
+      t,
+      (play) => {
+        play.write(`${ok}\r\n`);
+        play.flood("x");
+      },
+      "stream",
+    );
+    const parts = (await begun).body[Symbol.asyncIterator]();
+    await parts.next();
+    let before = -1;
+    await until(() => {
+      const isStill = server.sent() === before;
+      before = server.sent();
+      return isStill;
+    });
+    // The reader is at fault, and is given all the time that it wants.
+    await wall.pass(10 * 60_000);
+    assert.ok(server.sent() < between, `${server.sent()}`);
+    assert.equal((await parts.next()).done, false);
+    await parts.return?.();
+    await until(() => server.open() === 0);
+  });
+
+  it("is no reason not to try again, where its status is", async (t) => {
+    const server = await misbehaving(t, (play) => {
+      play.write("HTTP/1.1 503 No\r\n\r\n");
+      play.flood("x");
+    });
+    const wall = { now: () => 0, sleep: async () => {} };
+    const transport = createTransport({ maxAnswerBytes: mebi });
+    const client = createClient({ baseUrls: { router: server.url }, transport, wall });
+    t.after(() => client.close());
+    await assert.rejects(client.call(checkHealth), AnswerTooLarge);
+    assert.ok(server.sent() < mebi + 4 * between, `${server.sent()}`);
+  });
+});
+
+describe("before an answer", () => {
+  it("interim answers are counted", async (t) => {
+    const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
+    assert.deepEqual(await said(begun), [
+      "AnswerTooLarge",
+      "Failed to read from http://HOST: it sent more than 100 interim answers.",
+    ]);
+    await until(() => server.open() === 0);
+    assert.ok(server.sent() < between);
+  });
+
+  it("interim answers do not set time back", async (t) => {
+    let more = () => {};
+    const { begun, wall } = await asked(t, (play) => {
+      more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
+      more();
+    });
+    const outcome = said(begun);
+    await until(() => wall.sleeping.length === 1);
+    for (let i = 0; i < 29; i += 1) {
+      more();
+      await wall.pass(1_000);
+    }
+    assert.deepEqual(wall.sleeping, [1_000]);
+    await wall.pass(1_000);
+    assert.deepEqual(await outcome, [
+      "NetworkError",
+      "Failed to reach http://HOST: no answer in time, which is 30 s (ETIMEDOUT).",
+    ]);
+  });
+
+  it("headers are bounded, in one line and in many", async (t) => {
+    for (const piece of ["x", "x: y\r\n"]) {
+      const { server, begun } = await asked(t, (play) => {
+        play.write(`${ok}x-flood: `);
+        play.flood(piece);
+      });
+      assert.deepEqual(await said(begun), [
+        "AnswerTooLarge",
+        "Failed to read from http://HOST: its headers are larger than 16 KiB.",
+      ]);
+      await until(() => server.open() === 0);
+      assert.ok(server.sent() < between);
+    }
+  });
+
+  it("headers that drip end with the time limit", async (t) => {
+    const { begun, wall } = await asked(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
+    const outcome = said(begun);
+    await until(() => wall.sleeping.length === 1);
+    await wall.pass(30_000);
+    assert.match(String(await outcome), /no answer in time, which is 30 s/);
+  });
+});
+
+describe("an answer that drips", () => {
+  it("has one time limit for all of it where it is held in memory", async (t) => {
+    let drip = () => {};
+    const { begun, text, wall, server } = await asked(t, (play) => {
+      play.write(`${ok}\r\n`);
+      drip = () => play.write(" ");
+    });
+    await begun;
+    const outcome = said(text());
+    for (let second = 0; second < 29; second += 1) {
+      drip();
+      await wall.pass(1_000);
+    }
+    assert.equal(server.open(), 1);
+    await wall.pass(1_000);
+    assert.deepEqual(await outcome, [
+      "NetworkError",
+      "Failed to reach http://HOST: its answer was not complete after 30 s (ETIMEDOUT).",
+    ]);
+    await until(() => server.open() === 0);
+  });
+
+  it("may take hours where it is streamed, if it brings 1 KiB a second", async (t) => {
+    let bring = (_bytes: number) => {};
+    const { begun, wall, server } = await asked(
+      t,
+      (play) => {
+        play.write(`${ok}\r\n`);
+        bring = (bytes) => play.write("x".repeat(bytes));
+      },
+      "stream",
+    );
+    let read = 0;
+    const reading = said(
+      begun.then(async ({ body }) => {
+        for await (const part of body) read += part.length;
+      }),
+    );
+    await begun;
+    for (let window = 1; window <= 200; window += 1) {
+      bring(30_720);
+      await until(() => read === window * 30_720);
+      await wall.pass(30_000);
+    }
+    assert.equal(server.open(), 1);
+    bring(1_000);
+    await until(() => read === 200 * 30_720 + 1_000);
+    await wall.pass(30_000);
+    assert.deepEqual(await reading, [
+      "NetworkError",
+      "Failed to reach http://HOST: its answer came at less than 1 KiB a second, for 30 s (ETIMEDOUT).",
+    ]);
+  });
+
+  it("may be silent for ever where it tells events", async (t) => {
+    const server = await misbehaving(t, (play) => play.write(`${ok}\r\nx`));
+    const wall = new StandingWall();
+    const transport = createTransport({ wall });
+    t.after(() => transport.close());
+    const { body } = await transport.send(
+      { method: "GET", url: server.url, headers: {}, body: undefined },
+      { timeoutMs: 30_000, silenceMs: 0, reading: () => "events" },
+    );
+    const parts = body[Symbol.asyncIterator]();
+    await parts.next();
+    await wall.pass(86_400_000);
+    assert.deepEqual([server.open(), wall.sleeping], [1, []]);
+    await parts.return?.();
+  });
+});
+
+describe("a request that takes long to send", () => {
+  it("has all the time it needs while the other end takes it", async (t) => {
+    const server = createServer((request, response) => void request.resume().on("end", () => response.end("{}")));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const wall = new StandingWall();
+    const transport = createTransport({ wall });
+    t.after(() => transport.close());
+    async function* slowly() {
+      for (let piece = 0; piece < 10; piece += 1) {
+        yield Buffer.alloc(1_000);
+        await wall.pass(29_000);
+      }
+    }
+    const { port } = server.address() as AddressInfo;
+    const { status } = await transport.send(
+      { method: "PUT", url: `http://127.0.0.1:${port}/`, headers: {}, body: slowly },
+      { timeoutMs: 30_000 },
+    );
+    assert.equal(status, 200);
+  });
+});
+
+describe("what an operation declares decides its limits", () => {
+  it("the export of a state may be larger, and take longer, than other documents", () => {
+    const json = { responses: { 200: { kind: "json" } } };
+    const allowed = (id: string, status: number) =>
+      bytesAllowed(readingOf({ ...json, id } as unknown as Callable, status), undefined) / mebi;
+    assert.deepEqual(
+      [allowed("state.export", 200), allowed("state.export", 500), allowed("other", 200)],
+      [500, 256, 256],
+    );
+  });
+
+  it("a document is streamed, a refusal of the same operation is held", async (t) => {
+    const megabytes = Buffer.alloc(2 * mebi, "x");
+    let status = 200;
+    const server = createServer((_, response) =>
+      response.writeHead(status, { "content-type": "application/octet-stream", "x-long": "1" }).end(megabytes),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+    const transport = createTransport({ maxAnswerBytes: 2 * mebi });
+    const client = createClient({ baseUrls: {}, transport });
+    t.after(() => client.close());
+    const { value } = await client.send(getObject, {}, { url });
+    assert.equal((await textOf(value as AsyncIterable<Uint8Array>)).length, 2 * mebi);
+    status = 403;
+    await assert.rejects(client.send(getObject, {}, { url }), ServiceError);
+  });
+});
+
+describe("a stream of events", () => {
+  it("is bounded for each event, by its lines and as a whole, and not beyond", async () => {
+    const large = "x".repeat(mebi);
+    async function* repeated(begin: string, piece: string, times: number, end = "") {
+      yield Buffer.from(begin);
+      for (let i = 0; i < times; i += 1) yield Buffer.from(piece);
+      yield Buffer.from(end);
+    }
+    const count = async (stream: AsyncIterable<Uint8Array>) => {
+      let events = 0;
+      for await (const _ of eventsOf(stream)) events += 1;
+      return events;
+    };
+    const tooLarge = (error: Error) =>
+      error instanceof UnreadableAnswer && error.message === "The service sent an event of more than 16 MiB.";
+    await assert.rejects(count(repeated("data: ", large, 17)), tooLarge);
+    await assert.rejects(count(repeated("", `data: ${large}\n`, 17)), tooLarge);
+    await assert.rejects(count(repeated("", `:${large}\n`, 17)), tooLarge);
+    assert.equal(await count(repeated("", `data: "${large}"\n\n`, 40)), 40);
+    assert.equal(await count(repeated('data: "', large, 15, '"\r\n\r\n')), 1);
+  });
+
+  it("takes line ends that are cut in two", async () => {
+    const events: unknown[] = [];
+    for await (const event of eventsOf(
+      Readable.from(["data: [1,\r", "\ndata: 2]\r", "\r", "\n", "da", "ta:3\n\n"].map((text) => Buffer.from(text))),
+    )) {
+      events.push(event);
+    }
+    assert.deepEqual(events, [[1, 2], 3]);
+  });
+});

@@ -1,0 +1,34 @@
+import type { lookup } from "node:dns";
+import type { TestContext } from "node:test";
+import { Server } from "proxy-chain";
+
+export interface ForwardProxy {
+  /** Without credentials. */
+  readonly url: string;
+  readonly port: number;
+  /** What went through it: `GET http://service.example:1234/path`, or `CONNECT service.example:1234`. */
+  readonly seen: readonly string[];
+}
+
+/** Every name is this machine: hosts that only the proxy knows. */
+const loopback = ((_name: string, options: { all?: boolean }, found: (...said: unknown[]) => void) =>
+  options.all
+    ? found(null, [{ address: "127.0.0.1", family: 4 }])
+    : found(null, "127.0.0.1", 4)) as unknown as typeof lookup;
+
+/** A real forward proxy that knows hosts of its own; with `password`, for those alone who give `ann` and it. */
+export async function forwardProxy(t: Pick<TestContext, "after">, password?: string): Promise<ForwardProxy> {
+  const seen: string[] = [];
+  const server = new Server({
+    port: 0,
+    host: "127.0.0.1",
+    prepareRequestFunction: ({ request, username, password: given }) => {
+      seen.push(`${request.method} ${request.url}`);
+      const isKnown = password === undefined || (username === "ann" && given === password);
+      return { requestAuthentication: !isKnown, dnsLookup: loopback };
+    },
+  });
+  await server.listen();
+  t.after(() => server.close(true));
+  return { url: `http://127.0.0.1:${server.port}`, port: server.port, seen };
+}
