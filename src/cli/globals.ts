@@ -1,4 +1,5 @@
 import { parseDuration } from "../base/duration.ts";
+import { withoutTrailing } from "../base/trailing.ts";
 import type { FlagSpec } from "../derive/command-spec.ts";
 import { UsageError } from "./failure.ts";
 
@@ -118,5 +119,5 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`);
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
-  return text.replace(/\/+$/, "");
+  return withoutTrailing(text, "/");
 }

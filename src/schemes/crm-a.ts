@@ -78,4 +78,4 @@ const decodedByV3: Readonly<Record<string, string>> = {
 };
 
 const signedForm = (url: string): string =>
-  url.replace(/#.*$/, "").replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);
+  url.split("#", 1)[0]!.replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);
