@@ -54,8 +54,7 @@ export function slowOnes(literals: readonly Expression[]): string[] {
 }
 
 function verdictOn(source: string, flags: string): string {
-  const { status, complexity } = checkSync(source, flags, limits);
-  if (status !== "safe") return complexity?.summary ?? status;
-  // Safe also means: polynomial, but of no consequence at the lengths that the checker thinks of.
-  return complexity.type === "safe" ? "linear" : complexity.type;
+  const verdict = checkSync(source, flags, limits);
+  if (verdict.status === "safe") return "linear";
+  return verdict.status === "vulnerable" ? verdict.complexity.summary : `unknown (${verdict.error.kind})`;
 }
