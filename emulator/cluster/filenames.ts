@@ -1,7 +1,8 @@
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import { withoutTrailing } from "../../src/base/trailing.ts";
 
 /** Extensions by media type, for names that come without one (contract-api-facts.md, 3.1). */
-const extensions: Readonly<Record<string, string>> = {
+const extensions = lookupTable<string>({
   "application/pdf": "pdf",
   "application/msword": "doc",
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
@@ -23,7 +24,7 @@ const extensions: Readonly<Record<string, string>> = {
   "image/svg+xml": "svg",
   "image/tiff": "tiff",
   "message/rfc822": "eml",
-};
+});
 
 const longest = 255;
 

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import apiRequest from "undici/lib/api/api-request.js";
 import Agent from "undici/lib/dispatcher/agent.js";
+import { lookupTable } from "../base/lookup-table.ts";
 import { InvalidArguments, NetworkError } from "./errors.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
@@ -89,7 +90,7 @@ const isUnsendable = (error: unknown): error is Error =>
 const unsendable = ({ method, url }: HttpRequest, { message }: Error): InvalidArguments =>
   new InvalidArguments(`${method} ${new URL(url).pathname}`, [{ in: "headers", path: [], message, missing: false }]);
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons = lookupTable<string>({
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "the host name is unknown",
   EAI_AGAIN: "the host name could not be looked up",
@@ -105,7 +106,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
   CERT_HAS_EXPIRED: "its certificate has expired",
-};
+});
 
 /** Certificate failures a corporate proxy causes; NODE_EXTRA_CA_CERTS cures them. */
 export const certificateCodes: ReadonlySet<string> = new Set(

@@ -11,6 +11,7 @@ describe("banned calls", () => {
     "setTimeout(() => {}, 5);",
     "const id = randomUUID();",
     "process.exit(1);",
+    "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 
   it("are each found, with line and remedy", () => {
@@ -27,6 +28,8 @@ describe("banned calls", () => {
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
         { path: "bin/svc.js", text: "process.exit(1);" },
         { path: "src/cli/x.ts", text: "// Date.now()\n/* Date.now() */\nnew Date(0); socket.setTimeouts(1);" },
+        { path: "src/cli/x.ts", text: "const given: Record<string, string> = { ...others };" },
+        { path: "src/cli/x.ts", text: "const f = (given: Record<string, string> = {}) => given;" },
       ]),
       [],
     ));

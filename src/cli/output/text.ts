@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
@@ -44,7 +45,7 @@ export function record(entries: readonly (readonly [string, string])[], name: (t
   return entries.map(([key, value]) => `${name(padded(key, widest))}  ${printable(value)}\n`).join("");
 }
 
-const tsvEscapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\" };
+const tsvEscapes = lookupTable<string>({ "\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\" });
 
 /** One tab-separated row; tabs and line breaks inside a value are written as escapes. */
 export const tsvLine = (row: readonly string[]): string =>
