@@ -6,6 +6,7 @@ import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
 import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
+import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
@@ -180,11 +181,8 @@ export class Dispatch {
       const dialect = dialects[service?.dialect ?? "control"];
       const answer =
         this.#spelledOtherwise(raw, bounds, known, path) ??
-        (originForm(raw.originalUrl) === undefined && raw.originalUrl !== "*" ? noTarget : undefined) ??
-        (raw.originalUrl === "*" && raw.method !== "OPTIONS" ? noTarget : undefined) ??
-        (raw.originalUrl !== "*" && bounds === this.#services && known.length === 0
-          ? await this.#fallBack(raw, exchange)
-          : undefined) ??
+        this.#elsewhere(raw, dialect) ??
+        (bounds === this.#services && known.length === 0 ? await this.#fallBack(raw, exchange) : undefined) ??
         (known[0] && (await refusedAsStranger(known[0], exchange))) ??
         (known.length > 0
           ? dialect.methodNotAllowed(raw.method!, methodsAt(known))
@@ -202,6 +200,14 @@ export class Dispatch {
     if (raw.method === "OPTIONS" && known[0]?.operation.service.name === "storage") return preflight(methodsOf(known));
     const other = bounds === this.#services ? otherSlash(this.#routes, raw.method!, path) : undefined;
     return other && redirectTo(other.path, searchOf(raw.url));
+  }
+
+  /** What to say to a target that is no path of anybody's (RFC 9112, 3.2). */
+  #elsewhere({ method, originalUrl }: Raw, dialect: Dialect): Answer | undefined {
+    if (originForm(originalUrl) !== undefined) return undefined;
+    if (method !== "OPTIONS" || originalUrl !== "*") return noTarget;
+    // It asks about the server as a whole, of which nothing is declared.
+    return dialect.methodNotAllowed(method, methodsOf(this.#catchAll ? [this.#catchAll] : this.#services));
   }
 
   async #fallBack(raw: Raw, exchange: Exchange): Promise<Answer | undefined> {
