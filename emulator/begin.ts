@@ -4,6 +4,7 @@ import { randomIds } from "../src/base/ids.ts";
 import { Runner } from "./clock/runner.ts";
 import { VirtualClock } from "./clock/virtual-clock.ts";
 import type { Closing } from "./closing.ts";
+import { hasAccount } from "./cluster/accounts.ts";
 import { contractKinds } from "./cluster/contract-kinds.ts";
 import type { ClusterWorld } from "./cluster/home.ts";
 import { Inbox } from "./cluster/inbox.ts";
@@ -124,6 +125,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     clusters,
     forwarder,
     inSeedOrder,
+    hasAccount,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   });
   Object.assign(control, { ...world, blobs, ids, clusters, runner, requestLog, faults, inboxes });

@@ -45,7 +45,7 @@ export function settingsFrom(options: EmulatorOptions, publicUrl: string): Setti
 /** The seed that the options name; throws with every wrong field named. */
 export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
   if (typeof seed !== "string") return parseSeed(seed);
-  const named = namedSeeds[seed];
+  const named = Object.hasOwn(namedSeeds, seed) ? namedSeeds[seed] : undefined;
   if (!named) throw new Error(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
   return parseSeed(named);
 }

@@ -12,19 +12,19 @@ export function problemsOf(
   answers: Readonly<Record<string, unknown>>,
   { partial = false } = {},
 ): AnswerProblems | undefined {
-  const problems: Record<string, readonly string[]> = {};
+  const problems = new Map<string, readonly string[]>();
   for (const question of questions) {
     const { variable, required } = question;
     const answer = Object.hasOwn(answers, variable) ? answers[variable] : undefined;
     if (answer === undefined || answer === null || answer === "") {
       const left = partial && !Object.hasOwn(answers, variable);
-      if (required && !left) problems[variable] = ["Field required"];
+      if (required && !left) problems.set(variable, ["Field required"]);
     } else {
       const problem = wrong(question, answer);
-      if (problem !== undefined) problems[variable] = [problem];
+      if (problem !== undefined) problems.set(variable, [problem]);
     }
   }
-  return Object.keys(problems).length > 0 ? problems : undefined;
+  return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
 /** The answers with the default of each question that has one and is not answered. */

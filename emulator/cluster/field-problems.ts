@@ -3,13 +3,13 @@ export type FieldProblems = { [field: string]: readonly string[] | FieldProblems
 
 /** Collects what is wrong with the fields of a body, so that one answer tells all of it. */
 export class Problems {
-  readonly #found: FieldProblems = {};
+  readonly #found: FieldProblems = Object.create(null);
 
   /** `path` leads from the body to the field: `add(["counter_party_details", 0, "organization_name"], "…")`. */
   add(path: readonly (string | number)[], ...messages: readonly string[]): void {
     let at = this.#found;
     for (const key of path.slice(0, -1)) {
-      at[key] ??= {};
+      at[key] ??= Object.create(null) as FieldProblems;
       at = at[key] as FieldProblems;
     }
     at[path.at(-1)!] = messages;

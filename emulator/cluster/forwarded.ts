@@ -1,4 +1,5 @@
 import { aboutNotEmulated } from "../../src/api/contracts/not-emulated.ts";
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import { appsOf } from "../apps.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { Passthrough } from "../http/reply.ts";
@@ -21,14 +22,14 @@ const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
 type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
 
 /** What an emulated cluster does with forwarded requests that it knows, by method and path. */
-const known: Readonly<Record<string, Answer>> = {
+const known = lookupTable<Answer>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(appsOf);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
-};
+});
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 

@@ -1,6 +1,7 @@
 import type { listIntakes } from "../../src/api/contracts/intake.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../src/api/operation.ts";
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import type { View } from "../store/store.ts";
 import { type Intake, intakeRecord, intakeReference, intakes } from "./intake-rows.ts";
 import { pageOfList, pageOfSlice } from "./pages.ts";
@@ -12,12 +13,12 @@ type Order = (a: Intake, b: Intake) => number;
 const urgency = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const orders: Readonly<Record<string, Order>> = {
+const orders = lookupTable<Order>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
   priority: (a, b) => urgency[a.priority] - urgency[b.priority],
   status: (a, b) => byText(a.status, b.status),
   title: (a, b) => byText(a.title.toLowerCase(), b.title.toLowerCase()),
-};
+});
 
 /** A page of the workspace's intakes, newest first unless sorted (contract-api-facts.md, 3.2). */
 export async function intakeList(

@@ -142,7 +142,7 @@ export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,
   key: id,
-  indexes: { ...byWorkspace, email: (row) => row.email.toLowerCase() },
+  indexes: { ...byWorkspace, email: (row) => row.email.trim().toLowerCase() },
 });
 export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
 export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });

@@ -37,7 +37,7 @@ function matches(rule: FaultRule, request: Asked, operation: Operation | undefin
 function hasHeader({ headers }: Asked, wanted: string): boolean {
   const colon = wanted.indexOf(":");
   const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
-  const value = headers[name];
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
 }
 

@@ -9,19 +9,32 @@ export class BodyAborted extends Error {
   override readonly name = "BodyAborted";
 }
 
+/** The caller takes longer than a request may. */
+export class BodyLate extends Error {
+  override readonly name = "BodyLate";
+}
+
 /** Whether the request announces a body. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined ||
   (headers["content-length"] !== undefined && headers["content-length"] !== "0");
 
-/** The whole body as one Buffer. Fails with BodyTooLarge as soon as it is known to be over `maxBytes`. */
-export function collect(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * The whole body as one Buffer. Fails with BodyTooLarge as soon as it is known to be over `maxBytes`, and with BodyLate
+ * when `enter`, which gives the way to leave, has called back first.
+ */
+export function collect(
+  raw: IncomingMessage,
+  maxBytes: number,
+  enter: (late: () => void) => () => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(raw.headers["content-length"]) > maxBytes) return reject(new BodyTooLarge("announced"));
     const chunks: Buffer[] = [];
     let size = 0;
     const done = (error?: Error) => {
       raw.off("data", onData).off("end", onEnd).off("close", onClose);
+      leave();
       if (error) reject(error);
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
@@ -32,6 +45,7 @@ export function collect(raw: IncomingMessage, maxBytes: number): Promise<Buffer>
     };
     const onEnd = () => done();
     const onClose = () => done(new BodyAborted("aborted"));
+    const leave = enter(() => done(new BodyLate("the body did not come in time")));
     raw.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }

@@ -3,21 +3,34 @@ import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { EmulatorBug } from "../bug.ts";
 import type { Settings } from "../settings.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
+import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
-import { BodyTooLarge, collect, hasBody } from "./collect.ts";
+import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
+import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
 import type { ReceivedRequest } from "./handler.ts";
-import { decodedPath } from "./path.ts";
+import { decodedPath, originForm } from "./path.ts";
 import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
 import { type Found, Routes } from "./routes.ts";
 import { answerTo, refusedAsStranger } from "./serve.ts";
-import { forbidden, methodsOf, notBuilt, notFound, notReady, otherSlash, preflight, redirectTo } from "./unmatched.ts";
+import {
+  forbidden,
+  methodsOf,
+  noTarget,
+  notBuilt,
+  notFound,
+  notReady,
+  otherSlash,
+  preflight,
+  redirectTo,
+  tooLate,
+} from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
@@ -36,6 +49,7 @@ interface Setup {
   readonly isOpen?: (() => boolean) | undefined;
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
   readonly maxBodyBytes: number;
+  readonly arrivals: Arrivals;
   /** Who waits for a caller to go away. */
   readonly waiting: Set<AbortController>;
 }
@@ -68,6 +82,7 @@ export class Dispatch {
       now: () => clock.now(),
       time: virtualTime(clock),
       maxBodyBytes: setup.maxBodyBytes,
+      arrivals: setup.arrivals,
       report: setup.report ?? (() => {}),
     };
     this.#hostAllowed = hostGuard(setup.allowedHosts ?? []);
@@ -81,6 +96,11 @@ export class Dispatch {
 
   /** Serves one request. */
   take(raw: Raw, response: ServerResponse): Promise<void> {
+    const answered = this.#answer(raw, response);
+    return hasBody(raw) ? answered.then(() => this.#setup.arrivals.discard(raw)) : answered;
+  }
+
+  #answer(raw: Raw, response: ServerResponse): Promise<void> {
     const path = decodedPath(raw.url);
     const isControl = this.#control.length > 0 && path.startsWith(controlPrefix);
     const found = (isControl ? this.#controlRoutes : this.#routes).find(raw.method!, path);
@@ -94,7 +114,8 @@ export class Dispatch {
   #unmatched(raw: Raw, response: ServerResponse, path: string, isControl: boolean): Promise<void> {
     if (isControl) return this.#answerUnknown(raw, response, this.#control, this.#controlRoutes, path);
     const method = raw.method!;
-    if (this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
+    const isPath = originForm(raw.originalUrl) !== undefined;
+    if (isPath && this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
       return this.#serve({ bound: this.#catchAll, params: { full_path: path.slice(1) } }, raw, response);
     }
     const spelled = otherSlash(this.#routes, method, path);
@@ -160,6 +181,7 @@ export class Dispatch {
       const dialect = dialects[service?.dialect ?? "control"];
       const answer =
         this.#spelledOtherwise(raw, bounds, known, path) ??
+        this.#elsewhere(raw, dialect) ??
         (bounds === this.#services && known.length === 0 ? await this.#fallBack(raw, exchange) : undefined) ??
         (known[0] && (await refusedAsStranger(known[0], exchange))) ??
         (known.length > 0
@@ -180,15 +202,24 @@ export class Dispatch {
     return other && redirectTo(other.path, searchOf(raw.url));
   }
 
+  /** What to say to a target that is no path of anybody's (RFC 9112, 3.2). */
+  #elsewhere({ method, originalUrl }: Raw, dialect: Dialect): Answer | undefined {
+    if (originForm(originalUrl) !== undefined) return undefined;
+    if (method !== "OPTIONS" || originalUrl !== "*") return noTarget;
+    // It asks about the server as a whole, of which nothing is declared.
+    return dialect.methodNotAllowed(method, methodsOf(this.#catchAll ? [this.#catchAll] : this.#services));
+  }
+
   async #fallBack(raw: Raw, exchange: Exchange): Promise<Answer | undefined> {
     const { fallback } = this.#setup;
     if (!fallback) return undefined;
     const { received } = exchange;
     try {
       const reads = raw.method !== "GET" && raw.method !== "HEAD" && hasBody(raw);
-      if (reads) received.body = await collect(raw, this.#setup.maxBodyBytes);
+      if (reads) received.body = await exchange.arrivals.collect(raw, this.#setup.maxBodyBytes);
     } catch (error) {
       if (error instanceof BodyTooLarge) return dialects.platform.tooLarge();
+      if (error instanceof BodyLate) return tooLate(false);
       throw error;
     }
     const answer = await fallback(received);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import { type Fields, lastOf } from "./bodies/form.ts";
 import { definitionOf, kindOf, unwrap } from "./schema.ts";
 
@@ -12,11 +13,11 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 type Read = (text: string) => unknown;
 
 const asIs: Read = (text) => text;
-const reads: Readonly<Record<string, Read>> = {
+const reads = lookupTable<Read>({
   int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
   boolean: (text) => truths.get(text.toLowerCase()) ?? text,
-};
+});
 
 /** Turns the strings of a path, a query or the headers into what the schema speaks of. */
 export function edgeOf(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Wall } from "../../src/base/clock.ts";
 import { EmulatorBug } from "../bug.ts";
 import type { Answer } from "./answer.ts";
+import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
@@ -19,6 +20,7 @@ export interface Running {
   /** Virtual time as `x-svc-time` has it. */
   readonly time: () => string;
   readonly maxBodyBytes: number;
+  readonly arrivals: Arrivals;
   readonly report: (bug: EmulatorBug) => void;
 }
 
@@ -53,6 +55,10 @@ export class Exchange {
 
   get maxBodyBytes(): number {
     return this.#running.maxBodyBytes;
+  }
+
+  get arrivals(): Arrivals {
+    return this.#running.arrivals;
   }
 
   find(code: string, detail?: string): void {

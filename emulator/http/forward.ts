@@ -1,5 +1,6 @@
 import { Agent, errors } from "undici";
 import type { ReceivedRequest } from "./handler.ts";
+import { originForm } from "./path.ts";
 import { Passthrough } from "./reply.ts";
 
 /** What of a received request is sent on. */
@@ -54,7 +55,7 @@ export function createForwarder({ mark }: { readonly mark: string }): Forwarder 
       try {
         const { statusCode, headers, body } = await agent.request({
           origin: base.origin,
-          path: `${base.pathname.replace(/\/$/, "")}${pathOf(request.target)}`,
+          path: `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`,
           method: request.method as "GET",
           headers: headersToSend(request, mark),
           body: request.body.length > 0 ? request.body : null,
@@ -72,9 +73,6 @@ export function createForwarder({ mark }: { readonly mark: string }): Forwarder 
   };
 }
 
-/** A target may be absolute (RFC 9112, 3.2.2). */
-const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?#]*/i, "") || "/";
-
 function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark: string): string[] {
   const dropped = new Set(hopByHop);
   for (const token of valuesOf(rawHeaders, "connection").join(",").split(",")) dropped.add(token.trim().toLowerCase());
@@ -85,13 +83,12 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark:
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (!dropped.has(rawHeaders[i]!.toLowerCase())) sent.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
-  const own = new URL(origin);
   const first = (name: string) => valuesOf(rawHeaders, name)[0];
   sent.push("via", [...valuesOf(rawHeaders, "via"), `1.1 ${mark}`].join(", "));
   sent.push("x-forwarded-for", [...valuesOf(rawHeaders, "x-forwarded-for"), remoteAddress].join(", "));
   // A proxy in front of us knows better which host and scheme the caller spoke to.
-  sent.push("x-forwarded-host", first("x-forwarded-host") ?? first("host") ?? own.host);
-  sent.push("x-forwarded-proto", first("x-forwarded-proto") ?? own.protocol.slice(0, -1));
+  sent.push("x-forwarded-host", first("x-forwarded-host") ?? first("host") ?? origin.slice(origin.indexOf("//") + 2));
+  sent.push("x-forwarded-proto", first("x-forwarded-proto") ?? origin.slice(0, origin.indexOf(":")));
   return sent;
 }
 

@@ -15,8 +15,9 @@ export function hostGuard(allowed: readonly string[]): (request: IncomingMessage
   const remembered = new Set<string>();
   const isAllowed = (given: string): boolean => {
     if (remembered.has(given)) return true;
-    const name = given.length > 300 ? undefined : host.exec(given)?.[1]?.toLowerCase();
-    if (name === undefined || !(local.test(name) || names.has(name))) return false;
+    const [, written, port = "0"] = given.length > 300 ? [] : (host.exec(given) ?? []);
+    const name = written?.toLowerCase();
+    if (name === undefined || Number(port) > 65_535 || !(local.test(name) || names.has(name))) return false;
     if (remembered.size < maxRemembered) remembered.add(given);
     return true;
   };

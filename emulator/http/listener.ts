@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from "fastify";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { EmulatorBug } from "../bug.ts";
 import type { Settings } from "../settings.ts";
+import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { Dispatch, type Fallback } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
@@ -33,6 +34,8 @@ export interface ListenerOptions {
   readonly fallback?: Fallback | undefined;
   /** While it says no, everything but `emulator.ready` answers 503. */
   readonly isOpen?: (() => boolean) | undefined;
+  /** How long requests may take to come. */
+  readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
 }
@@ -50,8 +53,12 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
   const strictBodies = options.settings.strict.has("bodies");
   const bounds = options.parts.flatMap((part) => bindPart(part, strictBodies));
   const waiting = new Set<AbortController>();
-  const dispatch = new Dispatch({ ...options, bounds, waiting, maxBodyBytes });
+  const limits = options.arrival ?? arrivalLimits;
+  const arrivals = new Arrivals(options.wall, limits);
+  const dispatch = new Dispatch({ ...options, bounds, waiting, maxBodyBytes, arrivals });
   const app = fastify({
+    // Node looks twice in the time that a head may take.
+    http: { headersTimeout: limits.headMs, connectionsCheckingInterval: limits.headMs / 2 },
     rewriteUrl: ({ url }) => matchTarget(url ?? "/"),
     exposeHeadRoutes: false,
     schemaController: { compilersFactory: { buildValidator: unreachable, buildSerializer: unreachable } },
@@ -60,6 +67,7 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
     forceCloseConnections: "idle",
   });
   takeAll(app, dispatch);
+  app.server.on("connect", (_, socket) => socket.end(noTunnel));
   await app.ready();
 
   return {
@@ -74,6 +82,7 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       for (const abort of waiting) abort.abort();
+      arrivals.stop();
       void options.wall.sleep(closeGraceMs, ended.signal).then(() => app.server.closeAllConnections());
       await closed;
     },
@@ -83,6 +92,9 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
 const unreachable = (): never => {
   throw new Error("The first hook takes every request over");
 };
+
+/** To CONNECT: this server stands before no other. */
+const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /** The query is parsed where an operation declares one, as its service parses it. */
 const noQuery = () => ({});

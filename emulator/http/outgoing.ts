@@ -2,6 +2,7 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, errors } from "undici";
 import type { Wall } from "../../src/base/clock.ts";
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import { atOnce } from "../clock/runner.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "../webhooks/receivers.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -130,7 +131,7 @@ function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunc
 }
 
 /** Words for the failures of a connection, by the code that Node or undici gives. */
-const words: Readonly<Record<string, readonly [code: string, message: string]>> = {
+const words = lookupTable<readonly [code: string, message: string]>({
   UND_ERR_CONNECT_TIMEOUT: ["connect_timeout", "The receiver did not accept a connection in time."],
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
   ECONNRESET: ["connection_reset", "The receiver closed the connection before it had answered."],
@@ -140,7 +141,7 @@ const words: Readonly<Record<string, readonly [code: string, message: string]>> 
   EAI_AGAIN: ["name_not_found", "The receiver's name has no address."],
   EHOSTUNREACH: ["unreachable", "The receiver's address cannot be reached."],
   ENETUNREACH: ["unreachable", "The receiver's address cannot be reached."],
-};
+});
 
 function described(error: unknown): { code: string; message: string } {
   if (error instanceof TooLate) return { code: "response_timeout", message: "The receiver did not answer in time." };

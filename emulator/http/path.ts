@@ -3,12 +3,24 @@ const authority = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
 
 /**
+ * Path and query of a target (RFC 9112, 3.2): an absolute one loses scheme and authority. Undefined: it names nothing
+ * that this server could have, such as `*` or `ftp://host/`.
+ */
+export function originForm(target: string): string | undefined {
+  if (target[0] === "/") return target;
+  const whole = authority.exec(target)?.[0];
+  if (whole === undefined) return undefined;
+  const rest = target.slice(whole.length);
+  return rest[0] === "/" ? rest : `/${rest}`;
+}
+
+/**
  * The target that routes are matched with. The routing service matches the decoded path, so `%2F` is a slash, an
  * invalid escape stays literal and bad UTF-8 is U+FFFD; each segment is encoded again for the matcher, which decodes
  * it for good (conformance.md, 7.4 and 7.5).
  */
 export function matchTarget(target: string): string {
-  const local = target[0] === "/" ? target : target.replace(authority, "") || "/";
+  const local = originForm(target) ?? target;
   const query = local.indexOf("?");
   const path = query < 0 ? local : local.slice(0, query);
   if (!escapedOrForeign.test(path)) return local;

@@ -98,7 +98,7 @@ function collect(place: Place, path: readonly string[], at: number, into: Route[
 }
 
 function paramsOf({ names }: Route, values: readonly string[]): Record<string, string> {
-  const params: Record<string, string> = {};
+  const params: Record<string, string> = Object.create(null);
   for (const [i, name] of names.entries()) params[name] = values[i]!;
   return params;
 }

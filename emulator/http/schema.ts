@@ -34,7 +34,8 @@ export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.Zod
   for (const key of path) {
     if (!at) return undefined;
     const { shape, element, valueType } = definitionOf(unwrap(at));
-    at = shape ? shape[String(key)] : (element ?? valueType);
+    const name = String(key);
+    at = shape ? (Object.hasOwn(shape, name) ? shape[name] : undefined) : (element ?? valueType);
   }
   return at && unwrap(at);
 }

@@ -7,10 +7,11 @@ import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
 import type { Fields } from "./bodies/form.ts";
 import type { Decoded } from "./bodies/json.ts";
-import { BodyAborted, BodyTooLarge, collect, hasBody } from "./collect.ts";
+import { BodyAborted, BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Received } from "./received.ts";
+import { tooLate } from "./unmatched.ts";
 import type { Input } from "./validate.ts";
 
 /** One request that was matched: the raw pair, the operation, and what its path named. */
@@ -44,6 +45,7 @@ export async function answerTo(matched: Matched, exchange: Exchange): Promise<An
     if (error instanceof Invalid) return bound.dialect.invalid(error.problems, bound.operation);
     if (error instanceof UnreadableBody) return bound.dialect.unreadable(error.problem);
     if (error instanceof BodyTooLarge) return bound.dialect.tooLarge();
+    if (error instanceof BodyLate) return tooLate(bound.operation.service.name === "emulator");
     if (error instanceof StoreFailed) return bound.dialect.storeFailed();
     if (error instanceof BodyAborted) throw error;
     exchange.report(bugOf(error, bound.operation.id));
@@ -83,9 +85,10 @@ async function handle({ bound, raw, params, search }: Matched, exchange: Exchang
       caller = bound.authenticate!(received, { operation, world, finding });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
-      if (bound.reads === "stream") input.body = raw;
+      if (bound.reads === "stream") input.body = exchange.arrivals.pieces(raw);
       else {
-        if (hasBody(raw)) received.body = await collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
+        if (hasBody(raw))
+          received.body = await exchange.arrivals.collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
         if (bound.decode) {
           const reading = bound.decode(received.body, raw.headers["content-type"]);
           decoded = reading instanceof Promise ? await reading : reading;

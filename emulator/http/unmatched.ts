@@ -61,7 +61,20 @@ const nearestBuilt = (method: string, path: string, bounds: readonly Bound[]): O
     bounds.filter(({ handler, isCatchAll }) => handler && !isCatchAll).map(({ operation }) => operation),
   );
 
+const said = (isControl: boolean, code: string, message: string) =>
+  isControl ? { error: { code, message } } : { detail: message };
+
 export const forbidden = (isControl: boolean, message: string): Answer =>
-  jsonAnswer(403, isControl ? { error: { code: "forbidden", message } } : { detail: message });
+  jsonAnswer(403, said(isControl, "forbidden", message));
+
+/** The rest of the body is not waited for, so nothing else can come on this connection. */
+export const tooLate = (isControl: boolean): Answer =>
+  jsonAnswer(408, said(isControl, "request_timeout", "The rest of the request did not come in time."), [
+    "connection",
+    "close",
+  ]);
+
+/** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
+export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
 
 export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);

@@ -1,6 +1,7 @@
 import { verifyCrmA } from "../../src/schemes/crm-a.ts";
 import { appsOf } from "../apps.ts";
 import type { Cluster } from "../clusters.ts";
+import { originForm } from "../http/path.ts";
 import { reply } from "../http/reply.ts";
 import { appPage, listOf } from "./app-page.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "./home.ts";
@@ -34,9 +35,8 @@ async function verify(call: SignedCall): Promise<void> {
   }
 }
 
-/** The target as sent, behind the name by which callers know the router; a target may be absolute itself. */
-const publicUrlOf = (publicUrl: string, target: string): string =>
-  publicUrl + target.replace(/^https?:\/\/[^/?#]*/i, "");
+/** The target as sent, behind the name by which callers know the router. */
+const publicUrlOf = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
 
 /** Credentials and payload come in the query; what names no owner belongs to the first cluster. */
 async function clusterOf(call: RouterCall): Promise<Cluster> {

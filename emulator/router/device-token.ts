@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { TokenResponse } from "../../src/api/router/device-grant.ts";
+import { lookupTable } from "../../src/base/lookup-table.ts";
 import { reply } from "../http/reply.ts";
 import { oauthClients } from "../oauth-clients.ts";
 import { askCluster, type Said } from "./ask-cluster.ts";
@@ -50,12 +51,12 @@ async function tokensFor(call: RouterCall, grant: DeviceGrant): Promise<Answer> 
 }
 
 /** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
-const refusals: Readonly<Record<string, Refused>> = {
+const refusals = lookupTable<Refused>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
   access_denied: "access-denied",
   expired_token: "expired-token",
-};
+});
 
 function judged({ finding }: RouterCall, cluster: string, said: Said): Answer {
   if (said.kind === "said" && said.status === 200 && isTokens(said.body)) return { tokens: said.body };

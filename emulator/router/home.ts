@@ -4,6 +4,7 @@ import type { Cluster } from "../clusters.ts";
 import type { Forwarder } from "../http/forward.ts";
 import type { Call, Handler, Handlers, World } from "../http/handler.ts";
 import type { Settings } from "../settings.ts";
+import type { View } from "../store/store.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 
 /** What the handlers of the routing service may use. */
@@ -16,6 +17,8 @@ export interface RouterWorld extends World {
   readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (decisions.md, R13). */
   inSeedOrder(): boolean;
+  /** Whether a user of any workspace has that address, that of the signup with this token aside. */
+  hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
 
 /** Whom a request's credentials name: the cluster whose key was sent. */

@@ -7,10 +7,15 @@ import type { Transaction } from "../store/store.ts";
 import { askCluster } from "./ask-cluster.ts";
 import type { RouterCall, RouterHandler } from "./home.ts";
 import { mappingTables } from "./tables.ts";
-import { signupOfToken, type TrialSignup, trialSignups } from "./trial-signups.ts";
+import { isTaken, signupOfToken, type TrialSignup, trialSignups } from "./trial-signups.ts";
 
 type Form = InputOf<typeof declared.completeTrialSignup>["body"];
-type Refusals = "unknown-signup-token" | "unknown-cluster-location" | "cluster-unreachable" | "cluster-timeout";
+type Refusals =
+  | "unknown-signup-token"
+  | "unknown-cluster-location"
+  | "account-exists"
+  | "cluster-unreachable"
+  | "cluster-timeout";
 
 /**
  * Completes a signup: its cluster creates the workspace, the router maps what belongs to it. The signup is claimed
@@ -20,40 +25,54 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
   const created = await createWorkspace(call, cluster, requestFor(signup, body)).catch(async (error: unknown) => {
-    await endClaim(store, signup, () => null);
+    await endClaim(store, signup, async () => null);
     throw error;
   });
   const { workspace_id } = created;
-  await endClaim(store, signup, (tx) => {
+  const isMapped = await endClaim(store, signup, async (tx) => {
+    // Somebody may have mapped the address while the cluster was asked.
+    if (await isTaken(tx, call, signup)) return null;
     tx.map(mappingTables.cluster_clients, cluster.id, [created.client_id]);
     tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
     tx.map(mappingTables.creator_tokens, cluster.id, created.creator_tokens);
     return { cluster_id: cluster.id, workspace_id };
   });
+  if (!isMapped) {
+    call.finding("workspace-not-mapped", `${cluster.id} made workspace ${workspace_id} for nobody`);
+    call.fail("account-exists");
+  }
   return { cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href };
 };
 
-/** Nothing happens when the state was replaced while the cluster was asked: the signup is not of this state. */
+/**
+ * Says whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
+ * asked: the signup is not of this state.
+ */
 const endClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
-  workspaceOf: (tx: Transaction) => TrialSignup["workspace"],
-): Promise<void> =>
+  workspaceOf: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
+): Promise<boolean> =>
   store.transaction("trial.complete: end of the claim", async (tx) => {
     const signup = await tx.get(trialSignups, String(id));
-    if (signup?.claimed) tx.put(trialSignups, { ...signup, claimed: false, workspace: workspaceOf(tx) });
+    if (!signup?.claimed) return true;
+    const workspace = await workspaceOf(tx);
+    tx.put(trialSignups, { ...signup, claimed: false, workspace });
+    return workspace !== null;
   });
 
 const claim = (
-  { store, clusters, fail }: RouterCall<Refusals>,
+  call: RouterCall<Refusals>,
   { token, cluster_location }: Form,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
-  store.transaction("trial.complete", async (tx) => {
+  call.store.transaction("trial.complete", async (tx) => {
+    const { clusters, fail } = call;
     const signup = await signupOfToken(tx, token);
     // One that another caller is completing will be used in a moment.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
+    if (await isTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });

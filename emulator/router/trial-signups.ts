@@ -1,5 +1,8 @@
 import * as z from "zod";
+import { emailHash } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/store.ts";
+import type { RouterWorld } from "./home.ts";
+import { mappingTables } from "./tables.ts";
 
 /** A trial signup, pending until its workspace exists (decisions.md, R23 to R25). */
 const TrialSignup = z.strictObject({
@@ -41,6 +44,18 @@ export async function signupOfEmail(view: View, email: string): Promise<TrialSig
   const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });
   return found;
 }
+
+/**
+ * Whether an address has its place already: completing its signup would move a person to another cluster
+ * (decisions.md, R23).
+ */
+export const isTaken = async (
+  view: View,
+  { hasAccount }: Pick<RouterWorld, "hasAccount">,
+  signup: { readonly email: string; readonly token?: string | undefined },
+): Promise<boolean> =>
+  (await view.lookup(mappingTables.cluster_emails, emailHash(signup.email))) !== undefined ||
+  (await hasAccount(view, signup));
 
 export async function signupOfToken(view: View, token: string): Promise<TrialSignup | undefined> {
   const [found] = await view.list(trialSignups, { by: "token", equals: token, limit: 1 });

@@ -5,7 +5,7 @@ import { authorizationUrl, redeemProviderCode } from "../provider.ts";
 import type { Transaction } from "../store/store.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "./home.ts";
 import { completeTrialSignup } from "./trial-completion.ts";
-import { signupOfEmail, type TrialSignup, trialSignups, trialStates } from "./trial-signups.ts";
+import { isTaken, signupOfEmail, type TrialSignup, trialSignups, trialStates } from "./trial-signups.ts";
 
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
@@ -30,15 +30,15 @@ type NewSignup = Pick<TrialSignup, "email" | "oauth_provider" | "account_details
 /** The pending signup of an address, made now if it has none. */
 async function pending(
   tx: Transaction,
-  { ids, fail }: Pick<RouterCall<"account-exists">, "ids"> & { readonly fail: Fail<"account-exists"> },
+  world: Pick<RouterCall, "ids" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: NewSignup,
 ): Promise<TrialSignup> {
   const known = await signupOfEmail(tx, signup.email);
-  if (known?.workspace) fail("account-exists");
+  if (known?.workspace || (await isTaken(tx, world, known ?? signup))) world.fail("account-exists");
   const made = known
     ? // Whoever comes back by way of a provider is known better than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
-    : { id: tx.next("trial_signup"), token: `trl_${ids.token(24)}`, ...signup, claimed: false, workspace: null };
+    : { id: tx.next("trial_signup"), token: `trl_${world.ids.token(24)}`, ...signup, claimed: false, workspace: null };
   tx.put(trialSignups, made);
   return made;
 }

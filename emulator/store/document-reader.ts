@@ -22,7 +22,7 @@ type Place =
 export class DocumentReader {
   readonly state: State;
   /** Numeric members beside the format, such as the generation. */
-  readonly head: Record<string, number> = {};
+  readonly head: Record<string, number> = Object.create(null);
   /** The line that is read next, from 1. */
   line = 1;
   #place: Place = "start";

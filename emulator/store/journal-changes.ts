@@ -86,7 +86,7 @@ class Puts implements Run {
 
   get written(): Written {
     if (this.#others.length === 0) return this.#first as Written;
-    const columns: Record<string, readonly unknown[]> = {};
+    const columns: Record<string, readonly unknown[]> = Object.create(null);
     for (const [i, field] of this.#fields.entries()) {
       const first = this.#values[i];
       if (this.#others.some((values) => values[i] !== first)) columns[field] = this.#others.map((values) => values[i]);

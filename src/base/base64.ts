@@ -1,3 +1,5 @@
+import { withoutTrailing } from "./trailing.ts";
+
 /**
  * The bytes of padded standard base64, or undefined for anything else: Buffer alone skips what it does not know, so a
  * key with a typing error would silently be another key.
@@ -10,6 +12,6 @@ export function decodeBase64(text: string): Buffer | undefined {
 
 /** The same for the standard and the URL-safe alphabet, with padding or without: what lenient foreign verifiers accept. */
 export function decodeAnyBase64(text: string): Buffer | undefined {
-  const standard = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
+  const standard = withoutTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");
   return decodeBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="));
 }

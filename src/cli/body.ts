@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
+import { lookupTable } from "../base/lookup-table.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 
@@ -55,13 +56,13 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons = lookupTable<string>({
   ENOENT: "there is no such file",
   EACCES: "it may not be read",
   ENOTDIR: "a part of its path is no folder",
   ELOOP: "its links lead in a circle",
   EIO: "the disk cannot read it",
-};
+});
 
 /** A UsageError in words, of what reading a file failed with. */
 export function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
@@ -143,5 +144,5 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
     return list;
   }
   const object = typeof at === "object" && at !== null ? (at as Record<string, unknown>) : {};
-  return { ...object, [step]: put(object[step], rest, value) };
+  return { ...object, [step]: put(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
 }

@@ -1,5 +1,6 @@
 import { parseDuration } from "../base/duration.ts";
 import { parseSize } from "../base/size.ts";
+import { withoutTrailing } from "../base/trailing.ts";
 import type { FlagSpec } from "../derive/command-spec.ts";
 import { UsageError } from "./failure.ts";
 
@@ -149,5 +150,5 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`);
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
-  return text.replace(/\/+$/, "");
+  return withoutTrailing(text, "/");
 }

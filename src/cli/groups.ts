@@ -1,3 +1,4 @@
+import { lookupTable } from "../base/lookup-table.ts";
 import type { Command } from "./command.ts";
 import { specGroups } from "./specs.ts";
 
@@ -19,7 +20,7 @@ type Heading =
   | "Settings and descriptions";
 
 /** The groups in the order of the root help. */
-export const groups: Readonly<Record<string, Group>> = {
+export const groups = lookupTable<Group>({
   tour: {
     summary: "Walk through the whole journey on an embedded emulator",
     heading: "Begin here",
@@ -124,7 +125,7 @@ export const groups: Readonly<Record<string, Group>> = {
     heading: "Settings and descriptions",
     commands: () => import("./commands/completion.ts"),
   },
-};
+});
 
 /** All groups: those above, and those that only operations name. */
 export const groupNames = async (): Promise<string[]> => [

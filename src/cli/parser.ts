@@ -150,6 +150,8 @@ const camel = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter:
 /** commander's words without its prefix; its suggestion becomes the hint. */
 function usageError({ message }: CommanderError): UsageError {
   const text = message.replace(/^error: /, "");
-  const suggestion = /\n?\((Did you mean .*)\)$/s.exec(text);
-  return new UsageError(suggestion ? text.slice(0, suggestion.index) : text, { hint: suggestion?.[1] });
+  const at = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
+  return at < 0
+    ? new UsageError(text)
+    : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
+import { lookupTable } from "../base/lookup-table.ts";
 import { existingFile } from "./body.ts";
 import type { Context } from "./command.ts";
 import { HalfDone, UsageError } from "./failure.ts";
@@ -17,7 +18,7 @@ export interface Uploaded {
 /** One call initializes at most so many (decisions.md, C6). */
 const filesPerCall = 50;
 
-const mediaTypes: Readonly<Record<string, string>> = {
+const mediaTypes = lookupTable<string>({
   ".pdf": "application/pdf",
   ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
   ".doc": "application/msword",
@@ -35,7 +36,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ".jpeg": "image/jpeg",
   ".gif": "image/gif",
   ".webp": "image/webp",
-};
+});
 
 /** The media type by the name's extension. */
 export const mediaTypeOf = (path: string): string =>

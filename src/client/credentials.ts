@@ -34,7 +34,9 @@ export function credentialHeaders(
     }
     case "cluster-key":
     case "cluster-key-or-bearer": {
-      const key = (clusterId && credentials.clusterKeys?.[clusterId]) || credentials.clusterKey;
+      const { clusterKeys = {}, clusterKey } = credentials;
+      const own = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
+      const key = own || clusterKey;
       return key ? { "x-cluster-key": key } : {};
     }
     case "basic": {

@@ -1,3 +1,4 @@
+import { lookupTable } from "../base/lookup-table.ts";
 import { AnswerTooLarge, InvalidArguments, NetworkError, ProxyTrouble } from "./errors.ts";
 import { TooMuch } from "./limits.ts";
 import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
@@ -12,7 +13,7 @@ export interface Attempt {
   readonly isSent: boolean;
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons = lookupTable<string>({
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "the host name is unknown",
   EAI_AGAIN: "the host name could not be looked up",
@@ -27,7 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
   CERT_HAS_EXPIRED: "its certificate has expired",
-};
+});
 
 /** Certificate failures a corporate proxy causes; NODE_EXTRA_CA_CERTS cures them. */
 const certificateCodes = Object.keys(reasons).filter((code) => /CERT|VERIFY|SIGNED/.test(code));

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Callable, Method } from "../api/operation.ts";
+import { withoutTrailing } from "../base/trailing.ts";
 import { fillTemplate } from "../base/url-template.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
 import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
@@ -98,7 +99,7 @@ function baseUrl(operation: Callable, base: BaseUrls): string {
   const name = operation.service.name as keyof BaseUrls;
   const url = base[name];
   if (url === undefined) throw new Error(`No base URL for the service ${name}`);
-  return url.replace(/\/+$/, "");
+  return withoutTrailing(url, "/");
 }
 
 function pathOf(operation: Callable, args: CallArguments): string {

@@ -22,7 +22,7 @@ export function buildOpenApi(name: DocumentedService, { registry, schemaNames }:
   if (!first) throw new Error(`The registry holds no operation of ${name}`);
 
   const writer = schemaWriter(schemaNames);
-  const paths: Record<string, Record<string, Json>> = {};
+  const paths: Record<string, Record<string, Json>> = Object.create(null);
   for (const operation of operations) {
     for (const method of [operation.method].flat()) {
       const item = { [method.toLowerCase()]: operationObject(operation, method, writer) };

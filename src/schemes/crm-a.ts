@@ -1,4 +1,5 @@
 import { type Bytes, hash, hmac, sameSecret } from "../base/hmac.ts";
+import { lookupTable } from "../base/lookup-table.ts";
 import { isFresh } from "./freshness.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
@@ -62,7 +63,7 @@ export function verifyCrmA(
 export type CrmARefusal = "missing" | "unknown-version" | "stale" | "mismatch";
 
 /** The escapes that v3 decodes before signing; `%20`, `%26`, `%2B` and `%3D` are not among them. */
-const decodedByV3: Readonly<Record<string, string>> = {
+const decodedByV3 = lookupTable<string>({
   "%3A": ":",
   "%2F": "/",
   "%3F": "?",
@@ -75,7 +76,7 @@ const decodedByV3: Readonly<Record<string, string>> = {
   "%2A": "*",
   "%2C": ",",
   "%3B": ";",
-};
+});
 
 const signedForm = (url: string): string =>
-  url.replace(/#.*$/, "").replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);
+  url.split("#", 1)[0]!.replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);

@@ -1,5 +1,6 @@
 import { decodeAnyBase64, decodeBase64 } from "../base/base64.ts";
 import { type Digest, hash, hmac } from "../base/hmac.ts";
+import { withoutTrailing } from "../base/trailing.ts";
 import { rewrittenJson } from "./rewritten-json.ts";
 
 /** One thing that was done otherwise than the scheme says. */
@@ -99,11 +100,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
     value === text ? [] : [deviates(Buffer.from(value), "body", code, words)];
   return [
     { value: body },
-    ...changed(
-      "newline-trimmed",
-      text.replace(/(?:\r?\n)+$/, ""),
-      "This body ends with a newline that was not signed.",
-    ),
+    ...changed("newline-trimmed", withoutTrailing(text, "\r\n"), "This body ends with a newline that was not signed."),
     ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
     ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
     ...changed("trimmed", text.trim(), "This body has blanks around it that were not signed."),

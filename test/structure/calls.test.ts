@@ -12,6 +12,7 @@ describe("banned calls", () => {
     "const id = randomUUID();",
     "process.exit(1);",
     "host.stderr.write(text);",
+    "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 
   it("are each found, with line and remedy", () => {
@@ -28,6 +29,8 @@ describe("banned calls", () => {
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
         { path: "bin/svc.js", text: "process.exit(1);" },
         { path: "src/cli/x.ts", text: "// Date.now()\n/* Date.now() */\nnew Date(0); socket.setTimeouts(1);" },
+        { path: "src/cli/x.ts", text: "const given: Record<string, string> = { ...others };" },
+        { path: "src/cli/x.ts", text: "const f = (given: Record<string, string> = {}) => given;" },
       ]),
       [],
     ));

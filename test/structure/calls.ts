@@ -7,7 +7,7 @@ interface Ban {
   readonly instead: string;
 }
 
-/** Calls that would make time or ids depend on the machine. */
+/** What would make time or ids depend on the machine, or the meaning of a name on the language. */
 export const bans: readonly Ban[] = [
   {
     what: "Date.now()",
@@ -50,6 +50,13 @@ export const bans: readonly Ban[] = [
     pattern: /\bstd(out|err)\.write\(|\bwrite\((\w+\.)?std(out|err)\b/,
     home: ["bin/", "src/cli/output/", "src/cli/github-actions.ts"],
     instead: "Output, or a Printer: what they print is made harmless",
+  },
+  {
+    what: "a table by name that inherits names",
+    // A copy of another object has the names of that one.
+    pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,
+    home: ["src/base/lookup-table.ts"],
+    instead: "lookupTable, a Map, or Object.create(null): constructor names something in every other object",
   },
 ];
 

@@ -1,3 +1,4 @@
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { ClusterWorld } from "../home.ts";
@@ -11,7 +12,7 @@ import { userinfo } from "./userinfo.ts";
 type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
 
 /** What a cluster's identity answers to what the router forwards, by method and path. */
-export const identityAnswers: Readonly<Record<string, Answer | undefined>> = {
+export const identityAnswers = lookupTable<Answer>({
   "GET /.well-known/openid-configuration": configuration,
   "GET /.well-known/jwks.json": keySet,
   "GET /api/v1/oauth/authorize/": authorize,
@@ -23,4 +24,4 @@ export const identityAnswers: Readonly<Record<string, Answer | undefined>> = {
   "GET /api/v1/svc_auth/oauth/callback": endWithProvider("login"),
   "GET /api/v1/svc_auth/oauth/signup": beginWithProvider("signup"),
   "GET /api/v1/svc_auth/oauth/signup/callback": endWithProvider("signup"),
-};
+});

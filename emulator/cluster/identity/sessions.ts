@@ -6,6 +6,7 @@ import { type Session, sessions } from "./grants.ts";
 import { userOfId } from "./people.ts";
 
 const cookie = "svc_session";
+const cookieValue = /(?:^|;\s*)svc_session=([^;]+)/;
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
 /**
@@ -19,7 +20,7 @@ export async function sessionOf(
   { headers }: Pick<ReceivedRequest, "headers">,
   { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
 ): Promise<SignedIn> {
-  const [, value] = new RegExp(`(?:^|;\\s*)${cookie}=([^;]+)`).exec(headers.cookie ?? "") ?? [];
+  const [, value] = cookieValue.exec(headers.cookie ?? "") ?? [];
   if (value === undefined) return undefined;
   const prefix = `${encodeURIComponent(cluster.id)}_`;
   const session = value.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;

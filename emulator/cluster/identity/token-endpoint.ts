@@ -1,4 +1,5 @@
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
@@ -81,10 +82,10 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   return { granted: { ...row, scope: asked }, refresh_token: await keepRefreshToken(tx, world, row) };
 };
 
-const redeemers: Readonly<Record<string, Redeem | undefined>> = {
+const redeemers = lookupTable<Redeem>({
   authorization_code: redeemCode,
   refresh_token: redeemRefreshToken,
-};
+});
 
 const withoutPrefix = ({ cluster }: ClusterWorld, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;

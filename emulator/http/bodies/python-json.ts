@@ -1,3 +1,4 @@
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 /** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
 export class SourceNumber {
   readonly text: string;
@@ -44,7 +45,7 @@ const words: ReadonlyMap<string, SourceValue> = new Map<string, SourceValue>([
   ["Infinity", new SourceNumber("Infinity")],
   ["-Infinity", new SourceNumber("-Infinity")],
 ]);
-const escapes: Readonly<Record<string, string>> = {
+const escapes = lookupTable<string>({
   '"': '"',
   "\\": "\\",
   "/": "/",
@@ -53,7 +54,7 @@ const escapes: Readonly<Record<string, string>> = {
   n: "\n",
   r: "\r",
   t: "\t",
-};
+});
 
 /**
  * Parses as CPython 3.11 does (NaN and Infinity included), without losing how numbers were written. Follows

@@ -27,14 +27,19 @@ export const notEmulated = [
   { path: `${v1}/obligations/types/`, about: "kinds of obligations" },
 ] as const;
 
-const patterns = notEmulated.map(({ path, about }) => {
-  const pattern = path
-    .replaceAll(".", "\\.")
-    .replace(/\{\w+\}/g, "[^/]+")
-    .replace(/\/\*?$/, (end) => (end === "/" ? "/?" : "(?:/.*)?"));
-  return { about, pattern: new RegExp(`^${pattern}$`) };
-});
-
 /** What a path is about that the service has and the emulator has not; undefined for any other path. */
-export const aboutNotEmulated = (path: string): string | undefined =>
-  patterns.find(({ pattern }) => pattern.test(path))?.about;
+export function aboutNotEmulated(path: string): string | undefined {
+  const given = path.split("/");
+  // The slash at the end may be left out.
+  if (given.at(-1) === "") given.pop();
+  return routes.find(({ names, isPrefix }) => {
+    const isLong = isPrefix ? given.length >= names.length : given.length === names.length;
+    return isLong && names.every((name, i) => (name.startsWith("{") ? given[i] !== "" : given[i] === name));
+  })?.about;
+}
+
+const routes = notEmulated.map(({ path, about }) => ({
+  about,
+  names: path.replace(/\/\*?$/, "").split("/"),
+  isPrefix: path.endsWith("*"),
+}));

@@ -59,7 +59,7 @@ export const appFailures = {
   }),
   "account-exists": detail({
     status: 400,
-    when: "a signup with this e-mail was completed before",
+    when: "the e-mail is mapped to a cluster, belongs to a user of a workspace, or was signed up with before",
     basis: assumed("What a second signup answers is not shown (R23)."),
     says: "An account with this e-mail exists",
   }),

@@ -61,7 +61,13 @@ export const completeTrialSignup = operation({
   responses: {
     200: json(z.strictObject({ cluster_id: z.string(), workspace_id: z.int(), cluster_url: z.string() })),
   },
-  failures: ["unknown-signup-token", "unknown-cluster-location", "cluster-unreachable", "cluster-timeout"],
+  failures: [
+    "unknown-signup-token",
+    "unknown-cluster-location",
+    "account-exists",
+    "cluster-unreachable",
+    "cluster-timeout",
+  ],
   cli: { command: "trial complete" },
   basis: assumed("The input is specified; the answer is not shown (R24)."),
   examples: [

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../../base/trailing.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context, Input } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
@@ -64,7 +65,7 @@ function endpoints(issuer: string, metadata: Readonly<Record<string, unknown>>):
     });
   if (textOf(metadata.issuer) === undefined) throw broken("is no JSON document that names an issuer");
   // RFC 8414, 3.3: another name means that somebody else's metadata was served.
-  if (textOf(metadata.issuer)?.replace(/\/+$/, "") !== issuer) throw broken("names another issuer");
+  if (withoutTrailing(textOf(metadata.issuer) ?? "", "/") !== issuer) throw broken("names another issuer");
   const url = (name: string) => {
     const text = textOf(metadata[name]);
     return text === undefined ? undefined : checkedUrl(text, `${name} of ${issuer}`);

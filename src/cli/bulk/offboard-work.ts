@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { email, type IdentifierKind, word } from "./identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
@@ -7,7 +8,7 @@ interface OffboardKind extends IdentifierKind {
 }
 
 /** The kinds of identifiers that a workspace leaves behind, by the word that a row names them with. */
-export const offboardKinds: Readonly<Record<string, OffboardKind>> = {
+export const offboardKinds = lookupTable<OffboardKind>({
   email: { ...email, field: "email_hash_list" },
   client: { ...word("client id"), field: "client_ids" },
   "creator-token": { ...word("creator invite token"), field: "creator_tokens" },
@@ -15,7 +16,7 @@ export const offboardKinds: Readonly<Record<string, OffboardKind>> = {
   "chat-a-team": { ...word("team id"), field: "chat_a_team_id_list" },
   "external-integration": { ...word("external id"), field: "external_integrations" },
   "user-code": { ...word("user code"), field: "user_codes" },
-};
+});
 
 /** `email ada@example.com` → its kind and its identifier. */
 function parts(text: string): { kind: OffboardKind | undefined; identifier: string } {
@@ -42,7 +43,7 @@ export const offboardWork: BulkWork = {
   },
   operation: async () => (await import("../../api/router/clusters.ts")).deleteWorkspaceData,
   call(values, { cluster_id, ...scope }) {
-    const lists: Record<string, string[]> = {};
+    const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {
       const space = value.indexOf(" ");
       const field = value.slice(0, space);

@@ -1,4 +1,5 @@
 import type { Method, Operation } from "../../api/operation.ts";
+import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
 import { ServiceError } from "../../client/errors.ts";
 import { problemOf } from "../../client/problem.ts";
@@ -57,7 +58,7 @@ const api: Command = {
     const body = await bodyOf(input, context);
     const request = {
       method: input.positionals.method as Method,
-      url: base.replace(/\/+$/, "") + path,
+      url: withoutTrailing(base, "/") + path,
       headers: {
         accept: "*/*",
         ...(body ? { "content-type": String(input.flags["content-type"] ?? "application/json") } : {}),

@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { environment } from "../environment.ts";
 import { exitCodes } from "../exit.ts";
 import type { Page } from "./layout.ts";
@@ -10,7 +11,7 @@ interface Topic {
 const streams = "Standard output carries data, standard error everything else: notes, progress, questions, failures.";
 
 /** What `svc help <topic>` shows, beside the help of commands. */
-export const topics: Readonly<Record<string, Topic>> = {
+export const topics = lookupTable<Topic>({
   "exit-codes": {
     summary: "What exit codes mean",
     page: () => ({
@@ -111,7 +112,7 @@ export const topics: Readonly<Record<string, Topic>> = {
       };
     },
   },
-};
+});
 
 /** How answers are printed, by flag. */
 export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [

@@ -2,17 +2,18 @@ import { constants, createWriteStream, type Stats } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { lookupTable } from "../../base/lookup-table.ts";
 import { realTarget } from "../../files/real-path.ts";
 import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons = lookupTable<string>({
   ENOENT: "there is no such folder",
   ENOTDIR: "a part of its path is no folder",
   EACCES: "it may not be written",
   EROFS: "the disk is read-only",
-};
+});
 
 /**
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a

@@ -71,7 +71,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (value === undefined) return;
     if (rows) return showRows(rows, chosen ?? view.columns ?? columnsOf(rows), view.none);
     if (!isObject(value)) return print(cell(value));
-    const names = chosen ?? view.columns?.filter((name) => name in value) ?? Object.keys(value);
+    const names = chosen ?? view.columns?.filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
       return stdout.isTTY ? print(...record(entries)) : printRows(entries);
@@ -113,7 +113,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
-  const inner = name !== undefined && isObject(value) ? value[name] : undefined;
+  const inner = name !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return Array.isArray(inner) ? inner : undefined;
 }
 
@@ -127,9 +127,10 @@ function columnsOf(rows: readonly unknown[]): string[] {
 
 /** A field by its path: `owner.email`. */
 const at = (value: unknown, path: string): unknown =>
-  path
-    .split(".")
-    .reduce<unknown>((inner, step) => (inner as Record<string, unknown> | null | undefined)?.[step], value);
+  path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
+
+const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
 const pick = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));

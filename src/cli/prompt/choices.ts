@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../profile.ts";
 import type { Choice } from "../terminal/ask.ts";
@@ -6,14 +7,14 @@ import { withSpinner } from "../terminal/spinner.ts";
 type Fetch = (context: Context) => Promise<Choice[]>;
 
 /** What a service or a file offers for a field of this name. */
-const offers: Readonly<Record<string, Fetch>> = {
+const offers = lookupTable<Fetch>({
   cluster_id: clusters,
   cluster: clusters,
   template_id: templates,
   contract_template_id: templates,
   composite_id: contracts,
   profile: profiles,
-};
+});
 
 /** The answers that a field can have: those declared, else those that are there now; undefined when they are free. */
 export async function choicesFor(

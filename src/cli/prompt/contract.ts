@@ -45,7 +45,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   const { host, signal } = context;
   const required = attributes.filter((one) => one.required && one.default_value == null);
   const others = attributes.filter((one) => !required.includes(one));
-  const answers: Record<string, unknown> = {};
+  const answers: Record<string, unknown> = Object.create(null);
   for (const one of required) answers[one.variable] = await askAttribute(one, context);
   if (others.length === 0) return answers;
   const names = others.map((one) => one.display_label).join(", ");

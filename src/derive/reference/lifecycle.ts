@@ -1,4 +1,5 @@
 import { conditions, type ForbiddenMove, lifecycle, type Move, requirements } from "../../api/contracts/lifecycle.ts";
+import { lookupTable } from "../../base/lookup-table.ts";
 import { blocks, codes, table } from "./markdown.ts";
 
 /** The states of a contract as a diagram, and every move as a row. */
@@ -25,7 +26,7 @@ export const lifecycleSection = (): string =>
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
-const ends: Readonly<Record<string, string>> = { "=": "(stays)", held: "(where it was before the hold)" };
+const ends = lookupTable<string>({ "=": "(stays)", held: "(where it was before the hold)" });
 
 function arrows(): string[] {
   const lines = moves.flatMap((move) => {

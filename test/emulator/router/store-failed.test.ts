@@ -33,6 +33,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
     ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:9", external: true }],
     inSeedOrder: () => true,
+    hasAccount: async () => false,
     issuerKeys: new IssuerKeys({ wall: systemWall, settings: defaultSettings, forwarder }),
   };
   const operations = registry.filter(({ service }) => service.name === "router");

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+import type { Wall } from "../../src/base/clock.ts";
+import { BodyAborted, BodyLate, collect } from "./collect.ts";
+import { Deadlines } from "./deadlines.ts";
+
+/** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
+export interface ArrivalLimits {
+  /** From its first byte to the end of its head. Node judges it, and answers 408 itself. */
+  readonly headMs: number;
+  /** For the whole of a body that is read into memory, and for what nobody reads once the answer was given. */
+  readonly bodyMs: number;
+  /** An upload may take as long as it needs, but in each such time `paceBytes` must come. */
+  readonly paceMs: number;
+  readonly paceBytes: number;
+}
+
+export const arrivalLimits: ArrivalLimits = {
+  headMs: 60_000,
+  bodyMs: 120_000,
+  paceMs: 60_000,
+  paceBytes: 60 * 1024,
+};
+
+/** Receives the bodies of one listener, each within its time. */
+export class Arrivals {
+  readonly #limits: ArrivalLimits;
+  readonly #whole: Deadlines<() => void>;
+  readonly #paces: Deadlines<() => void>;
+
+  constructor(wall: Wall, limits: ArrivalLimits) {
+    const late = (cut: () => void) => cut();
+    this.#limits = limits;
+    this.#whole = new Deadlines(wall, limits.bodyMs, late);
+    this.#paces = new Deadlines(wall, limits.paceMs, late);
+  }
+
+  /** The whole body. Fails with BodyTooLarge, BodyAborted or BodyLate. */
+  collect(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
+    return collect(raw, maxBytes, (late) => this.#whole.enter(late));
+  }
+
+  /** A body in pieces, as they come. Fails with BodyAborted; where they come too slowly the connection is cut. */
+  async *pieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+    let came = 0;
+    let judged = 0;
+    const judge = () => {
+      if (came - judged < this.#limits.paceBytes) return void raw.destroy(new BodyLate("the body comes too slowly"));
+      judged = came;
+      leave = this.#paces.enter(judge);
+    };
+    let leave = this.#paces.enter(judge);
+    try {
+      for await (const piece of raw as AsyncIterable<Uint8Array>) {
+        came += piece.byteLength;
+        yield piece;
+      }
+    } catch (cause) {
+      throw new BodyAborted("aborted", { cause });
+    } finally {
+      leave();
+    }
+  }
+
+  /** After the answer: Node reads what is left of a body, so that the connection can be used again. */
+  discard(raw: IncomingMessage): void {
+    if (raw.complete || raw.destroyed) return;
+    const leave = this.#whole.enter(() => raw.socket.destroy());
+    raw.once("close", leave);
+  }
+
+  /** Nothing is late any more. */
+  stop(): void {
+    this.#whole.stop();
+    this.#paces.stop();
+  }
+}

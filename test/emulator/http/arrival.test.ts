@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import net from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { arrivalLimits } from "../../../emulator/http/arrival.ts";
+import { part } from "../../../emulator/http/parts.ts";
+import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
+import { read, serving, stateless } from "./serving.ts";
+
+const { bodyMs, paceMs, paceBytes } = arrivalLimits;
+
+/** A listener on whose wall time stands still; `uploaded` tells how many bytes its upload has been given so far. */
+async function stage(t: TestContext) {
+  const wall = new StandingWall();
+  let uploaded = 0;
+  const server = await serving(
+    t,
+    [
+      part({
+        operations: [
+          made(contracts, "POST", "/json", { body: json(z.object({ a: z.string() })) }, { id: "json" }),
+          made(router, "POST", "/raw", { body: raw() }, { id: "raw" }),
+          made(emulator, "POST", "/_emulator/json", { body: json(z.object({})) }, { id: "control" }),
+          made(contracts, "POST", "/nothing", {}, { id: "nothing" }),
+          made(contracts, "PUT", "/upload", { body: stream({ maxBytes: 2 ** 30 }) }, { id: "upload" }),
+        ],
+        handlers: {
+          json: () => "json",
+          raw: () => "raw",
+          control: () => "control",
+          nothing: () => "nothing",
+          upload: async ({ body }: { body: AsyncIterable<Uint8Array> }) => {
+            for await (const piece of body) uploaded += piece.byteLength;
+            return uploaded;
+          },
+        },
+        world: stateless,
+      }),
+    ],
+    { wall },
+  );
+  return { ...server, wall, uploaded: () => uploaded };
+}
+
+/** A connection that a test writes to bit by bit. */
+async function connected(origin: string, method: string, target: string, length: number) {
+  const { port, host } = new URL(origin);
+  const socket = net.connect(Number(port), "127.0.0.1");
+  const got: Buffer[] = [];
+  socket.on("data", (chunk) => got.push(chunk));
+  // Its end may be told as a reset, since not all that was sent was read.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  socket.write(
+    `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
+  );
+  return { socket, closed, answer: () => read(Buffer.concat(got)), hasAnswer: () => got.length > 0 };
+}
+
+/** Waits for what needs no time of the wall's. */
+async function until(come: () => boolean): Promise<void> {
+  while (!come()) await idle();
+}
+
+const late = "The rest of the request did not come in time.";
+
+describe("A body that comes drop by drop", () => {
+  for (const [target, body] of [
+    ["/json", { detail: late }],
+    ["/raw", { detail: late }],
+    ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
+  ] as const) {
+    it(`is waited for two minutes at ${target}, and then answered 408`, async (t) => {
+      const { origin, wall, log, bugs } = await stage(t);
+      const drip = await connected(origin, "POST", target, 100);
+      drip.socket.write("{");
+      await until(() => wall.sleeping.length > 0);
+      await wall.pass(bodyMs / 2);
+      drip.socket.write('"');
+      await wall.pass(bodyMs / 2 - 1);
+      assert.equal(drip.hasAnswer(), false);
+      await wall.pass(1);
+      await drip.closed;
+      assert.deepEqual(drip.answer(), {
+        status: 408,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      assert.deepEqual(
+        log.list().map(({ status }) => status),
+        [408],
+      );
+      assert.deepEqual(bugs, []);
+    });
+  }
+
+  it("and that nobody reads does not keep its connection for ever", async (t) => {
+    const { origin, wall } = await stage(t);
+    const drip = await connected(origin, "POST", "/nothing", 100);
+    await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
+    drip.socket.write("{");
+    await wall.pass(bodyMs);
+    await drip.closed;
+    assert.equal(drip.answer().status, 200);
+  });
+
+  it("leaves nothing to wait for once it has come", async (t) => {
+    const { origin, wall } = await stage(t);
+    const whole = await connected(origin, "POST", "/json", 9);
+    whole.socket.write('{"a":');
+    await until(() => wall.sleeping.length > 0);
+    await wall.pass(bodyMs - 1);
+    whole.socket.write('"b"}');
+    await until(whole.hasAnswer);
+    await wall.pass(bodyMs * 2);
+    assert.deepEqual([whole.answer().status, whole.socket.destroyed], [200, false]);
+    whole.socket.destroy();
+  });
+});
+
+describe("An upload", () => {
+  it("may take as long as it needs while it goes on", async (t) => {
+    const { origin, wall, uploaded } = await stage(t);
+    const minutes = 30;
+    const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      upload.socket.write(Buffer.alloc(paceBytes));
+      await until(() => uploaded() === minute * paceBytes && wall.sleeping.length > 0);
+      if (minute < minutes) await wall.pass(paceMs);
+    }
+    await until(upload.hasAnswer);
+    assert.deepEqual([upload.answer().status, upload.answer().body], [200, String(minutes * paceBytes)]);
+    upload.socket.destroy();
+  });
+
+  it("that all but stops is cut, which is no bug of the emulator", async (t) => {
+    const { origin, wall, uploaded, log, bugs } = await stage(t);
+    const upload = await connected(origin, "PUT", "/upload", 100 * paceBytes);
+    upload.socket.write(Buffer.alloc(paceBytes));
+    await until(() => uploaded() === paceBytes && wall.sleeping.length > 0);
+    await wall.pass(paceMs);
+    upload.socket.write(Buffer.alloc(paceBytes - 1));
+    await until(() => uploaded() === 2 * paceBytes - 1);
+    await wall.pass(paceMs);
+    await upload.closed;
+    assert.equal(upload.hasAnswer(), false);
+    await until(() => log.count > 0);
+    assert.deepEqual(
+      log.list().map(({ status }) => status),
+      [0],
+    );
+    assert.deepEqual(bugs, []);
+  });
+});
+
+describe("A head that comes drop by drop", () => {
+  it("is answered 408 when its time is over", async (t) => {
+    // Node judges this one, by the machine's own time.
+    const { origin } = await serving(t, [part({ operations: [], handlers: {}, world: stateless })], {
+      arrival: { ...arrivalLimits, headMs: 20 },
+    });
+    const { port } = new URL(origin);
+    const socket = net.connect(Number(port), "127.0.0.1");
+    const got: Buffer[] = [];
+    socket.on("data", (chunk) => got.push(chunk));
+    socket.write("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: ");
+    await new Promise((resolve) => socket.on("close", resolve));
+    assert.equal(read(Buffer.concat(got)).status, 408);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { routed } from "../../support/routed.ts";
+import { read, talk } from "../http/serving.ts";
+
+/** One request over a connection of its own, with its first line as it is; what came back, and who was asked. */
+const first = (line: string, host: string): string => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+
+const noTarget = { detail: "The target of a request is a path, or an http URL." };
+
+describe("A target that no server could have", () => {
+  for (const [line, status, body] of [
+    ["GET *", 400, noTarget],
+    ["POST *", 400, noTarget],
+    ["GET ftp://files.example/x", 400, noTarget],
+    ["GET mailto:ada@example.com", 400, undefined],
+    ["GET example.com:443", 400, undefined],
+    ["OPTIONS *", 405, { detail: "Method Not Allowed" }],
+    ["CONNECT example.com:443", 501, undefined],
+    ["CONNECT /", 501, undefined],
+    ["GET \\", 400, undefined],
+    ["GET ", 400, undefined],
+  ] as const) {
+    it(`is answered ${status} by the router: ${line}`, async (t) => {
+      const world = await routed(t);
+      const { host } = new URL(world.routerUrl);
+      const answer = read(await talk(world.routerUrl, [first(line, host)]));
+      assert.equal(answer.status, status);
+      if (body) assert.deepEqual(JSON.parse(answer.body), body);
+      assert.deepEqual(world.reached(), [], "no cluster is asked");
+    });
+  }
+
+  for (const [line, reached] of [
+    ["GET //x/y", "/"],
+    ["GET /a\\b", "/a\\b"],
+    ["GET /a//b", "/a//b"],
+    ["GET /a#b", "/a#b"],
+    ["GET /\xff", "/\xff"],
+    ["GET HTTPS://else.example/none?x=1", "/none?x=1"],
+    ["GET http:///x", "/x"],
+  ] as const) {
+    it(`is none of these, and reaches a cluster: ${JSON.stringify(line)}`, async (t) => {
+      const world = await routed(t);
+      const { host } = new URL(world.routerUrl);
+      const answer = read(await talk(world.routerUrl, [Buffer.from(first(line, host), "latin1")]));
+      assert.equal(answer.status, 200);
+      const seen = reached === "/" && line.startsWith("GET //") ? "//x/y" : reached;
+      assert.deepEqual(new Set(world.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
+    });
+  }
+
+  for (const host of ["localhost:99999", "localhost:65536"]) {
+    it(`is not made of a host that cannot be: ${host}`, async (t) => {
+      const world = await routed(t);
+      assert.equal(read(await talk(world.routerUrl, [first("GET /x", host)])).status, 403);
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("may be absolute and have no path: then it is the root, which the router answers itself", async (t) => {
+    const world = await routed(t);
+    const { host } = new URL(world.routerUrl);
+    for (const line of ["GET http://else.example", "GET http://else.example?x=1", "GET /"]) {
+      assert.equal(read(await talk(world.routerUrl, [first(line, host)])).status, 200, line);
+    }
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("in a host with a wrong punycode is a path like any other", async (t) => {
+    const world = await routed(t);
+    assert.equal(read(await talk(world.routerUrl, [first("GET /x", "xn--a.localhost")])).status, 200);
+  });
+});
+
+describe("A cluster", () => {
+  it("says the same, and notes none of it in its inbox", async (t) => {
+    const { emulator } = await import("../../support/emulator.ts");
+    const world = await emulator(t);
+    const { url, id } = world.clusters[0]!;
+    const { host } = new URL(url);
+    const lines = ["GET *", "GET ftp://files.example/x", "OPTIONS *", "CONNECT example.com:443"];
+    const statuses: number[] = [];
+    for (const line of lines) statuses.push(read(await talk(url, [first(line, host)])).status);
+    assert.deepEqual(statuses, [400, 400, 405, 501]);
+    const { body } = await world.ask("GET", `clusters/${id}/inbox`);
+    assert.equal((body as { total: number }).total, 0);
+  });
+});

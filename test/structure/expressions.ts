@@ -1,0 +1,60 @@
+import { ts } from "@ts-morph/common";
+import { checkSync } from "recheck";
+import type { SourceFile } from "./repository.ts";
+
+/** A regular expression that stands in a file. */
+export interface Expression {
+  readonly source: string;
+  readonly flags: string;
+  /** `src/base/ids.ts:12` */
+  readonly at: string;
+}
+
+export interface Expressions {
+  readonly literals: readonly Expression[];
+  /** Where an expression is put together while the program runs, so that nobody can look at it here. */
+  readonly made: readonly string[];
+}
+
+/** All regular expressions of some files. */
+export function expressionsIn(files: readonly SourceFile[]): Expressions {
+  const literals: Expression[] = [];
+  const made: string[] = [];
+  for (const { path, text } of files) {
+    const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+    const visit = (node: ts.Node): void => {
+      const at = () => `${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+      if (ts.isRegularExpressionLiteral(node)) {
+        const end = node.text.lastIndexOf("/");
+        literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), at: at() });
+      }
+      if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp") {
+        made.push(at());
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(file);
+  }
+  return { literals, made };
+}
+
+/** More than any of ours needs by far; what is not judged in time counts as slow. */
+const limits = { timeout: 60_000 };
+
+/** Those that a text exists for which takes more time than its length warrants, or of which that is not certain. */
+export function slowOnes(literals: readonly Expression[]): string[] {
+  const verdicts = new Map<string, string>();
+  return literals.flatMap(({ source, flags, at }) => {
+    const written = `/${source}/${flags}`;
+    const known = verdicts.get(written);
+    const verdict = known ?? verdictOn(source, flags);
+    verdicts.set(written, verdict);
+    return verdict === "linear" ? [] : [`${at} ${written} is ${verdict}`];
+  });
+}
+
+function verdictOn(source: string, flags: string): string {
+  const verdict = checkSync(source, flags, limits);
+  if (verdict.status === "safe") return "linear";
+  return verdict.status === "vulnerable" ? verdict.complexity.summary : `unknown (${verdict.error.kind})`;
+}
