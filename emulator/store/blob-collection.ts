@@ -51,7 +51,7 @@ export async function collectBlobs({ path, folder, wall, named }: Collecting): P
   const age = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
   if (note && age(note.looked_at) >= 0 && age(note.looked_at) < betweenLooksMs) return [];
 
-  const unnamed_since: Record<string, string> = {};
+  const unnamed_since: Record<string, string> = Object.create(null);
   const removed: string[] = [];
   const isAlone = (await readdir(dirname(path))).every((name) => isOfState(name, path, folder));
   const isNamed = isAlone ? await named() : new Set(kept);

@@ -1,6 +1,8 @@
+import { lookupTable } from "./lookup-table.ts";
+
 const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-const factors: Readonly<Record<string, number>> = {
+const factors = lookupTable<number>({
   "": 1,
   b: 1,
   kb: 1e3,
@@ -15,7 +17,7 @@ const factors: Readonly<Record<string, number>> = {
   mib: 2 ** 20,
   gib: 2 ** 30,
   tib: 2 ** 40,
-};
+});
 
 /** Bytes of `500MB`, `2GiB` or `1024`, at least one and whole; undefined when it is no size. */
 export function parseSize(text: string): number | undefined {

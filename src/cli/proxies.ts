@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { lookupTable } from "../base/lookup-table.ts";
 import type { ForwardProxy, ProxyFor } from "../client/proxy.ts";
 import { UsageError } from "./failure.ts";
 
@@ -10,10 +11,10 @@ export interface NamedProxy extends ForwardProxy {
 }
 
 /** By the scheme of the address that is called; the name in small letters outranks the other, as for curl. */
-const variables: Readonly<Record<string, readonly string[]>> = {
+const variables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
-};
+});
 
 /** The variables of proxies that are set and count. */
 export const proxyVariables = (env: Env): string[] =>

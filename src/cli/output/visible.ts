@@ -1,3 +1,5 @@
+import { lookupTable } from "../../base/lookup-table.ts";
+
 /**
  * What a terminal acts upon, or shows nothing of: control characters, line separators, lone surrogates, marks that
  * turn the direction of writing, and whatever has no width. First the flags that are written with tags, as a whole.
@@ -19,7 +21,7 @@ const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef
 /** How one suspicious character is written. */
 type Escape = (char: string) => string;
 
-const names: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 

@@ -1,12 +1,13 @@
+import { lookupTable } from "../../../base/lookup-table.ts";
 import { existingFile } from "../../body.ts";
 import type { Command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 
-const codes: Readonly<Record<string, string>> = {
+const codes = lookupTable<string>({
   StateInUse: "state_in_use",
   StateRefused: "state_refused",
   NoLockFile: "not_a_run_file",
-};
+});
 
 export const emulatorRepair: Command = {
   words: ["emulator", "repair"],
