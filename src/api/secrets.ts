@@ -124,7 +124,7 @@ export function redactText(text: string, { mask }: Redaction = usual): string {
   const plain = text
     .replace(/\b(bearer|basic)(\s{1,4})[\w.~+/=-]{6,}/gi, `$1$2${mask}`)
     .replace(/\b(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
-    .replace(/([\w%[\].-]{1,64})=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
+    .replace(/(?<![\w%[\].-])([\w%[\].-]+)=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
       isSecretName(name) ? `${name}=${mask}` : pair,
     );
   return redactQuoted(plain, mask);

@@ -73,7 +73,7 @@ function characterBefore(text: string, offset: number): string {
  * Whatever a runner of GitHub Actions takes for a command: `::` at the beginning of a line, blanks before it or not,
  * and `##[` anywhere.
  */
-const atLineStart = /^([^\S\n]*):(?=:)/gm;
+const atLineStart = /^([^\S\n\r\u2028\u2029]*):(?=:)/gm;
 
 /** Lines that a runner takes for no command; what is changed stays to be seen. */
 export const withoutCommands = (text: string): string =>
