@@ -25,7 +25,7 @@ describe("an endless answer", () => {
   for (const [line, env, doubt = ""] of [
     ["router health", {}],
     ["contracts list", {}],
-    ["contracts document 1 --output out.pdf", {}],
+    ["contracts download T-1 --output out.pdf", {}, "It may have been done all the same. "],
     ["api GET /anything", {}],
     ["emulator status", { SVC_EMULATOR_TOKEN: "token" }],
     [

@@ -17,7 +17,7 @@ type AnyTrouble = Trouble | "is not there";
 const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "is not there": { exit: 75, message: /nothing listens there/ },
   hangs: { exit: 75, message: /no answer in time/ },
-  stalls: { exit: 75, message: /its answer (was not complete after|stopped in the middle)/ },
+  stalls: { exit: 75, message: /its answer (was not complete after|stopped in the middle|came at less than)/ },
   "hangs up": { exit: 75, message: /the connection was cut/ },
   "cuts its answer off": { exit: 75, message: /the connection was cut/ },
   "answers HTML": {
