@@ -22,7 +22,7 @@ function worded(value: unknown, word: string): unknown {
 function requestWith(operation: Operation, word: string) {
   const { path, request, examples, method } = operation;
   const names = Object.keys(request.query?.shape ?? {});
-  const query = new URLSearchParams([...names.map((name) => [name, word]), [word, word]]);
+  const query = new URLSearchParams([...names, word].map((name): [string, string] => [name, word]));
   const given = worded(examples.find((example) => "body" in example)?.body ?? {}, word);
   const isForm = request.body?.kind === "form";
   const body = isForm ? new URLSearchParams(given as Record<string, string>).toString() : JSON.stringify(given);

@@ -1,6 +1,6 @@
 /** Names that every ordinary object has without having been given them, each with one as long that none has. */
 export const inheritedNames: readonly (readonly [inherited: string, harmless: string])[] = [
-  ["constructor", "konstruktorx"],
+  ["constructor", "konstructor"],
   ["toString", "toStrong"],
   ["hasOwnProperty", "hasOwnPropertx"],
   ["valueOf", "valueOx"],
