@@ -7,7 +7,10 @@ const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || st
  * ones. Called when approvals are asked for and whenever one is completed.
  */
 export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
-  const first = Math.min(...approvals.flatMap((each) => (isOpen(each) && each.order !== null ? [each.order] : [])));
+  const first = approvals.reduce(
+    (least, each) => (isOpen(each) && each.order !== null ? Math.min(least, each.order) : least),
+    Number.POSITIVE_INFINITY,
+  );
   return approvals.map((approval) => {
     const hasTurn = approval.order === null || approval.order === first;
     return approval.status === "NOT_STARTED" && hasTurn ? { ...approval, status: "PENDING" } : approval;

@@ -10,14 +10,19 @@ type Details = z.output<typeof SignatoryDetails>;
 export type Named = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
+/** More parties than any contract has. */
+const toldNames = 50;
+
 /** Checks `signatories` (contract-api-facts.md, 4.3): names of parties, and an order on all of them or on none. */
 export function checkSignatories(given: readonly Details[], partyNames: readonly string[], problems: Problems): void {
+  const known = new Set(partyNames);
+  // Told again for each signatory, so that many of both would make an answer of the square of their number.
+  const choices = partyNames.slice(0, toldNames).join(", ") + (partyNames.length > toldNames ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
     const at = ["signatories", i, "counterparty_name"] as const;
     if (!counterparty_name) problems.add(at, "Field required");
-    else if (!partyNames.includes(counterparty_name))
-      problems.add(at, `Value should be one of ${partyNames.join(", ")}`);
+    else if (!known.has(counterparty_name)) problems.add(at, `Value should be one of ${choices}`);
   });
   const ordered = given.filter((signatory) => signatory.sign_order != null).length;
   if (ordered === 0) return;
@@ -68,7 +73,7 @@ export function signatoriesOf(
   }));
   if (ownSide || !slot?.required) return named;
   // The template's own signatory comes last, also where the payload gives an order.
-  const last = Math.max(...named.map((signatory) => signatory.sign_order ?? 0));
+  const last = named.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
   return [...named, ...own.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null }))];
 }
 

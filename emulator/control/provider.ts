@@ -2,6 +2,7 @@ import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { hiddenFields, html, page, pageHeaders } from "../page.ts";
 import { providerCodes, providerFlows } from "../provider.ts";
+import { keepNewest } from "../store/newest.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
 import type { ControlWorld } from "./home.ts";
 
@@ -27,7 +28,10 @@ export const providerHandlers: Handlers<"provider.page" | "provider.submit", Pro
       return reply(200, question(world, body, "This is no e-mail address."), headersOf(world));
     }
     const code = ids.token(24);
-    await store.transaction("provider.submit", (tx) => tx.put(providerCodes, { code, provider, email, name }));
+    await store.transaction("provider.submit", (tx) => {
+      tx.put(providerCodes, { code, provider, email, name });
+      return keepNewest(tx, providerCodes);
+    });
     return reply(303, `${settings.publicUrl}${providerFlows[flow]}?${new URLSearchParams({ code, state })}`);
   },
 };

@@ -2,6 +2,7 @@ import type { Fail } from "../../src/api/failures.ts";
 import { sameSecret } from "../../src/base/hmac.ts";
 import { appsOf } from "../apps.ts";
 import { authorizationUrl, redeemProviderCode } from "../provider.ts";
+import { keepNewest } from "../store/newest.ts";
 import type { Transaction } from "../store/store.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "./home.ts";
 import { completeTrialSignup } from "./trial-completion.ts";
@@ -40,6 +41,7 @@ async function pending(
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : { id: tx.next("trial_signup"), token: `trl_${world.ids.token(24)}`, ...signup, claimed: false, workspace: null };
   tx.put(trialSignups, made);
+  await keepNewest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
 }
 
@@ -55,7 +57,10 @@ const shown = ({ id, token, email, oauth_provider, account_details }: TrialSignu
 const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store, ids, settings }) => {
   const { provider = "ProviderA" } = query;
   const state = `trial_${ids.token(24)}`;
-  await store.transaction("trial.oauth", (tx) => tx.put(trialStates, { state, provider }));
+  await store.transaction("trial.oauth", (tx) => {
+    tx.put(trialStates, { state, provider });
+    return keepNewest(tx, trialStates);
+  });
   return { authorization_url: authorizationUrl(settings.publicUrl, "trial", provider, state), state };
 };
 

@@ -1,6 +1,7 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { authorizationUrl, redeemProviderCode } from "../../provider.ts";
+import { keepNewest } from "../../store/newest.ts";
 import type { ClusterWorld } from "../home.ts";
 import { json } from "./answer.ts";
 import { providerStates } from "./grants.ts";
@@ -15,9 +16,10 @@ export const beginWithProvider =
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterWorld): Promise<Passthrough> => {
     const { provider = "ProviderA" } = parametersOf(request);
     const state = `${cluster.id}_${ids.token(24)}`;
-    await store.transaction(`identity.${flow}`, (tx) =>
-      tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow }),
-    );
+    await store.transaction(`identity.${flow}`, (tx) => {
+      tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
+      return keepNewest(tx, providerStates);
+    });
     return json(200, { authorization_url: authorizationUrl(settings.publicUrl, flow, provider, state), state });
   };
 

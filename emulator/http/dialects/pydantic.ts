@@ -42,7 +42,7 @@ export function verdictsOn({ part, issue, schema, sent }: Problem): readonly Ver
 
 /** The branch of a union that got furthest: its problems lie deepest, or are the fewest. */
 function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const depth = (issues: readonly Issue[]) => Math.max(...issues.map(({ path }) => path.length));
+  const depth = (issues: readonly Issue[]) => issues.reduce((most, { path }) => Math.max(most, path.length), 0);
   return (
     [...branches].filter((issues) => issues.length > 0).sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ??
     []

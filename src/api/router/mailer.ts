@@ -9,7 +9,7 @@ export const receiveBlackhole = operation({
   service: router,
   summary: "Take an inbound e-mail and keep it from everybody",
   description:
-    "The emulator shows it in its state (svc emulator state show) and keeps the newest ones: 1,000 of them, in 16 MiB of base64.",
+    "The emulator shows it in its state (svc emulator state export) and keeps the newest ones: 1,000 of them, in 16 MiB of base64.",
   method: "POST",
   path: "/router/v1/mailer/inbound/blackhole",
   auth: "none",

@@ -1,0 +1,17 @@
+import type { Rows, Transaction } from "./store.ts";
+
+/** How much is kept of what anybody can have made, without credentials and as often as they like. */
+export const mostOfStrangers = 10_000;
+
+/** Drops the oldest rows of a collection, those aside that `stays` names, until at most `most` are left. */
+export async function keepNewest<Row extends object>(
+  tx: Transaction,
+  collection: Rows<Row>,
+  { most = mostOfStrangers, stays = () => false }: { most?: number; stays?: (row: Row) => boolean } = {},
+): Promise<void> {
+  const excess = (await tx.count(collection)) - most;
+  if (excess <= 0) return;
+  for (const row of await tx.list(collection, { limit: excess })) {
+    if (!stays(row)) tx.delete(collection, collection.key(row));
+  }
+}

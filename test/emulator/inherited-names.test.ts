@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Operation } from "../../src/api/operation.ts";
+import { registry } from "../../src/api/registry.ts";
+import { fillTemplate, placeholders } from "../../src/base/url-template.ts";
+import { emulator, sender } from "../support/emulator.ts";
+import { inheritedNames } from "../support/inherited-names.ts";
+
+const operations = (registry as readonly Operation[]).filter(
+  ({ id, request }) => !["lifecycle.stop", "emulator.stop"].includes(id) && request.body?.kind !== "stream",
+);
+
+/** The value with a word in the place of every text, and as the name of one more member of every object. */
+function worded(value: unknown, word: string): unknown {
+  if (typeof value === "string") return word;
+  if (Array.isArray(value)) return value.map((each) => worded(each, word));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries([...Object.entries(value).map(([name, each]) => [name, worded(each, word)]), [word, word]]);
+}
+
+/** What a request for an operation carries when one word stands in every place. */
+function requestWith(operation: Operation, word: string) {
+  const { path, request, examples, method } = operation;
+  const names = Object.keys(request.query?.shape ?? {});
+  const query = new URLSearchParams([...names, word].map((name): [string, string] => [name, word]));
+  const given = worded(examples.find((example) => "body" in example)?.body ?? {}, word);
+  const isForm = request.body?.kind === "form";
+  const body = isForm ? new URLSearchParams(given as Record<string, string>).toString() : JSON.stringify(given);
+  const filled = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, word])));
+  const only = [method].flat()[0]!;
+  return {
+    method: only,
+    path: `${filled}?${query}`,
+    headers: {
+      "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
+      ...(word === "__proto__" ? {} : { [word]: word }),
+    },
+    ...(only === "GET" ? {} : { body }),
+  };
+}
+
+describe("A name that every object has", () => {
+  for (const [inherited, harmless] of inheritedNames) {
+    it(`is in no place of any operation another than ${harmless}: ${inherited}`, async (t) => {
+      const log: string[] = [];
+      const worlds = [await emulator(t, { log: (line) => log.push(line) }), await emulator(t)] as const;
+      for (const operation of operations) {
+        const statuses = await Promise.all(
+          [inherited, harmless].map(async (word, at) => {
+            const world = worlds[at]!;
+            const [first] = world.clusters;
+            const key = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
+            const auth = operation.auth === "api-key" ? key : { authorization: `Bearer ${world.token}` };
+            const isCluster = ["contracts", "storage"].includes(operation.service.name);
+            const { method, path, headers, ...rest } = requestWith(operation, word);
+            const send = sender(isCluster ? first!.url : world.routerUrl, { ...auth, ...headers });
+            return (await send(method, path, rest)).status;
+          }),
+        );
+        assert.equal(statuses[0], statuses[1], `${operation.id}: ${statuses.join(" instead of ")}`);
+        assert.ok(statuses[0]! < 500 || statuses[0] === 501, `${operation.id} answered ${statuses[0]}`);
+      }
+      assert.deepEqual(log, []);
+    });
+  }
+
+  it("is no grant type of a cluster", async (t) => {
+    const { clusters } = await emulator(t);
+    for (const [grant_type] of inheritedNames) {
+      const answer = await sender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
+        body: new URLSearchParams({ grant_type }).toString(),
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      });
+      assert.deepEqual([answer.status, (answer.body as { error: string }).error], [400, "unsupported_grant_type"]);
+    }
+  });
+});

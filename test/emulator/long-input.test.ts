@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, sender } from "../support/emulator.ts";
+import { timesAsLong } from "../support/growth.ts";
+
+const length = 150_000;
+/** What takes the square of this length takes some thousand times as long as what takes the length. */
+const generous = 60;
+
+/** As long, and without what the text is known to be slow with. */
+const harmless = (text: string): string => "a".repeat(text.length);
+
+describe("A long text takes time in proportion to its length", () => {
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  for (const [name, text] of [
+    ["padding", "=".repeat(length)],
+    ["padding before a letter", `${"=".repeat(length)}a`],
+    ["padding and a period", `${"=".repeat(length)}a.${"=".repeat(length)}a`],
+  ] as const) {
+    it(`in a signed request: ${name}`, async (t) => {
+      const { router } = await emulator(t);
+      const send = (signed: string) => async () => {
+        const body = new URLSearchParams({ signed_request: `${signed}.x` }).toString();
+        assert.equal((await router("POST", "/router/v1/crm_b/", { body, headers: form })).status, 401);
+      };
+      const times = await timesAsLong(send(text), send(harmless(text)));
+      assert.ok(times < generous, `${times} times as long`);
+    });
+  }
+
+  for (const [name, unit] of [
+    ["dots", "."],
+    ["blanks", " "],
+    ["dots and blanks", ". "],
+    ["slashes", "/"],
+    ["letters with accents that are not in order", "a\u0315\u0300\u05ae\u0062"],
+    ["accents that are not in order", "\u0315\u0300"],
+    ["backslashes", "\\"],
+  ] as const) {
+    it(`in the name of a file: ${name}`, async (t) => {
+      const { api } = await emulator(t);
+      const text = unit.repeat(length / unit.length);
+      const send = (filename: string) => async () => {
+        const files = [{ filename: `${filename}a`, content_type: "application/pdf" }];
+        const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+        assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)}`);
+      };
+      const times = await timesAsLong(send(text), send(harmless(text)));
+      assert.ok(times < generous, `${times} times as long`);
+    });
+  }
+
+  it("in a path that nobody has", async (t) => {
+    const { clusters } = await emulator(t);
+    const send = (path: string) => async () =>
+      assert.equal((await sender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
+    for (const path of ["a/".repeat(7_000), "a".repeat(14_000)]) {
+      const times = await timesAsLong(send(path), send("nothing/like/it"));
+      assert.ok(times < generous, `${times} times as long`);
+    }
+  });
+});
+
+describe("A long list", () => {
+  it("of signatories is no trouble of the emulator's", async (t) => {
+    const { api } = await emulator(t);
+    const signatory = { name: "A", email: "a@b.example", is_counterparty_signatory: true, counterparty_name: "X" };
+    const body = {
+      contract_template_id: 1,
+      counter_party_details: [],
+      signatories: Array.from({ length: 150_000 }, () => signatory),
+      contract_data: {},
+    };
+    const { status } = await api("POST", "/api/v2.1/public/contracts/", { body });
+    assert.equal(status, 400);
+  });
+});

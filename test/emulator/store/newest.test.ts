@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { collections } from "../../../emulator/collections.ts";
+import { trialStates } from "../../../emulator/router/trial-signups.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { keepNewest, mostOfStrangers } from "../../../emulator/store/newest.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const row = (state: string) => ({ state, provider: "ProviderA" as const });
+
+describe("The newest rows of a collection", () => {
+  it("are kept, and those that must stay", async () => {
+    const store = openMemoryStore({ collections, wall: systemWall });
+    const left = await store.transaction("test", async (tx) => {
+      for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
+      await keepNewest(tx, trialStates, { most: 2, stays: ({ state }) => state === "b" });
+      return (await tx.list(trialStates)).map(({ state }) => state);
+    });
+    assert.deepEqual(left, ["b", "d", "e"]);
+  });
+});
+
+describe("What strangers begin and never end", () => {
+  it("does not grow for ever: the oldest sign-ins with a provider and signups leave", async (t) => {
+    const world = await emulator(t);
+    const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
+    const cluster_id = world.clusters[0]!.id;
+    const many = Array.from({ length: mostOfStrangers }, (_, i) => `s${i}`);
+    const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null };
+    const filled = {
+      ...before,
+      rows: {
+        ...before.rows,
+        trial_states: many.map(row),
+        trial_signups: many.map((token, i) => ({ id: i + 2, token, email: `${token}@x.example`, ...signup })),
+        provider_states: many.map((state) => ({ state, cluster_id, provider: "ProviderA", flow: "login" })),
+      },
+    };
+    const replaced = await world.ask("PUT", "state", { body: filled });
+    assert.ok(replaced.status < 300, JSON.stringify(replaced.body));
+
+    await world.router("GET", "/router/v1/trial/signup/oauth");
+    await world.router("POST", "/router/v1/trial/signup", { body: { email: "new@x.example", captcha: "yes" } });
+    await world.router("GET", `/api/v1/svc_auth/oauth/login?cluster_id=${cluster_id}`);
+    const { rows } = (await world.ask("GET", "state")).body as typeof before;
+    for (const name of ["trial_states", "trial_signups", "provider_states"]) {
+      const kept = rows[name]!;
+      assert.equal(kept.length, mostOfStrangers, name);
+      assert.ok(JSON.stringify(kept[0]).includes('"s1"'), `${name} lost its oldest: ${JSON.stringify(kept[0])}`);
+    }
+  });
+});
