@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { pageOf, paging } from "./paging.ts";
@@ -83,7 +84,7 @@ export const createCounterparty = operation({
         organization_name: z.string().min(1).optional().describe("Name of the organization"),
         organization_type: optionalText.describe("Label of an organization type of the workspace"),
         contact_name: z.string().min(1).optional().describe("Name of the person to write to"),
-        contact_email: z.email().optional().describe("E-mail address of that person"),
+        contact_email: email.optional().describe("E-mail address of that person"),
         brand_name: optionalText.describe("Name by which it is known"),
         primary_address: AddressRequest.nullable().optional(),
         custom_fields: customFields.optional(),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { base64 } from "./base64.ts";
+import { examplePdf } from "./example-pdf.ts";
 import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.ts";
 import { ListedContract } from "./records.ts";
 
@@ -48,7 +49,7 @@ export const importExecuted = operation({
         contract_name: "NDA with Acme, 2029",
         contract_type_id: 301,
         file_name: "nda-2029.pdf",
-        file_base64: "JVBERi0xLjQK…",
+        file_base64: examplePdf,
         creator_organization_entity_id: 401,
         counterparty_organization_name: "Acme Inc.",
         counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { OrgUser } from "./people.ts";
 
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
@@ -54,13 +55,13 @@ export const IntakeRecord = z.strictObject({
   description: z.string().nullable(),
   status: IntakeStatus,
   priority: Priority,
-  due_date: z.string().nullable(),
+  due_date: timestamp.nullable(),
   metadata: z.record(z.string(), z.string()),
   public_id: z.string(),
   reference_id: z.string(),
   created_by: OrgUser,
-  created_at: z.string(),
-  modified_at: z.string(),
+  created_at: timestamp,
+  modified_at: timestamp,
   frozen_workflow: z.strictObject({
     id: z.int(),
     workflow_id: z.int(),
@@ -74,7 +75,7 @@ const Task = z.strictObject({
   id: z.int(),
   title: z.string(),
   notes: z.string().nullable(),
-  absolute_due_date: z.string().nullable(),
+  absolute_due_date: timestamp.nullable(),
   status: z.enum(["COMPLETED", "UPCOMING", "OVERDUE", "NO_DATE"]),
   priority: Priority,
   intake_task_status: z.enum(["PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
