@@ -121,6 +121,9 @@ export const createIntake = operation({
 const list = (what: string) =>
   z.string().describe(`${what} is one of these: a comma list, a comma in a value written \\,`);
 
+/** For readers: another key has a refusal of its own. */
+const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
+
 export const listIntakes = operation({
   id: "intake.list",
   service: contracts,
@@ -133,7 +136,7 @@ export const listIntakes = operation({
       page: z.int().min(1).default(1).describe("From 1"),
       limit: z.int().min(1).max(100).default(50).describe("Rows on a page"),
       query: z.string().optional().describe("Text in the title, description or reference id"),
-      sort: z.string().optional().describe("created_at, priority, status or title, with a leading - or +"),
+      sort: sortKey.optional().describe("created_at, priority, status or title, with a leading - or +"),
       filter__priority: Priority.optional().describe("Only of this priority"),
       "filter__priority[$eq]": Priority.optional().describe("The same"),
       "filter__priority[$ne]": Priority.optional().describe("Of any other priority"),
