@@ -60,7 +60,7 @@ const keyPointer = z.object({
 
 /**
  * The further keys of `activity_data`. Those of e-mails, sending and notifications are public (contract-api-facts.md,
- * 5.2); those of counterparties and key pointers are ours, and absent where an activity is fired by hand.
+ * 5.2); those of comments, counterparties and key pointers are ours, and absent where an activity is fired by hand.
  */
 const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   CONTRACT_SENT_TO_COUNTERPARTY: z.object({
@@ -68,6 +68,9 @@ const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   }),
   CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT: z.object({
     signatory: z.object({ name: z.string(), email: z.string() }).optional(),
+  }),
+  CONTRACT_ACTIVITY_LOG_COMMENT_CREATED: z.object({
+    comment: z.object({ id: z.int(), comment: z.string() }).optional(),
   }),
   CONTRACT_KEY_POINTER_CREATION: keyPointer,
   CONTRACT_KEY_POINTER_UPDATION: keyPointer,
