@@ -97,7 +97,7 @@ export const advanceClock = operation({
   auth: "control-token",
   request: { body: json(Target) },
   responses: { 200: json(Advanced) },
-  failures: ["not-ahead", "advance-under-way"],
+  failures: ["not-ahead", "too-far-ahead", "advance-under-way"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: ours,
   examples: [

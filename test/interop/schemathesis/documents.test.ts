@@ -15,7 +15,17 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 /** `npm run fuzz`: other requests at each run, and many more of them. */
 const isLong = process.env.FUZZ === "long";
 const amount = isLong ? ["--max-examples", "500"] : ["--max-examples", "20", "--seed", "1"];
-const always = ["--workers", "1", "--request-timeout", "30", "--generation-database", "none", "--no-color", "--suppress-health-check", "all"];
+const always = [
+  "--workers",
+  "1",
+  "--request-timeout",
+  "30",
+  "--generation-database",
+  "none",
+  "--no-color",
+  "--suppress-health-check",
+  "all",
+];
 
 type Service = (typeof documentedServices)[number];
 
