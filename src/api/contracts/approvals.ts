@@ -20,13 +20,15 @@ export const requestApprovals = operation({
       z.object({
         approvals: z
           .array(
-            z.object({
-              name: z.string().min(1),
-              notes: z.string(),
-              approver_user_id: z.int().optional(),
-              approver_role_id: z.int().optional(),
-              order: z.int().min(1).optional(),
-            }),
+            z
+              .object({
+                name: z.string().min(1),
+                notes: z.string(),
+                approver_user_id: z.int().optional(),
+                approver_role_id: z.int().optional(),
+                order: z.int().min(1).optional(),
+              })
+              .meta({ oneOf: [{ required: ["approver_user_id"] }, { required: ["approver_role_id"] }] }),
           )
           .min(1),
       }),
