@@ -28,6 +28,13 @@ export class NotAhead extends Error {
   override readonly name = "NotAhead";
 }
 
+/** The target lies after the last year that has four digits, behind which no timestamp can be written. */
+export class TooFar extends Error {
+  override readonly name = "TooFar";
+}
+
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Where one advance must stop although it has not arrived. */
 export interface Caps {
   readonly entries: number;
@@ -83,6 +90,7 @@ function goalOf(target: Target, from: number): number {
   if ("next" in target || "untilIdle" in target) return Number.POSITIVE_INFINITY;
   const goal = Math.floor("by" in target ? from + target.by : target.to);
   if (!(goal > from)) throw new NotAhead();
+  if (goal > lastMoment) throw new TooFar();
   return goal;
 }
 

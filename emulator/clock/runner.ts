@@ -84,7 +84,7 @@ export class Runner {
     return this.status();
   }
 
-  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay or NotAhead. */
+  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay, NotAhead or TooFar. */
   async advance(target: Target): Promise<Advanced> {
     if (this.#advancing) throw new AdvanceUnderWay();
     const { clock, caps } = this.#options;

@@ -2,7 +2,7 @@ import type { advanceClock } from "../../src/api/emulator/clock.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { NotAhead, type Target } from "../clock/advance.ts";
+import { NotAhead, type Target, TooFar } from "../clock/advance.ts";
 import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { ControlWorld } from "./home.ts";
@@ -32,6 +32,7 @@ export const clockHandlers: Handlers<"clock.show" | "clock.set" | "clock.advance
     } catch (error) {
       if (error instanceof AdvanceUnderWay) fail("advance-under-way");
       if (error instanceof NotAhead) fail("not-ahead", { now: isoMillis(clock.now()) });
+      if (error instanceof TooFar) fail("too-far-ahead");
       throw error;
     }
   },

@@ -1,11 +1,27 @@
 import * as declarations from "../../src/api/registry.ts";
-import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.ts";
+import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
+import type { Cluster } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { ControlWorld } from "./home.ts";
 
 export const openApiHandlers: Handlers<"emulator.openapi", ControlWorld, unknown> = {
-  "emulator.openapi": ({ params }) => ({
-    openapi: "3.1.0",
-    ...buildOpenApi(params.document.replace(/\.json$/, "") as DocumentedService, declarations),
-  }),
+  "emulator.openapi": ({ params }, { clusters, request }) => {
+    const name = params.document.replace(/\.json$/, "") as DocumentedService;
+    return { openapi: "3.1.0", ...buildOpenApi(name, declarations, serversOf(name, clusters, request.origin)) };
+  },
 };
+
+/** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
+function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
+  if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
+  return clusters.map(({ id, url, external }) => ({
+    url: external ? url : withHostOf(origin, url),
+    description: `Cluster ${id}${external ? ", which is external" : ""}`,
+  }));
+}
+
+function withHostOf(origin: string, url: string): string {
+  const address = new URL(url);
+  address.hostname = new URL(origin).hostname;
+  return address.origin;
+}

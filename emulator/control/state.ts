@@ -1,3 +1,4 @@
+import { appRows } from "../apps.ts";
 import { clockState } from "../clock/virtual-clock.ts";
 import { workspaces } from "../cluster/workspaces.ts";
 import { adopt, clusterRows } from "../clusters.ts";
@@ -5,6 +6,7 @@ import type { Handlers } from "../http/handler.ts";
 import { JsonPieces } from "../http/reply.ts";
 import { withKeptKeys } from "../kept-keys.ts";
 import { applySeed } from "../seed.ts";
+import { schemaVersion } from "../store/document.ts";
 import { StateRefused } from "../store/store.ts";
 import type { ControlWorld } from "./home.ts";
 
@@ -36,6 +38,9 @@ export const stateHandlers: Handlers<
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
+    const lacking = alwaysThere.find((name) => rowsOf(body, name).length === 0);
+    if (body.svc_state === schemaVersion && lacking)
+      fail("invalid-state", { reason: `it holds nothing of ${lacking}` });
     try {
       await blobs.keepUnnamed();
       await store.replace(body);
@@ -65,8 +70,14 @@ export const stateHandlers: Handlers<
   },
 };
 
+/** What every seed writes, and nothing takes away: without these no listener could answer. */
+const alwaysThere = [clusterRows.name, appRows.name, clockState.name];
+
+const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
+  [(rows as Readonly<Record<string, unknown>> | undefined)?.[name] ?? []].flat();
+
 /** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
 function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
-  const rows = (document.rows as Record<string, unknown> | undefined)?.[clusterRows.name];
-  return Array.isArray(rows) ? rows.map((row) => String((row as { id?: unknown }).id)) : undefined;
+  const rows = rowsOf(document, clusterRows.name);
+  return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown }).id)) : undefined;
 }

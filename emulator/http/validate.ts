@@ -38,7 +38,7 @@ export function validatorFor({ request, service }: Operation): Validate | undefi
   if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
   if (request.headers) checks.push(fieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
-  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service.dialect === "platform"));
+  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service.noBody === "empty"));
   if (checks.length === 0) return undefined;
   return (sent, input) => {
     const problems: Problem[] = [];

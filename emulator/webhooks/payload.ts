@@ -1,35 +1,10 @@
+import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
+import type { ContractFacts as declared } from "../../src/api/contracts/webhook-payloads.ts";
 import { isoMicros } from "../../src/base/clock.ts";
 
-/** What a payload says of a contract (contract-api-facts.md, 5.2); built by the cluster from its rows. */
-export interface ContractFacts {
-  readonly contract_id: number;
-  readonly contract_title: string;
-  readonly contract_type: string;
-  readonly contract_type_name: string;
-  readonly contract_type_id: number;
-  readonly contract_status: string;
-  readonly contract_kind: string;
-  readonly business_user: Person;
-  readonly legal_user?: Person;
-  readonly created_at: string;
-  readonly counterparties?: readonly {
-    readonly type: "Organization" | "Individual";
-    readonly organization_name?: string;
-    readonly poc_name?: string;
-    readonly poc_email?: string;
-    readonly counterparty_id: number;
-  }[];
-  readonly external_metadata?: Readonly<Record<string, unknown>>;
-  readonly entity?: {
-    readonly reference_id: string;
-    readonly name: string;
-    readonly jurisdiction: string;
-    readonly type: string;
-  };
-  readonly contract_reference_id?: string;
-  readonly contract_template_id?: number;
-}
+/** What a payload says of a contract; built by the cluster from its rows. */
+export type ContractFacts = Readonly<z.infer<typeof declared>>;
 
 export interface Person {
   readonly name: string;

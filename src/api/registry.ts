@@ -1,6 +1,9 @@
 import type * as z from "zod";
+import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
 import { type ResourceName, resources } from "./resources.ts";
+
+export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
 type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
@@ -23,21 +26,23 @@ const isOperation = (value: unknown): value is AnyOperation =>
 const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === "object" && value !== null && "toJSONSchema" in value;
 
+const schemasIn = (exports: object): [string, z.ZodType][] =>
+  Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
+
 const loaded = await Promise.all(
   Object.entries(resources).map(async ([name, load]) => {
-    const exported = Object.entries(await load());
+    const exports = await load();
     return {
       name: name as ResourceName,
-      operations: exported.map(([, value]) => value).filter(isOperation),
-      schemas: exported.filter((entry): entry is [string, z.ZodType] => isSchema(entry[1])),
+      operations: Object.values(exports).filter(isOperation),
+      schemas: schemasIn(exports),
     };
   }),
 );
 
-/** The schemas that resources export, by the names that the specification gives them; two of one name are in no document. */
+/** The schemas that resources and payloads of webhooks export, by the names that the specification gives them; two of one name are in no document. */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  loaded
-    .flatMap(({ schemas }) => schemas)
+  [...loaded.flatMap(({ schemas }) => schemas), ...schemasIn(payloads)]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );

@@ -10,6 +10,8 @@ export interface Service {
   readonly version: string;
   /** How validation errors are worded: see emulator/http/dialects. */
   readonly dialect: "fastapi" | "platform" | "control";
+  /** A request without a body: `missing` where one is wanted, or an `empty` object, whose fields are missing. */
+  readonly noBody: "missing" | "empty";
   /** `exact`: another slash is another path. `redirect`: 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
   /** Where a request goes that no operation matches. */
@@ -27,6 +29,7 @@ export const router = {
   // routing-service.md, Versioning
   version: "0.1.0",
   dialect: "fastapi",
+  noBody: "missing",
   slashes: "exact",
   unmatched: "catch-all",
   // A JSON syntax error ends processing before credentials are looked at (conformance.md, 7.1).
@@ -40,6 +43,7 @@ export const contracts = {
   title: "Public contract API",
   version: "2.1",
   dialect: "platform",
+  noBody: "empty",
   slashes: "redirect",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],
@@ -63,6 +67,7 @@ export const emulator = {
   title: "Emulator control plane",
   version: "1.0",
   dialect: "control",
+  noBody: "missing",
   slashes: "exact",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],
@@ -75,6 +80,7 @@ export const storage = {
   title: "Signed storage",
   version: "1.0",
   dialect: "platform",
+  noBody: "empty",
   slashes: "exact",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],

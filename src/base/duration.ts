@@ -1,6 +1,17 @@
 const iso =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
+
+/** What `parseDuration` takes, of more than no length, as a pattern without flags for readers of documents. */
+export const durationPattern = `^(?=.*[1-9])(?:${inAnyCase(bare(iso))}|${bare(short)})$`;
+
+function bare({ source }: RegExp): string {
+  return source.slice(1, -1);
+}
+function inAnyCase(source: string): string {
+  return source.replace(/[A-Z]/g, (letter) => `[${letter}${letter.toLowerCase()}]`);
+}
+
 const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
 
 /** Milliseconds of an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`); undefined when it is neither. */

@@ -1,9 +1,12 @@
+import type * as z from "zod";
+import type { Activity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Service } from "../api/services.ts";
 import { operationObject, sharedParameters, tagOf } from "./openapi/operations.ts";
 import { type Json, type SchemaNames, schemaWriter } from "./openapi/schemas.ts";
 import { requirements, securitySchemes } from "./openapi/security.ts";
 import { shapes } from "./openapi/shapes.ts";
+import { webhookItems } from "./openapi/webhooks.ts";
 
 /** The services that have a document; the signed storage has none (design.md, section 2). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
@@ -13,10 +16,25 @@ export type DocumentedService = (typeof documentedServices)[number];
 export interface Declarations {
   readonly registry: readonly Operation[];
   readonly schemaNames: SchemaNames;
+  /** What the contract API sends to receivers. */
+  readonly webhookPayloads?: ReadonlyMap<Activity, z.ZodType>;
 }
 
-/** The OpenAPI 3.1 document of one service. Takes the module `src/api/registry.ts` as it is. */
-export function buildOpenApi(name: DocumentedService, { registry, schemaNames }: Declarations): Json {
+/** Where a service answers, as OpenAPI has it. */
+export interface Server {
+  readonly url: string;
+  readonly description: string;
+}
+
+/**
+ * The OpenAPI 3.1 document of one service. Takes the module `src/api/registry.ts` as it is. Without `servers` it names
+ * the address that an emulator has by default.
+ */
+export function buildOpenApi(
+  name: DocumentedService,
+  { registry, schemaNames, webhookPayloads }: Declarations,
+  servers: readonly Server[] = [defaultServers[name]],
+): Json {
   const operations = registry.filter(({ service }) => service.name === name);
   const [first] = operations;
   if (!first) throw new Error(`The registry holds no operation of ${name}`);
@@ -29,17 +47,22 @@ export function buildOpenApi(name: DocumentedService, { registry, schemaNames }:
       paths[operation.path] = { ...paths[operation.path], ...item };
     }
   }
+  const webhooks = name === "contracts" && webhookPayloads ? webhookItems(webhookPayloads, writer) : undefined;
   const schemes = new Set<string>(operations.flatMap(({ auth }) => requirements[auth].flat()));
-  const failureForms = Object.fromEntries(Object.values(shapes).map(({ name, schema }) => [name, schema]));
-  const used = JSON.stringify(paths);
+  const used = JSON.stringify({ paths, webhooks });
+  const failureForms = Object.values(shapes).filter(({ name }) => used.includes(`/schemas/${name}"`));
   return {
     openapi: "3.1.0",
     info: infoOf(first.service),
-    servers: [{ url: servers[name], description: "An emulator started with its defaults" }],
+    servers,
     tags: [...new Set(operations.map(tagOf))].map((tag) => ({ name: tag })),
     paths,
+    ...(webhooks ? { webhooks } : {}),
     components: {
-      schemas: { ...writer.components(), ...pick(failureForms, (name) => used.includes(`/schemas/${name}"`)) },
+      schemas: Object.assign(
+        writer.components(),
+        ...failureForms.map(({ name, schema, parts }) => ({ [name]: schema, ...parts })),
+      ),
       parameters: pick(sharedParameters, (name) => used.includes(`/parameters/${name}"`)),
       securitySchemes: pick(securitySchemes, (name) => schemes.has(name)),
     },
@@ -50,10 +73,14 @@ export function buildOpenApi(name: DocumentedService, { registry, schemaNames }:
 const pick = (parts: Json, wanted: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(parts).filter(([name]) => wanted(name)));
 
-const servers: Readonly<Record<DocumentedService, string>> = {
-  router: "http://127.0.0.1:4010",
-  contracts: "http://127.0.0.1:4011",
-  emulator: "http://127.0.0.1:4010",
+const byDefault = (port: number): Server => ({
+  url: `http://127.0.0.1:${port}`,
+  description: "An emulator started with its defaults",
+});
+const defaultServers: Readonly<Record<DocumentedService, Server>> = {
+  router: byDefault(4010),
+  contracts: byDefault(4011),
+  emulator: byDefault(4010),
 };
 
 const infoOf = ({ title, version }: Service): Json => ({

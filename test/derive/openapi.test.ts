@@ -25,6 +25,9 @@ const names = new Map<z.ZodType, string>([
   [Outer, "Outer"],
 ]);
 
+/** A whole number as JSON can carry it without loss. */
+const integer = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
 const plain: Operation = {
   id: "things.show",
   service: contracts,
@@ -67,10 +70,10 @@ describe("the OpenAPI document", () => {
         in: "path",
         required: true,
         description: "Id of the thing",
-        schema: { type: "integer" },
+        schema: integer,
         examples: { "the-first-one": { summary: "The first one", value: 7 } },
       },
-      { name: "page", in: "query", required: false, schema: { type: "integer", default: 1, minimum: 1 } },
+      { name: "page", in: "query", required: false, schema: { ...integer, default: 1, minimum: 1 } },
       { name: "tag", in: "query", required: true, schema: { type: "array", items: { type: "string" } } },
       { name: "x-trace", in: "header", required: false, schema: { type: "string" } },
     ]);
@@ -89,8 +92,57 @@ describe("the OpenAPI document", () => {
   } as const;
   for (const [kind, [body, content]] of Object.entries(requests)) {
     it(`describes a request body of the kind ${kind}`, () =>
-      assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, { required: true, content }));
+      assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, {
+        required: kind !== "raw",
+        content,
+      }));
   }
+
+  it("says that a body may be left out wherever the service reads none as an empty object that will do", () => {
+    const bodies = { json: json(z.object({ a: z.string().optional() })), form: form(z.object({})), needed: json(A) };
+    const required = (service: typeof contracts | typeof router) =>
+      Object.values(bodies).map(
+        (body) => describeOne({ service, method: "POST", request: { body } }).requestBody.required,
+      );
+    assert.deepEqual(
+      [required(contracts), required(router)],
+      [
+        [false, false, true],
+        [true, false, true],
+      ],
+    );
+  });
+
+  it("lets credentials be left out where the specification does", () => {
+    assert.deepEqual(describeOne({ service: router, auth: "cluster-key" }).security, [{ clusterKey: [] }, {}]);
+    assert.deepEqual(describeOne({ service: router, auth: "bearer" }).security, [{ accessToken: [] }, {}]);
+    assert.deepEqual(describeOne({ auth: "api-key" }).security, [{ clientId: [], clientSecret: [] }]);
+  });
+
+  it("shows the form of an answer that is passed on, where one is known, and that the cluster may answer else", () => {
+    const { responses } = describeOne({ responses: { 200: passthrough(A) } });
+    const { 200: known, default: other } = responses;
+    assert.deepEqual(known.content, { "application/json": { schema: document } });
+    assert.deepEqual(other.content, { "*/*": {} });
+  });
+
+  it("names a schema also where it is described with other words", () => {
+    const { paths } = documentOf([{ ...plain, responses: { 200: json(z.object({ in: Inner.describe("Here") })) } }]);
+    assert.deepEqual(paths["/things/{thing_id}"].get.responses[200].content["application/json"].schema.properties.in, {
+      $ref: "#/components/schemas/Inner",
+      description: "Here",
+    });
+  });
+
+  it("says by a pattern what the schema library calls a format, and writes a pair as a list of two", () => {
+    const Odd = z.object({ path: z.string().startsWith("/"), pair: z.tuple([z.string(), z.string()]) });
+    const { properties } = describeOne({ responses: { 200: json(Odd) } }).responses[200].content["application/json"]
+      .schema;
+    assert.deepEqual(properties, {
+      path: { type: "string", pattern: "^\\/.*" },
+      pair: { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 },
+    });
+  });
 
   it("shows the bodies of examples, and says when a body may be left out", () => {
     const { requestBody } = describeOne({
@@ -151,7 +203,7 @@ describe("the OpenAPI document", () => {
       Outer: {
         type: "object",
         properties: {
-          id: { type: "integer" },
+          id: integer,
           inner,
           more: { type: "array", items: { ...inner, description: "What else" } },
         },

@@ -145,7 +145,7 @@ const happening = (activity: Activity, at: number) => ({
     contract_type: "NDA",
     contract_type_name: "NDA",
     contract_type_id: 5,
-    contract_status: "DRAFT",
+    contract_status: "DRAFT" as const,
     contract_kind: "TEMPLATE_CONTRACT",
     business_user: { name: "Ada", email: "ada@example.com" },
     created_at: isoMillis(at),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
@@ -19,13 +20,15 @@ export const requestApprovals = operation({
       z.object({
         approvals: z
           .array(
-            z.object({
-              name: z.string().min(1),
-              notes: z.string(),
-              approver_user_id: z.int().optional(),
-              approver_role_id: z.int().optional(),
-              order: z.int().min(1).optional(),
-            }),
+            z
+              .object({
+                name: z.string().min(1),
+                notes: z.string(),
+                approver_user_id: z.int().optional(),
+                approver_role_id: z.int().optional(),
+                order: z.int().min(1).optional(),
+              })
+              .meta({ oneOf: [{ required: ["approver_user_id"] }, { required: ["approver_role_id"] }] }),
           )
           .min(1),
       }),
@@ -82,7 +85,7 @@ export const listApprovals = operation({
               approval_type: z.enum(["PRE_SEND", "PRE_SIGN", "AD_HOC", "APPROVAL_V5"]),
               org_user: Person.optional(),
               sent_for_approval: z.boolean(),
-              last_sent_at: z.string().optional(),
+              last_sent_at: timestamp.optional(),
               notes: z.string(),
               created_by_org_user: Person,
               status: ApprovalStatus,
@@ -91,7 +94,7 @@ export const listApprovals = operation({
               z.strictObject({
                 status: z.enum(["APPROVED", "REJECTED", "SUGGESTED", "SKIPPED"]),
                 notes: z.string().optional(),
-                created: z.string(),
+                created: timestamp,
                 latest: z.boolean(),
               }),
             ),

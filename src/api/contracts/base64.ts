@@ -1,5 +1,8 @@
 import type * as z from "zod";
 
+/** For readers: handlers decode the text, and refuse what is none; a pattern would walk megabytes twice. */
+const pattern = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
 /** A text that holds bytes in base64. A command line may name a file in its place. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
-  text.meta({ description, contentEncoding: "base64" });
+  text.meta({ description, contentEncoding: "base64", pattern });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 import { withoutEffect } from "./without-effect.ts";
 
@@ -139,11 +140,11 @@ export const showProcessMetrics = operation({
         contract_status: ContractStatus,
         type_of_workflow: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW"]),
         pending_with: z.enum(["CREATOR_PARTY", "COUNTER_PARTY", "BOTH"]).nullable(),
-        contract_sent_to_cp_datetime: z.string().nullable(),
-        marked_for_signature_datetime: z.string().nullable(),
-        contract_executed_datetime: z.string().nullable(),
+        contract_sent_to_cp_datetime: timestamp.nullable(),
+        marked_for_signature_datetime: timestamp.nullable(),
+        contract_executed_datetime: timestamp.nullable(),
         contract_signed_by_signatory_list: z.array(
-          z.strictObject({ is_creator_party: z.boolean(), signed_datetime: z.string(), signatory_email: z.string() }),
+          z.strictObject({ is_creator_party: z.boolean(), signed_datetime: timestamp, signatory_email: z.string() }),
         ),
         contract_turns: z.strictObject({ no_of_turns: z.int() }),
       }),

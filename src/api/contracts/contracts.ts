@@ -1,16 +1,18 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 import { withoutEffect } from "./without-effect.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({
-  to_emails: z.array(z.email()).optional().describe("Instead of the configured recipients"),
-  cc_emails: z.array(z.email()).optional().describe("Who gets a copy"),
-  bcc_emails: z.array(z.email()).optional().describe("Who gets a copy that the others do not see"),
+  to_emails: z.array(email).optional().describe("Instead of the configured recipients"),
+  cc_emails: z.array(email).optional().describe("Who gets a copy"),
+  bcc_emails: z.array(email).optional().describe("Who gets a copy that the others do not see"),
   attachment_formats: z
     .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
     .min(1)
@@ -143,13 +145,13 @@ export const Recipient = z.strictObject({
     }),
     recipient_order: z.int(),
     note: z.string().nullable(),
-    created: z.string(),
+    created: timestamp,
     title: z.string(),
     is_sent_for_signature: z.boolean(),
-    last_sent_for_signature_at: z.string().nullable(),
+    last_sent_for_signature_at: timestamp.nullable(),
   }),
   recipient_action: z
-    .strictObject({ is_success: z.boolean(), action_notes: z.string().nullable(), timestamp: z.string() })
+    .strictObject({ is_success: z.boolean(), action_notes: z.string().nullable(), timestamp })
     .nullable()
     .describe("Null until acted on; is_success false: declined"),
   status: z.enum(["PENDING", "IN_PROGRESS", "COMPLETED"]),
@@ -183,7 +185,7 @@ export const showRecipientLink = operation({
   auth: "api-key",
   request: {
     params: z.object({ contract_id: contractIdParam }),
-    query: z.object({ recipient_email: z.email().describe("Address of the recipient") }),
+    query: z.object({ recipient_email: email.describe("Address of the recipient") }),
   },
   responses: { 200: json(z.strictObject({ link: z.string() })) },
   failures: ["not-found", "not-a-signatory"],
@@ -201,7 +203,7 @@ export const showEmbeddedLink = operation({
   auth: "api-key",
   request: {
     params: z.object({ contract_id: contractIdParam }),
-    query: z.object({ cp_email_id: z.email().describe("Address of the counterparty's contact") }),
+    query: z.object({ cp_email_id: email.describe("Address of the counterparty's contact") }),
   },
   responses: { 200: json(z.strictObject({ url: z.string() })) },
   failures: ["not-found", "not-a-contact"],

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { counterpartyParams } from "./counterparties.ts";
@@ -8,7 +9,7 @@ const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(
 
 const fields = {
   name: z.string().min(1).describe("Name of the person"),
-  email: z.email().describe("E-mail address of the person"),
+  email: email.describe("E-mail address of the person"),
   is_primary: z.boolean().describe("At most one contact is; the one before gives way"),
 };
 const changes = {

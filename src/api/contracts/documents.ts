@@ -2,7 +2,9 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { base64 } from "./base64.ts";
+import { examplePdf } from "./example-pdf.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./records.ts";
 import { withoutEffect } from "./without-effect.ts";
 
@@ -77,7 +79,7 @@ export const showContent = operation({
         content: z.string().optional(),
         segments: z.array(z.strictObject({ segment_text: z.string() })).optional(),
         extraction_status: z.enum(["completed", "pending", "failed", "not_available"]),
-        last_updated: z.string().optional(),
+        last_updated: timestamp.optional(),
       }),
     ),
   },
@@ -167,7 +169,7 @@ export const uploadVersion = operation({
     {
       title: "The other side's changes",
       params: { contract_id: 1 },
-      body: { document_name: "nda-v2.pdf", document_base_64: "JVBERi0xLjQK…" },
+      body: { document_name: "nda-v2.pdf", document_base_64: examplePdf },
     },
   ],
 });
@@ -189,7 +191,7 @@ export const addSupportingDocument = operation({
       }),
     ),
   },
-  responses: { 201: json(z.strictObject({ id: z.int(), name: z.string(), created: z.string() })) },
+  responses: { 201: json(z.strictObject({ id: z.int(), name: z.string(), created: timestamp })) },
   failures: ["not-found"],
   cli: { command: "contracts add-document" },
   basis: "public",

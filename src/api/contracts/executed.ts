@@ -2,6 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { base64 } from "./base64.ts";
+import { examplePdf } from "./example-pdf.ts";
 import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.ts";
 import { ListedContract } from "./records.ts";
 
@@ -12,20 +13,28 @@ export const Identifier = z.union([
 ]);
 
 /** Both spellings of the fields (decisions.md, C8): the specification's name wins where both are sent. */
-export const ImportExecutedRequest = z.object({
-  contract_name: z.string().min(1).describe("Name of the contract"),
-  contract_type_id: Identifier.describe("A contract type of the workspace"),
-  file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
-  file_base64: base64(z.string().optional(), "A PDF, in base64; needed"),
-  creator_organization_entity_id: Identifier.optional().describe("Own entity; needed"),
-  counterparty_organization_name: z.string().nullish().describe("Name of the other side"),
-  counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
-  counterparty_poc_details: PocDetails.nullish(),
-  external_metadata: ExternalMetadataIn.nullish(),
-  file_content: base64(z.string().optional(), "Other spelling of file_base64"),
-  organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
-  counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
-});
+export const ImportExecutedRequest = z
+  .object({
+    contract_name: z.string().min(1).describe("Name of the contract"),
+    contract_type_id: Identifier.describe("A contract type of the workspace"),
+    file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
+    file_base64: base64(z.string().optional(), "A PDF, in base64; needed"),
+    creator_organization_entity_id: Identifier.optional().describe("Own entity; needed"),
+    counterparty_organization_name: z.string().nullish().describe("Name of the other side"),
+    counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
+    counterparty_poc_details: PocDetails.nullish(),
+    external_metadata: ExternalMetadataIn.nullish(),
+    file_content: base64(z.string().optional(), "Other spelling of file_base64"),
+    organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
+    counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
+  })
+  .meta({
+    // For readers: either spelling will do, and the handler misses the specification's.
+    allOf: [
+      { anyOf: [{ required: ["file_base64"] }, { required: ["file_content"] }] },
+      { anyOf: [{ required: ["creator_organization_entity_id"] }, { required: ["organization_entity_id"] }] },
+    ],
+  });
 
 export const importExecuted = operation({
   id: "executed.import",
@@ -48,7 +57,7 @@ export const importExecuted = operation({
         contract_name: "NDA with Acme, 2029",
         contract_type_id: 301,
         file_name: "nda-2029.pdf",
-        file_base64: "JVBERi0xLjQK…",
+        file_base64: examplePdf,
         creator_organization_entity_id: 401,
         counterparty_organization_name: "Acme Inc.",
         counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },

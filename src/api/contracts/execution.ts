@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { compositeIdParam, contractIdParam } from "./records.ts";
@@ -100,7 +101,7 @@ export const resendEmail = operation({
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/signatories/resend_email/",
   auth: "api-key",
-  request: { params, body: json(z.object({ email_id: z.email().describe("Address of the signatory") })) },
+  request: { params, body: json(z.object({ email_id: email.describe("Address of the signatory") })) },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed"],
   emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"],

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const UploadRequest = z.object({
   files: z
@@ -28,7 +29,7 @@ const Uploads = z.strictObject({
       file_id: z.string(),
       filename: z.string(),
       upload_url: z.string(),
-      expires_at: z.string(),
+      expires_at: timestamp,
     }),
   ),
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { compositeIdParam, contractIdParam } from "./records.ts";
 
 export const updateIntakeForm = operation({
@@ -15,7 +16,7 @@ export const updateIntakeForm = operation({
     params: z.object({ composite_id: compositeIdParam }),
     body: json(z.record(z.string(), z.unknown()).describe("Answers, by variable")),
   },
-  responses: { 200: json(z.strictObject({ data: z.record(z.string(), z.unknown()), created: z.string() })) },
+  responses: { 200: json(z.strictObject({ data: z.record(z.string(), z.unknown()), created: timestamp })) },
   failures: ["not-found", "intake-form-closed"],
   emits: ["CONTRACT_DATA_UPDATED"],
   cli: { command: "contracts intake-form update" },
@@ -40,7 +41,7 @@ export const showQuestionnaireResponses = operation({
     200: json(
       z.strictObject({
         questionnaire_response_data: z.record(z.string(), z.unknown()),
-        respondents: z.array(z.strictObject({ created_at: z.string(), created_by: z.string(), org_name: z.string() })),
+        respondents: z.array(z.strictObject({ created_at: timestamp, created_by: z.string(), org_name: z.string() })),
       }),
     ),
   },

@@ -1,7 +1,9 @@
 import * as z from "zod";
+import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { base64 } from "./base64.ts";
+import { examplePdf } from "./example-pdf.ts";
 import { ExternalMetadataIn, PocDetails } from "./parties.ts";
 import { ListedContract } from "./records.ts";
 
@@ -16,11 +18,11 @@ const paper = {
   creator_organization_entity_id: z.int().nullish().describe("Own entity; the primary one when left out"),
   external_metadata: ExternalMetadataIn.nullish(),
   intake_form_data: z.record(z.string(), z.unknown()).nullish().describe("Answers, by variable"),
-  business_user_email: z.email().nullish().describe("A user of the workspace; the caller when left out"),
+  business_user_email: email.nullish().describe("A user of the workspace; the caller when left out"),
 };
 
 const CreatorSignatory = z.object({
-  email: z.email(),
+  email,
   title: z.string().default(""),
   note: z.string().nullish(),
 });
@@ -32,7 +34,7 @@ export const UploadReviewRequest = z.object({
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side, once reviewed"),
   reviewer: z
     .object({
-      org_user_email: z.email().nullish(),
+      org_user_email: email.nullish(),
       role_id: z.int().nullish(),
       description: z.string().default(""),
     })
@@ -71,7 +73,7 @@ export const uploadForReview = operation({
         contract_name: "Vendor Agreement with Acme",
         contract_type_id: 302,
         file_name: "vendor-agreement.pdf",
-        file_base64: "JVBERi0xLjQK…",
+        file_base64: examplePdf,
         counterparty_organization_name: "Acme Inc.",
         reviewer: { org_user_email: "ben@northwind.example", description: "Please check section 4" },
       },
@@ -100,7 +102,7 @@ export const uploadForSignature = operation({
         contract_name: "Order Form 7 with Acme",
         contract_type_id: 303,
         file_name: "order-form-7.pdf",
-        file_base64: "JVBERi0xLjQK…",
+        file_base64: examplePdf,
         counterparty_organization_name: "Acme Inc.",
         counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
         creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],

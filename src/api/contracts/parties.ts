@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { email } from "../email.ts";
 import { withoutEffect } from "./without-effect.ts";
 
 /** Whom to write to at the other side. */
 export const PocDetails = z.object({
   first_name: z.string().min(1),
   last_name: z.string().default(""),
-  email: z.email(),
+  email,
 });
 
 const Address = z.object({
@@ -41,7 +42,7 @@ export const CounterPartyDetails = z.object({
 /** A row of `signatories` (contract-api-facts.md, 4.3). */
 export const SignatoryDetails = z.object({
   name: z.string().min(1),
-  email: z.email(),
+  email,
   is_counterparty_signatory: z.boolean(),
   title: z.string().nullish(),
   counterparty_name: z.string().nullish().describe("Needed for a signatory of the counterparty"),

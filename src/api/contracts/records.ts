@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { contractStatuses } from "../contract-statuses.ts";
+import { timestamp } from "../timestamp.ts";
 
 export const ContractStatus = z.enum(contractStatuses);
 
@@ -30,7 +31,7 @@ export const ExternalMetadataOut = z.strictObject({
 
 const record = {
   id: z.string().describe("Composite id"),
-  created: z.string(),
+  created: timestamp,
   contract_name: z.string(),
   contract_link: z.string(),
   contract_status: ContractStatus,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
+import { notTogether } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -15,8 +16,8 @@ export const fireActivity = operation({
   auth: "control-token",
   request: {
     body: json(
-      z
-        .object({
+      notTogether(
+        z.object({
           activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
           contract_id: z
             .union([z.int(), z.string()])
@@ -38,8 +39,10 @@ export const fireActivity = operation({
             .describe("This document instead of the usual payload; it is sent as it is, whatever it says"),
           preview: z.boolean().optional().describe("Answer with the payload, and tell nobody"),
           wait: z.boolean().optional().describe("Answer only when each subscription was tried once"),
-        })
-        .refine(({ payload, data }) => payload === undefined || data === undefined, "data cannot go with payload"),
+        }),
+        "payload",
+        "data",
+      ),
     ),
   },
   responses: {

@@ -12,6 +12,13 @@ export const clockFailures = {
     says: ({ now }: { now: string }) => `Virtual time is ${now} already, and it never goes backwards.`,
     hint: "See `svc emulator clock`; `svc emulator reset` begins anew.",
   }),
+  "too-far-ahead": control({
+    status: 400,
+    when: "the time asked for lies after the year 9999",
+    basis: ours,
+    code: "too_far_ahead",
+    says: "Virtual time ends with the year 9999.",
+  }),
   "advance-under-way": control({
     status: 409,
     when: "another call advances the clock just now",

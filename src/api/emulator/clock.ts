@@ -1,51 +1,52 @@
 import * as z from "zod";
-import { parseDuration } from "../../base/duration.ts";
 import { assumed } from "../basis.ts";
+import { atLeastOne, exactlyOne } from "../choices.ts";
+import { duration } from "../duration.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
 const Mode = z.enum(["real", "manual", "auto"]);
 const Queue = {
-  next_due: z.string().nullable().describe("When the next entry of the schedule is due; null when none waits"),
+  next_due: timestamp.nullable().describe("When the next entry of the schedule is due; null when none waits"),
   pending: z.int().describe("How many entries wait"),
 };
 
 const Clock = z.strictObject({
-  now: z.string().describe("Virtual time, ISO 8601 with milliseconds"),
+  now: timestamp.describe("Virtual time, ISO 8601 with milliseconds"),
   mode: Mode,
   speed: z.number().describe("Virtual seconds per second, in mode real"),
   ...Queue,
 });
 
-const ClockSettings = z
-  .object({
+const ClockSettings = atLeastOne(
+  z.object({
     mode: Mode.optional().describe("real: time passes; manual: it is moved; auto: it leaps to what is due next"),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
-  })
-  .refine((given) => given.mode !== undefined || given.speed !== undefined, "mode or speed must be given");
+  }),
+  "mode",
+  "speed",
+);
 
-const Target = z
-  .object({
-    by: z
-      .string()
-      .refine((text) => (parseDuration(text) ?? 0) > 0, "must be a duration such as PT2H35M or 2h35m")
-      .optional()
-      .describe("How far, as a duration: PT2H35M or 2h35m"),
+const Target = exactlyOne(
+  z.object({
+    by: duration("PT2H35M or 2h35m").optional().describe("How far, as a duration: PT2H35M or 2h35m"),
     to: z.iso.datetime({ offset: true }).optional().describe("To this time, ISO 8601"),
     next: z.literal(true).optional().describe("To the next entry of the schedule"),
     until_idle: z.literal(true).optional().describe("Until nothing waits any more"),
-  })
-  .refine(
-    (target) => Object.values(target).filter((value) => value !== undefined).length === 1,
-    "exactly one of by, to, next and until_idle must be given",
-  );
+  }),
+  "by",
+  "to",
+  "next",
+  "until_idle",
+);
 
 const Advanced = z.strictObject({
-  from: z.string(),
-  to: z.string(),
-  ran: z.array(z.strictObject({ at: z.string(), kind: z.string(), ref: z.string(), outcome: z.string() })),
+  from: timestamp,
+  to: timestamp,
+  ran: z.array(z.strictObject({ at: timestamp, kind: z.string(), ref: z.string(), outcome: z.string() })),
   ...Queue,
   status: z.enum(["done", "stopped"]),
   reason: z
@@ -96,7 +97,7 @@ export const advanceClock = operation({
   auth: "control-token",
   request: { body: json(Target) },
   responses: { 200: json(Advanced) },
-  failures: ["not-ahead", "advance-under-way"],
+  failures: ["not-ahead", "too-far-ahead", "advance-under-way"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: ours,
   examples: [

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { ContractStatus } from "../contracts/records.ts";
+import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -11,7 +12,7 @@ const params = z.object({ id: z.string().describe("The contract: 12 or T-12") })
 /** Who does it, and what they write beside it. */
 const Act = z
   .object({
-    email: z.email().optional().describe("Who does it; without it whoever's turn it is, or the contract's owner"),
+    email: email.optional().describe("Who does it; without it whoever's turn it is, or the contract's owner"),
     note: z.string().optional().describe("What they write beside it"),
   })
   .default({});

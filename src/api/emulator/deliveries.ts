@@ -4,6 +4,7 @@ import { assumed } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
@@ -13,8 +14,8 @@ export const DeliveryOutcome = z.enum(deliveryOutcomes).describe("waiting and re
 const attempt = {
   number: z.int(),
   resend: z.boolean().describe("Asked for by a person, outside the schedule"),
-  planned_at: z.string(),
-  at: z.string(),
+  planned_at: timestamp,
+  at: timestamp,
   status: z.int().nullable().describe("Of the receiver's answer; null when there was none"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("On the wall clock"),
@@ -27,8 +28,8 @@ const delivery = {
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
   outcome: DeliveryOutcome,
-  next_attempt_at: z.string().nullable(),
-  created_at: z.string(),
+  next_attempt_at: timestamp.nullable(),
+  created_at: timestamp,
 };
 
 const Deliveries = z.strictObject({
@@ -62,7 +63,7 @@ const filters = {
 /** What one attempt, or the end of a delivery without one, brought. */
 const DeliveryEvent = z.strictObject({
   ...delivery,
-  at: z.string().describe("Virtual time of the attempt, or at which it was passed over"),
+  at: timestamp.describe("Virtual time of the attempt, or at which it was passed over"),
   attempt: z.strictObject(attempt).nullable().describe("Null: it was passed over, see outcome"),
 });
 

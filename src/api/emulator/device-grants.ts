@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { email } from "../email.ts";
 import { form, html, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -23,7 +24,7 @@ export const approveDevice = operation({
       z.object({
         status: z.enum(["AUTHORIZED", "DENIED"]).describe("What the person says"),
         cluster_id: ClusterOfDecision,
-        email: z.email().optional().describe("Who approves; without it the acting user of the first workspace"),
+        email: email.optional().describe("Who approves; without it the acting user of the first workspace"),
       }),
     ),
   },

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { parseDuration } from "../../base/duration.ts";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
+import { duration } from "../duration.ts";
 import { empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -52,9 +52,7 @@ const outgoing = {
       "Outgoing: duplicate sends twice; delay sends later; reorder lets the subscription's next delivery overtake; " +
         "drop sends nothing, a failed attempt; tamper changes the body after signing; wrong_key signs with another key",
     ),
-  delay: z
-    .string()
-    .refine((text) => (parseDuration(text) ?? 0) > 0, "must be a duration such as PT5M or 5m")
+  delay: duration("PT5M or 5m")
     .optional()
     .describe("Outgoing: how long `delay` holds back, and `reorder` at most; virtual time; left out: PT1M"),
 };
@@ -78,6 +76,8 @@ const onlyIncoming = [
   "truncated",
 ] as const satisfies readonly (keyof Given)[];
 const withStatus = ["answer_headers", "answer_body"] as const;
+const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as const;
+const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
 /** A fault that does nothing, or asks for what its direction cannot do, is a mistake and not a fault. */
@@ -86,23 +86,45 @@ function contradictions(given: Given): string[] {
   const out = foreign
     .filter((name) => given[name] !== undefined)
     .map((name) => `${name} means nothing for direction ${given.direction}`);
-  const effects = [given.latency_ms, given.reset, given.status, given.truncated];
-  if (given.direction === "incoming" && effects.every((effect) => effect === undefined)) {
+  if (given.direction === "incoming" && effectsOfIncoming.every((name) => given[name] === undefined)) {
     out.push("one of latency_ms, reset, status and truncated must be given");
   }
   if (given.direction === "outgoing" && given.effect === undefined) out.push("effect must be given");
   if (given.direction === "incoming" && given.status === undefined) {
     out.push(...withStatus.filter((name) => given[name] !== undefined).map((name) => `${name} needs status`));
   }
-  if (given.delay !== undefined && given.effect !== "delay" && given.effect !== "reorder") {
+  if (given.delay !== undefined && !(given.effect && delaying.includes(given.effect))) {
     out.push("delay needs the effect delay or reorder");
   }
   return out;
 }
 
-const FaultGiven = matchers.superRefine((given, context) => {
-  for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
-});
+const required = (name: string) => ({ required: [name] });
+const none = (names: readonly string[]) => ({ not: { anyOf: names.map(required) } });
+
+/** The same for readers of the documents. */
+const withoutContradictions = {
+  if: { properties: { direction: { const: "incoming" } } },
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
+  then: {
+    ...none(onlyOutgoing),
+    anyOf: effectsOfIncoming.map(required),
+    dependentRequired: Object.fromEntries(withStatus.map((name) => [name, ["status"]])),
+  },
+  else: {
+    ...none([...onlyIncoming, ...withStatus]),
+    ...required("effect"),
+    if: required("delay"),
+    // biome-ignore lint/suspicious/noThenProperty: as above.
+    then: { properties: { effect: { enum: delaying } } },
+  },
+};
+
+const FaultGiven = matchers
+  .superRefine((given, context) => {
+    for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
+  })
+  .meta(withoutContradictions);
 
 /** A scripted fault: whom it hits and what happens then. */
 export type FaultRule = z.infer<typeof FaultGiven>;

@@ -2,10 +2,11 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const InboxRow = z.strictObject({
   id: z.int().describe("Counts up from 1 for each cluster"),
-  at: z.string().describe("Virtual time at which it came"),
+  at: timestamp.describe("Virtual time at which it came"),
   method: z.string(),
   target: z.string().describe("Path and query as the router passed them on"),
   headers: z

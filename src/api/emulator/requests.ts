@@ -2,13 +2,14 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { empty, events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
 const LoggedRequest = z.strictObject({
   id: z.int().describe("Counts up from 1 since the start"),
-  at: z.string().describe("Virtual time at which it came"),
-  wall_at: z.string().describe("Wall time at which it came"),
+  at: timestamp.describe("Virtual time at which it came"),
+  wall_at: timestamp.describe("Wall time at which it came"),
   listener: z.string().describe("`router`, or the id of the cluster that it was sent to"),
   service: z.string().describe("Service of the operation"),
   operation: z.string().nullable().describe("Null: nothing is declared for the path"),

@@ -4,6 +4,7 @@ import { assumed } from "../basis.ts";
 import { ContractStatus } from "../contracts/records.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 
 const contract = z
@@ -43,9 +44,9 @@ const Awaited = z
 
 const Met = z.strictObject({
   reached: z.boolean().describe("False: the time was over first"),
-  now: z.string().describe("Virtual time"),
+  now: timestamp.describe("Virtual time"),
   activities: z
-    .array(z.strictObject({ activity: z.string(), contract_id: z.int().nullable(), at: z.string() }))
+    .array(z.strictObject({ activity: z.string(), contract_id: z.int().nullable(), at: timestamp }))
     .describe("Those waited for, newest first; when it was not reached, the last ones that happened instead"),
   deliveries: z
     .array(

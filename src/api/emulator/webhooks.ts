@@ -3,6 +3,7 @@ import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The real service shows and switches subscriptions in its application only.");
 
@@ -16,7 +17,7 @@ const Webhook = z.strictObject({
   custom_headers: z.array(z.string()).describe("Their names; the values may be secrets"),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
   failure_count: z.int().describe("Attempts without 2xx since the last 2xx; the sixth disables"),
-  created_at: z.string(),
+  created_at: timestamp,
 });
 
 const params = z.object({ id: z.int().describe("Id of the subscription") });

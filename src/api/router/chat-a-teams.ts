@@ -2,7 +2,7 @@ import * as z from "zod";
 import { operation } from "../operation.ts";
 import { clusterId, identifiers, mapping, unmapping } from "./mapping-table.ts";
 
-const BulkClusterChatATeamIDRequest = z.object({
+export const BulkClusterChatATeamIDRequest = z.object({
   chat_a_team_id_list: identifiers("Team ids of chat_a"),
   cluster_id: clusterId,
 });

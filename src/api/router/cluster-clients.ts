@@ -2,9 +2,9 @@ import * as z from "zod";
 import { operation } from "../operation.ts";
 import { clusterId, identifiers, lookup, lookupFailures, mapping, unmapping } from "./mapping-table.ts";
 
-const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
+export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
 
-const BulkClusterClientCreateRequest = z.object({
+export const BulkClusterClientCreateRequest = z.object({
   client_ids: identifiers("OAuth client ids, and client-ids of API keys"),
   cluster_id: clusterId,
 });

@@ -6,9 +6,9 @@ const emailHash = z
   .string()
   .describe("Lower-case hex SHA-256 of the trimmed, lower-cased address; any string is taken");
 
-const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
+export const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
 
-const BulkClusterEmailRequest = z.object({
+export const BulkClusterEmailRequest = z.object({
   email_hash_list: identifiers("E-mail hashes"),
   cluster_id: clusterId,
 });

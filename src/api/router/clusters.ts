@@ -4,7 +4,7 @@ import { router } from "../services.ts";
 import { ExternalServiceIntegrationType } from "./external-integrations.ts";
 import { identifiers } from "./mapping-table.ts";
 
-const ClusterInfoDomain = z.strictObject({
+export const ClusterInfoDomain = z.strictObject({
   cluster_id: z.string(),
   cluster_label: z.string().describe("Name of the region"),
   cluster_url: z.string().min(1).meta({ format: "uri" }),
@@ -13,12 +13,12 @@ const ClusterInfoDomain = z.strictObject({
   sidebar_backend_url: z.string().meta({ format: "uri" }),
 });
 
-const WorkspaceExternalIntegrationDelete = z.object({
+export const WorkspaceExternalIntegrationDelete = z.object({
   external_id_list: identifiers("Ids of the integration"),
   integration_type: ExternalServiceIntegrationType,
 });
 
-const DeleteWorkspaceDataRequest = z.object({
+export const DeleteWorkspaceDataRequest = z.object({
   email_hash_list: identifiers("E-mail hashes").optional(),
   chat_a_team_id_list: identifiers("Team ids of chat_a").optional(),
   external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),

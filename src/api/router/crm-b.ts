@@ -13,7 +13,7 @@ const headers = z.object({
   "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
 });
 
-const SignedRequestForm = z.object({
+export const SignedRequestForm = z.object({
   signed_request: z.string().describe("base64 of the HMAC-SHA256, a period, base64 of the envelope"),
 });
 

@@ -3,9 +3,9 @@ import { assumed } from "../basis.ts";
 import { json, jsonOrForm, operation } from "../operation.ts";
 import { router } from "../services.ts";
 
-const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
+export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
 
-const DeviceGrantTokenResponse = z.strictObject({
+export const DeviceGrantTokenResponse = z.strictObject({
   device_code: z.string(),
   user_code: z.string(),
   verification_uri: z.string().meta({ format: "uri" }),
@@ -29,12 +29,12 @@ export const createDeviceCode = operation({
   examples: [{ title: "Ask for a user code", body: { client_id: "demo-cli" } }],
 });
 
-const OAuthGrantType = z.enum([
+export const OAuthGrantType = z.enum([
   "urn:ietf:params:oauth:grant-type:device_code",
   "urn:ietf:params:oauth:grant-type:token-exchange",
 ]);
 
-const AccessTokenGetRequest = z.object({
+export const AccessTokenGetRequest = z.object({
   device_code: z.string().describe("As svc auth device-code got it"),
   client_id: z.string().describe("OAuth client id"),
   grant_type: OAuthGrantType.describe("What is exchanged for tokens"),
@@ -83,6 +83,10 @@ export const redeemDeviceCode = operation({
   ],
 });
 
+export const ClientCreateRequest = z.object({ client_name: z.string().describe("Name of the client") });
+
+export const ClientResponse = z.strictObject({ client_name: z.string(), client_id: z.string() });
+
 export const createOAuthClient = operation({
   id: "device-grant.create-client",
   service: router,
@@ -90,17 +94,19 @@ export const createOAuthClient = operation({
   method: "POST",
   path: "/router/v1/oauth2.0/client/",
   auth: "none",
-  request: { body: json(z.object({ client_name: z.string().describe("Name of the client") })) },
-  responses: { 200: json(z.strictObject({ client_name: z.string(), client_id: z.string() })) },
+  request: { body: json(ClientCreateRequest) },
+  responses: { 200: json(ClientResponse) },
   failures: [],
   cli: { command: "auth create-client" },
   basis: "specified",
   examples: [{ title: "Create a client", body: { client_name: "Desktop add-in" } }],
 });
 
-const DeviceGrantUpdateRequest = z.object({
+export const StatusType = z.enum(["PENDING", "AUTHORIZED", "DENIED"]);
+
+export const DeviceGrantUpdateRequest = z.object({
   user_code: z.string().describe("As the device shows it"),
-  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]).describe("What the person said"),
+  status: StatusType.describe("What the person said"),
   cluster_id: z.string().describe("Cluster of the person"),
 });
 

@@ -4,7 +4,7 @@ import { clusterId, identifiers, mapping, unmapping } from "./mapping-table.ts";
 
 export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service that the external ids belong to");
 
-const BulkClusterIntegrationRequest = z.object({
+export const BulkClusterIntegrationRequest = z.object({
   external_id_list: identifiers("Ids of the integration, such as the tenant ids of chat_b"),
   cluster_id: clusterId,
   integration_type: ExternalServiceIntegrationType,

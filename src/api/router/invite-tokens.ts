@@ -2,7 +2,7 @@ import * as z from "zod";
 import { operation } from "../operation.ts";
 import { clusterId, identifiers, mapping, unmapping } from "./mapping-table.ts";
 
-const BulkClusterInviteTokenCreateRequest = z.object({
+export const BulkClusterInviteTokenCreateRequest = z.object({
   tokens: identifiers("Invite tokens"),
   cluster_id: clusterId,
 });

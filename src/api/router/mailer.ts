@@ -21,7 +21,7 @@ export const receiveBlackhole = operation({
   examples: [{ title: "Swallow an inbound e-mail", body: { Subject: "Hello" } }],
 });
 
-const MailerWebhookAPIRequest = z.object({
+export const MailerWebhookAPIRequest = z.object({
   Metadata: z.record(z.string(), z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
 });
 

@@ -112,18 +112,20 @@ export const finishOAuthSignup = operation({
   examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
+export const LoginV2Request = z.object({ email: z.string().describe("Address of the person") });
+
 export const loginV2 = operation({
   ...proxied,
   id: "proxied.login-v2",
   summary: "Ask the cluster of an e-mail how its owner logs in",
   method: "POST",
   path: "/api/v1/svc_auth/login_v2/",
-  request: { body: json(z.object({ email: z.string().describe("Address of the person") })) },
+  request: { body: json(LoginV2Request) },
   cli: { command: "auth login-v2" },
   examples: [{ title: "How does Ada log in?", body: { email: "ada@example.com" } }],
 });
 
-const CaptchaConfigResponse = z.strictObject({
+export const CaptchaConfigResponse = z.strictObject({
   use_test_captcha: z.boolean().describe("Whether the caller's address is on the test list"),
 });
 

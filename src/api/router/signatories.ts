@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { router } from "../services.ts";
 
-const ContractSignatoryDomainModel = z.strictObject({
+export const ContractSignatoryDomainModel = z.strictObject({
   id: z.int(),
   uuid: z.string().nullable(),
   cluster: z.string(),

@@ -4,7 +4,7 @@ import { json, operation } from "../operation.ts";
 import { router } from "../services.ts";
 import { OAuthProviderType } from "./external-oauth.ts";
 
-const TrialSignupDomainModel = z.strictObject({
+export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),
   token: z.string(),
   email: z.string(),
@@ -12,14 +12,14 @@ const TrialSignupDomainModel = z.strictObject({
   account_details: z.record(z.string(), z.unknown()).nullable(),
 });
 
-const TrialSignupRequest = z.object({
+export const TrialSignupRequest = z.object({
   email: z.string().describe("Address of the person who signs up"),
   captcha: z.string().describe('Answer to the captcha; the word "fail" always fails'),
 });
 
-const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
+export const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
 
-const TrialOrgSignUpRequest = z.object({
+export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
   first_name: z.string().describe("Of the person who signs up"),
   last_name: z.string().nullish().describe("Of the person who signs up"),

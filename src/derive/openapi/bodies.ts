@@ -1,4 +1,5 @@
 import type { Operation, RequestBody, ResponseBody } from "../../api/operation.ts";
+import type { Service } from "../../api/services.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
 /** What a body of each kind looks like: media type to schema. */
@@ -6,12 +7,13 @@ type Content = Readonly<Record<string, Json>>;
 
 /** The request body of an operation, with the bodies of its examples. */
 export function requestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
-  const { body } = operation.request;
+  const { service, request } = operation;
+  const { body } = request;
   if (!body) return undefined;
   const given = operation.examples.filter(({ body }) => body !== undefined);
   const examples = Object.fromEntries(given.map(({ title, body }) => [slug(title), { summary: title, value: body }]));
   return {
-    required: !("schema" in body && body.schema.safeParse(undefined).success),
+    required: !mayBeAbsent(body, service),
     content: Object.fromEntries(
       Object.entries(requestContent(body, writer)).map(([mediaType, schema]) => [
         mediaType,
@@ -19,6 +21,13 @@ export function requestBody(operation: Operation, writer: SchemaWriter): Json | 
       ]),
     ),
   };
+}
+
+/** As the emulator reads a request without a body: bytes may be none, and a form without fields is an empty one. */
+function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
+  if (!("schema" in body)) return true;
+  const readAsEmpty = body.kind === "form" || noBody === "empty";
+  return [undefined, ...(readAsEmpty ? [{}] : [])].some((nothing) => body.schema.safeParse(nothing).success);
 }
 
 function requestContent(body: RequestBody, writer: SchemaWriter): Content {
@@ -38,8 +47,19 @@ function requestContent(body: RequestBody, writer: SchemaWriter): Content {
   }
 }
 
-/** A success response. */
-export function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
+/** The success responses of an operation, by status; a cluster whose answer is passed on has further ones of its own. */
+export function successResponses(operation: Operation, writer: SchemaWriter): Json {
+  const declared = Object.entries(operation.responses);
+  const ofCluster = declared.some(([, body]) => body.kind === "passthrough");
+  return {
+    ...Object.fromEntries(declared.map(([status, body]) => [status, successResponse(status, body, writer)])),
+    ...(ofCluster
+      ? { default: { description: "What else the cluster answers, as it is", content: { "*/*": {} } } }
+      : {}),
+  };
+}
+
+function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
   const { description, content, ...more } = responseParts(body, writer);
   return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
 }
@@ -71,7 +91,10 @@ function responseParts(
       };
     }
     case "passthrough":
-      return { description: "the cluster's own headers and body, under its own status", content: { "*/*": {} } };
+      return {
+        description: "the cluster's own headers and body",
+        content: body.schema ? of("application/json", writer.write(body.schema, "output")) : { "*/*": {} },
+      };
   }
 }
 

@@ -1,14 +1,14 @@
 import type * as z from "zod";
 import type { Example, Method, Operation } from "../../api/operation.ts";
 import { basisOf } from "./basis.ts";
-import { requestBody, slug, successResponse } from "./bodies.ts";
+import { requestBody, slug, successResponses } from "./bodies.ts";
 import { failureResponses } from "./failures.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 import { requirements } from "./security.ts";
 
 /** One operation as OpenAPI describes it, under one of its methods. */
 export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
-  const { id, summary, description, auth, responses, emits, cli, basis } = operation;
+  const { id, summary, description, auth, emits, cli, basis } = operation;
   const body = requestBody(operation, writer);
   return {
     // The catch-all has five methods, and an operationId must be unique.
@@ -20,9 +20,7 @@ export function operationObject(operation: Operation, method: Method, writer: Sc
     parameters: parametersOf(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
     responses: {
-      ...Object.fromEntries(
-        Object.entries(responses).map(([status, body]) => [status, successResponse(status, body, writer)]),
-      ),
+      ...successResponses(operation, writer),
       ...failureResponses(operation),
     },
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
@@ -43,13 +41,22 @@ function parametersOf({ request, examples, auth }: Operation, writer: SchemaWrit
   ];
 }
 
-/** Parameters that are declared for a kind of credentials, not for an operation. */
+/** Parameters that are declared for a kind of credentials or for all deliveries, not for an operation. */
 export const sharedParameters: Json = {
+  ContentHash: {
+    name: "X-SVC-WEBHOOK-CONTENT-HASH",
+    in: "header",
+    required: true,
+    description: "Lower-case hex HMAC-SHA512 of the body's bytes, by the decoded key of the workspace",
+    schema: { type: "string", pattern: "^[0-9a-f]{128}$" },
+  },
   UserEmail: {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
-    schema: { type: "string" },
+    schema: { type: "string", format: "email" },
+    // Importers that find none send words of their own, which are nobody's address; she is in the seed `demo`.
+    example: "ada@northwind.example",
   },
 };
 

@@ -39,7 +39,8 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
   };
 
   const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    const name = names.get(schema);
+    // What is described anew at a place is the same schema with other words.
+    const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
     // A schema that reads differently in the two directions is two schemas to OpenAPI.
     const key = direction === "input" && differs(schema) ? `${name}Input` : name;
@@ -65,10 +66,28 @@ function tidy(json: Record<string, unknown>): void {
   }
   // Closed objects would tell callers to reject fields that the service adds one day.
   if (json.additionalProperties === false) delete json.additionalProperties;
-  // The bounds of a safe integer and the pattern of a date say nothing that `type` and `format` do not.
-  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
-  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-  if ("format" in json) delete json.pattern;
+  if ("format" in json) {
+    // The pattern of a date says nothing that the format does not; a format of the library's own says nothing to others.
+    if (standardFormats.has(json.format)) delete json.pattern;
+    else delete json.format;
+  }
+  // Names of fields are text in any case.
+  if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
+  if (Array.isArray(json.prefixItems)) asList(json, json.prefixItems);
+}
+
+/** Those of JSON Schema that the declarations use. */
+const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
+
+/** Generators stumble over tuples; a list of so many items of one form is all that a pair needs. */
+function asList(json: Record<string, unknown>, items: readonly unknown[]): void {
+  const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
+  delete json.prefixItems;
+  Object.assign(json, {
+    items: forms.length === 1 ? forms[0] : { anyOf: forms },
+    minItems: items.length,
+    maxItems: items.length,
+  });
 }
 
 const differs = (schema: z.ZodType): boolean => {

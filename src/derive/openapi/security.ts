@@ -16,13 +16,16 @@ export const securitySchemes = {
 
 type Scheme = keyof typeof securitySchemes;
 
-/** What each kind of credentials demands: one of the rows, and all of a row. */
+/**
+ * What each kind of credentials demands: one of the rows, and all of a row. An empty row: they may be left out, which
+ * the specification says of the cluster key and of userinfo's header (decisions.md, R6).
+ */
 export const requirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],
   "api-key": [["clientId", "clientSecret"]],
-  "cluster-key": [["clusterKey"]],
-  "cluster-key-or-bearer": [["clusterKey"], ["clusterKeyAsBearer"]],
+  "cluster-key": [["clusterKey"], []],
+  "cluster-key-or-bearer": [["clusterKey"], ["clusterKeyAsBearer"], []],
   basic: [["basic"]],
-  bearer: [["accessToken"]],
+  bearer: [["accessToken"], []],
   "control-token": [["controlToken"]],
 };

@@ -6,6 +6,8 @@ interface Form {
   readonly name: string;
   readonly mediaType: string;
   readonly schema: Json;
+  /** Further schemas of the document that this one refers to. */
+  readonly parts?: Json;
   /** Shown for a failure whose body cannot be made up from its words. */
   readonly sample: unknown;
 }
@@ -35,25 +37,31 @@ export const shapes: Readonly<Record<Failure["shape"], Form>> = {
   fields: {
     name: "FieldErrors",
     mediaType: "application/json",
-    // Nested rows are keyed by field and index, so only the outermost keys are sure.
-    schema: { type: "object", additionalProperties: {} },
+    // Nested rows are keyed by field and index, so only the outermost keys are sure, and one of them by name.
+    schema: {
+      type: "object",
+      properties: { non_field_errors: { type: "array", items: text, description: "What is wrong with the whole" } },
+      additionalProperties: {},
+    },
     sample: { "<field>": ["<message>"] },
   },
   validation: {
     name: "HTTPValidationError",
     mediaType: "application/json",
-    schema: object(["detail"], {
-      detail: {
-        type: "array",
-        items: object(["loc", "msg", "type"], {
-          type: text,
-          loc: { type: "array", items: { type: ["string", "integer"] } },
-          msg: text,
-          input: {},
-          ctx: { type: "object" },
-        }),
-      },
-    }),
+    // As FastAPI prints them.
+    schema: {
+      type: "object",
+      properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },
+    },
+    parts: {
+      ValidationError: object(["loc", "msg", "type"], {
+        loc: { type: "array", items: { anyOf: [text, { type: "integer" }] } },
+        msg: text,
+        type: text,
+        input: {},
+        ctx: { type: "object" },
+      }),
+    },
     sample: { detail: [{ type: "missing", loc: ["body", "<field>"], msg: "Field required", input: {} }] },
   },
   oauth: {

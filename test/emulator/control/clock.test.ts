@@ -66,6 +66,15 @@ describe("the clock, over the control plane", () => {
     assert.deepEqual([to, (rest as unknown[]).length, pending], ["2031-01-02T08:19:05.000Z", 4, 0]);
   });
 
+  it("clock.advance refuses what lies behind the year 9999 (too-far-ahead), and stays where it is", async (t) => {
+    const on = await emulator(t);
+    const refusal = { error: { code: "too_far_ahead", message: "Virtual time ends with the year 9999." } };
+    for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
+      assert.deepEqual(plain(await on.ask("POST", "clock/advance", { body: { by } })), { status: 400, body: refusal });
+    }
+    assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
+  });
+
   it("clock.advance refuses to go back (not-ahead)", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {

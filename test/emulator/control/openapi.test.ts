@@ -2,16 +2,34 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as declarations from "../../../src/api/registry.ts";
 import { buildOpenApi, documentedServices } from "../../../src/derive/openapi.ts";
-import { emulator, plain, sender } from "../../support/emulator.ts";
+import { emulator, sender } from "../../support/emulator.ts";
 
 describe("the OpenAPI documents of a running emulator", () => {
   it("are served to anybody, as the registry makes them", async (t) => {
     const { controlUrl } = await emulator(t);
     const anybody = sender(controlUrl);
     for (const service of documentedServices) {
-      const expected = JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
-      assert.deepEqual(plain(await anybody("GET", `/openapi/${service}.json`)), { status: 200, body: expected });
+      const { servers: _, ...expected } = JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
+      const { status, body } = await anybody("GET", `/openapi/${service}.json`);
+      const { servers, ...rest } = body as { servers: unknown };
+      assert.deepEqual([status, rest], [200, expected]);
     }
+  });
+
+  it("name the addresses that answer, by the name that the caller knows this machine by", async (t) => {
+    const { routerUrl, clusters } = await emulator(t);
+    const called = (url: string) => url.replace("127.0.0.1", "localhost");
+    const serversOf = async (service: string) => {
+      const { body } = await sender(called(routerUrl))("GET", `/_emulator/openapi/${service}.json`);
+      return (body as { servers: unknown }).servers;
+    };
+    const router = [{ url: called(routerUrl), description: "This emulator" }];
+    assert.deepEqual(await serversOf("router"), router);
+    assert.deepEqual(await serversOf("emulator"), router);
+    assert.deepEqual(
+      await serversOf("contracts"),
+      clusters.map(({ id, url }) => ({ url: called(url), description: `Cluster ${id}` })),
+    );
   });
 
   it("are none for the signed storage, nor under another name", async (t) => {

@@ -52,6 +52,9 @@ describe("the whole state, over the control plane", () => {
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
       [{ svc_state: 99 }, /^This is not a state that this emulator can take: /],
+      [{ svc_state: 1 }, /it holds nothing of clusters$/],
+      [without(kept, "apps"), /it holds nothing of apps$/],
+      [without(kept, "clock"), /it holds nothing of clock$/],
       [{ ...(kept as object), rows: 7 }, /^This is not a state that this emulator can take: /],
     ] as const) {
       const { status, body } = await on.ask("PUT", "state", { body: state });
@@ -134,3 +137,9 @@ describe("a reset", () => {
     assert.equal((body as { total: number }).total, 1);
   });
 });
+
+/** An exported state that lost a collection. */
+function without(state: unknown, name: string): object {
+  const { rows, ...rest } = state as { rows: Record<string, unknown> };
+  return { ...rest, rows: { ...rows, [name]: [] } };
+}

@@ -1,0 +1,29 @@
+import type * as z from "zod";
+
+const given = (value: object, names: readonly string[]): number =>
+  names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
+const required = (name: string) => ({ required: [name] });
+
+/** Of these fields one must be there, and only one; the documents say so too. */
+export const exactlyOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
+  schema
+    .refine((value) => given(value, names) === 1, `exactly one of ${listed(names)} must be given`)
+    .meta({ oneOf: names.map(required) });
+
+/** Of these fields one must be there, or several. */
+export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
+  schema
+    .refine((value) => given(value, names) > 0, `${names.join(" or ")} must be given`)
+    .meta({ anyOf: names.map(required) });
+
+/** These two fields cannot be there at once. */
+export const notTogether = <S extends z.ZodObject>(
+  schema: S,
+  one: keyof S["shape"] & string,
+  other: keyof S["shape"] & string,
+): S =>
+  schema
+    .refine((value) => given(value, [one, other]) < 2, `${other} cannot go with ${one}`)
+    .meta({ not: { required: [one, other] } });
+
+const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

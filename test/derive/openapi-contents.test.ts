@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { activities } from "../../src/api/activities.ts";
+import * as declarations from "../../src/api/registry.ts";
+import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
+const documentOf = (service: DocumentedService): any => JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
+
+/** The models of the specification's table (routing-service.md, Resources and their fields). */
+const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain ClusterInfoDomain ContractSignatoryDomainModel
+  BulkClusterEmailRequest BulkClusterClientCreateRequest BulkClusterInviteTokenCreateRequest
+  BulkClusterChatATeamIDRequest BulkClusterIntegrationRequest WorkspaceExternalIntegrationDelete
+  DeleteWorkspaceDataRequest TrialSignupRequest TrialSignupDomainModel InvitedUser TrialOrgSignUpRequest
+  DeviceGrantTokenCreateRequest DeviceGrantTokenResponse AccessTokenGetRequest ClientCreateRequest ClientResponse
+  DeviceGrantUpdateRequest LoginV2Request MailerWebhookAPIRequest SignedRequestForm CaptchaConfigResponse
+  HTTPValidationError ValidationError ExternalServiceIntegrationType OAuthGrantType OAuthProviderType StatusType`;
+
+describe("what the OpenAPI documents hold", () => {
+  it("names every model that the specification of the routing service names", () => {
+    const { schemas } = documentOf("router").components;
+    assert.deepEqual(
+      models.split(/\s+/).filter((name) => !(name in schemas)),
+      [],
+    );
+  });
+
+  it("describes validation errors as FastAPI prints them", () => {
+    const { HTTPValidationError, ValidationError } = documentOf("router").components.schemas;
+    assert.deepEqual(HTTPValidationError.properties.detail.items, { $ref: "#/components/schemas/ValidationError" });
+    assert.deepEqual(ValidationError.properties.loc, {
+      type: "array",
+      items: { anyOf: [{ type: "string" }, { type: "integer" }] },
+    });
+  });
+
+  it("has the payload of each of the 39 activities, by its name", () => {
+    const { webhooks } = documentOf("contracts");
+    assert.deepEqual(Object.keys(webhooks), [...activities]);
+    const { properties, required } = webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema;
+    assert.deepEqual(properties.activity, { type: "string", const: "CONTRACT_SIGNED" });
+    assert.deepEqual(required, [
+      "activity",
+      "activity_data",
+      "contract_id",
+      "contract_title",
+      "contract_type",
+      "contract_type_name",
+      "contract_type_id",
+      "contract_status",
+      "contract_kind",
+      "business_user",
+      "created_at",
+    ]);
+  });
+
+  it("gives importers words to send that are accepted, and field errors one sure name", () => {
+    const { components } = documentOf("contracts");
+    assert.equal(components.parameters.UserEmail.example, "ada@northwind.example");
+    assert.deepEqual(Object.keys(components.schemas.FieldErrors.properties), ["non_field_errors"]);
+  });
+
+  it("says which fields go together, and which not", () => {
+    const { paths } = documentOf("emulator");
+    const bodyOf = (path: string, method: string) =>
+      paths[`/_emulator/${path}`][method].requestBody.content["application/json"].schema;
+    assert.deepEqual(bodyOf("clock/advance", "post").oneOf, [
+      { required: ["by"] },
+      { required: ["to"] },
+      { required: ["next"] },
+      { required: ["until_idle"] },
+    ]);
+    assert.deepEqual(bodyOf("clock", "put").anyOf, [{ required: ["mode"] }, { required: ["speed"] }]);
+    assert.deepEqual(bodyOf("activities", "post").not, { required: ["payload", "data"] });
+    assert.deepEqual(bodyOf("faults", "post").else.required, ["effect"]);
+  });
+
+  for (const service of ["router", "contracts", "emulator"] as const) {
+    it(`speaks of formats and lists in ${service} as everybody's tools understand them`, () => {
+      const strange: string[] = [];
+      const look = (value: unknown, at: string): void => {
+        if (typeof value !== "object" || value === null) return;
+        const { type, format, items, prefixItems } = value as Record<string, unknown>;
+        const isSchema = typeof type === "string";
+        if (isSchema && format !== undefined && !/^(date-time|date|email|uri|uuid)$/.test(String(format)))
+          strange.push(`${at}: format ${format}`);
+        if (isSchema && (typeof items === "boolean" || prefixItems !== undefined)) strange.push(`${at}: a tuple`);
+        const isMoment = /\/(created|at|now|timestamp|\w+_(at|datetime|due))$/.test(at);
+        if (type === "string" && isMoment && format !== "date-time") strange.push(`${at}: no date-time`);
+        for (const [name, part] of Object.entries(value)) look(part, `${at}/${name}`);
+      };
+      const { paths, components, webhooks } = documentOf(service);
+      look({ paths, components, webhooks }, "");
+      assert.deepEqual(strange, []);
+    });
+  }
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { activities } from "../../../src/api/activities.ts";
+import { webhookPayloads } from "../../../src/api/contracts/webhook-payloads.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { subscribe } from "../../support/told.ts";
+
+/** The same payload with nothing in it that its declaration does not know. */
+function declared(payload: { readonly activity: string }): unknown {
+  const schema = webhookPayloads.get(payload.activity as (typeof activities)[number])!;
+  const { activity_data, ...rest } = schema.shape as Record<string, z.ZodObject>;
+  return z.strictObject({ ...rest, activity_data: z.strictObject(activity_data!.shape) }).parse(payload);
+}
+
+const create = ({ api }: TestEmulator) =>
+  api("POST", "/api/v2.1/public/contracts/", {
+    body: {
+      contract_template_id: 101,
+      contract_data: {},
+      counter_party_details: [
+        {
+          is_individual: false,
+          organization_name: "Acme Inc.",
+          organization_type: "Corporation",
+          poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+        },
+      ],
+      external_metadata: { id: "deal-1" },
+    },
+  });
+
+describe("the payloads of webhooks", () => {
+  it("are what the documents say of each of the 39 activities, and nothing beside", async (t) => {
+    const started = await emulator(t);
+    await create(started);
+    for (const activity of activities) {
+      const { body } = await started.ask("POST", "activities", { body: { activity, preview: true } });
+      const { payload } = body as { payload: { activity: string } };
+      assert.deepEqual(declared(payload), payload);
+    }
+  });
+
+  it("are so too when something happened", async (t) => {
+    const started = await emulator(t);
+    const told = await subscribe(t, started, activities);
+    await create(started);
+    const { api, ask } = started;
+    const value = { key_pointer_field_name: "expiry_date", value: "2032-01-01" };
+    await api("POST", "/api/v2.1/public/contracts/T-1/key_pointers/bulk", { body: { key_pointers: [value] } });
+    await api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Soon" } });
+    await api("POST", "/api/v2.1/public/counter_parties/", {
+      body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
+    });
+    await api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties");
+    await ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    await ask("POST", "contracts/T-1/sign", { body: {} });
+    const payloads = await told();
+    assert.ok(payloads.length >= 8, `only ${payloads.length} were told`);
+    for (const payload of payloads) assert.deepEqual(declared(payload), payload);
+  });
+});

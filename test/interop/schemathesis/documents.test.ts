@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { documentedServices } from "../../../src/derive/openapi.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import accepted from "./accepted.json" with { type: "json" };
+import { schemathesis } from "./install.ts";
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** `npm run fuzz`: other requests at each run, and many more of them. */
+const isLong = process.env.FUZZ === "long";
+const amount = isLong ? ["--max-examples", "500"] : ["--max-examples", "20", "--seed", "1"];
+const always = [
+  "--workers",
+  "1",
+  "--request-timeout",
+  "30",
+  "--generation-database",
+  "none",
+  "--no-color",
+  "--suppress-health-check",
+  "all",
+];
+
+type Service = (typeof documentedServices)[number];
+
+/** Whoever calls the contract API acts as somebody, or most calls would end with an address that nobody has. */
+const credentials = ({ clusters, token }: TestEmulator): Readonly<Record<Service, readonly string[]>> => ({
+  router: [],
+  contracts: [
+    `client-id: ${clusters[0]?.clientId}`,
+    `client-secret: ${clusters[0]?.clientSecret}`,
+    "user-email: ada@northwind.example",
+  ],
+  emulator: [`Authorization: Bearer ${token}`],
+});
+
+const installed = await schemathesis();
+
+describe("the OpenAPI documents, held against the running emulator by schemathesis with all its checks", {
+  concurrency: true,
+}, () => {
+  for (const service of documentedServices) {
+    it(`say of ${service} what it does`, { skip: "missing" in installed && installed.missing }, async (t) => {
+      if ("missing" in installed) return;
+      const started = await emulator(t, { deterministic: true });
+      const { leftOut, failures } = accepted[service];
+      const document = `${started.controlUrl}/openapi/${service}.json`;
+      const { exit, report, met } = await run(t, installed.program, service, [
+        document,
+        ...["--url", await firstServer(document)],
+        ...credentials(started)[service].flatMap((header) => ["--header", header]),
+        ...leftOut.flatMap(({ operation }) => ["--exclude-operation-id", operation]),
+        ...amount,
+        ...always,
+      ]);
+      assert.equal(exit, 0, report);
+      const unmet = failures.map(({ why }) => why).filter((why) => !met.has(why));
+      if (!isLong) assert.deepEqual(unmet, [], "what nothing meets any more is not to be listed");
+    });
+  }
+});
+
+/** The address that the document itself names: schemathesis would take the one that the document came from. */
+async function firstServer(document: string): Promise<string> {
+  const { servers } = (await (await fetch(document)).json()) as { servers: readonly { url: string }[] };
+  return servers[0]?.url ?? "";
+}
+
+/** Runs it to its end, in a folder of its own, with the reasons that it met on its way. */
+async function run(t: TestContext, program: string, service: Service, argv: readonly string[]) {
+  const cwd = await mkdtemp(join(tmpdir(), "svc-schemathesis-"));
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  const met = join(cwd, "met.txt");
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: here("hooks.py"), SERVICE: service, MET: met };
+  const told = await new Promise<{ exit: number; report: string }>((resolve) => {
+    const options = { cwd, env, maxBuffer: 2 ** 28 };
+    const child = execFile(program, ["run", ...argv], options, (_, out, err) =>
+      resolve({ exit: child.exitCode ?? 1, report: out + err }),
+    );
+  });
+  return { ...told, met: new Set((await readFile(met, "utf8").catch(() => "")).split("\n")) };
+}
