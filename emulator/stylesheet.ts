@@ -26,7 +26,7 @@ a { color: var(--strong); }
 label { display: block; font-weight: 600; }
 input, select, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
 input, select {
-  display: block; width: 100%; margin-top: .25rem;
+  display: block; width: 100%; margin-top: .25rem; font-weight: 400;
   background: var(--back); color: var(--text); border: 1px solid var(--line);
 }
 button { background: var(--strong); color: var(--on-strong); border: 1px solid var(--strong); font-weight: 600; }
@@ -34,6 +34,7 @@ button.other { background: var(--back); color: var(--strong); }
 .user-code { display: block; font: 700 1.75rem/2 ui-monospace, monospace; white-space: nowrap; }
 [role="alert"] { border-left: .25rem solid; padding-left: .75rem; color: var(--alarm); font-weight: 600; }
 ul { list-style: none; padding: 0; }
+li a { display: block; }
 li { padding: .5rem 0; border-bottom: 1px solid var(--line); }
 dt { color: var(--quiet); }
 dd { margin: 0 0 .5rem; }
