@@ -68,6 +68,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     log: requestLog,
     settings: settingsFrom(options, ""),
     allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     faultFor: incomingFaults(faults, forwarder.isOwn),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };

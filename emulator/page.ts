@@ -1,3 +1,5 @@
+import { stylesheet, stylesheetHash } from "./stylesheet.ts";
+
 /** Text that is HTML already; whatever is put into it by `html` was escaped. */
 export class Html {
   readonly text: string;
@@ -24,32 +26,52 @@ const written = (piece: Piece): string => {
 export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** A whole small page of the emulator. */
-export const page = (title: string, content: Html): string =>
-  html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>body{font:1rem/1.5 system-ui;max-width:34rem;margin:3rem auto;padding:0 1rem}</style></head>
-<body><h1>${title}</h1>
-${content}
-<p><small>A page of the svc emulator.</small></p></body>
-</html>
-`.text;
+/** What went wrong, to the person who filled in the form. */
+export const alarm = (problem: string | undefined): Html | undefined =>
+  problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
-/**
- * Headers of such a page: nothing is loaded, nobody may keep it, or frame it unless it is made for that. `formTargets`
- * are the origins that its forms may lead to, redirects included, beside its own.
- */
-export const pageHeaders = (
-  formTargets: readonly string[] = [],
-  { framed = false } = {},
-): Readonly<Record<string, string>> => ({
-  "cache-control": "no-store",
-  "content-security-policy": [
-    "default-src 'none'",
-    "style-src 'unsafe-inline'",
-    `form-action ${["'self'", ...formTargets].join(" ")}`,
-    `frame-ancestors ${framed ? "*" : "'none'"}`,
-  ].join("; "),
-  "referrer-policy": "no-referrer",
+/** What a page may do beside showing itself, as directives of its Content-Security-Policy. */
+type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
+
+/** Nothing is loaded, forms end here, and nobody may put it into a frame. */
+const strict: Policy & Record<string, string | null> = {
+  "default-src": "'none'",
+  "style-src": `'sha256-${stylesheetHash}'`,
+  "base-uri": "'none'",
+  "form-action": "'self'",
+  "frame-ancestors": "'none'",
+};
+
+/** For a page on which nothing can be clicked. */
+export const framedByAnybody: Policy = { "frame-ancestors": null };
+
+/** For a form that ends at somebody else's page: Chromium would hold each redirect of theirs against `form-action`. */
+export const leadsAway: Policy = { "form-action": null };
+
+/** A whole page, with the headers that belong to it. */
+export interface Page {
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A small page of the emulator. The one place that makes them; `policy` says how it differs from the strictest. */
+export const page = (title: string, content: Html, policy: Policy = {}): Page => ({
+  text: html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>
+<style>${new Html(stylesheet)}</style></head>
+<body><main><h1>${title}</h1>
+${content}</main>
+<footer><small>A page of the svc emulator.</small></footer></body>
+</html>
+`.text,
+  headers: {
+    "cache-control": "no-store",
+    "content-security-policy": Object.entries({ ...strict, ...policy })
+      .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
+      .join("; "),
+    // Under no-referrer a browser sends its own forms with `Origin: null`, like those of a page that hides where it
+    // comes from (Fetch, "append a request Origin header"). This tells other sites no more, and us the truth.
+    "referrer-policy": "same-origin",
+  },
 });

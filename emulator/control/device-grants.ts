@@ -1,9 +1,10 @@
 import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { oauthClients } from "../oauth-clients.ts";
-import { hiddenFields, html, page, pageHeaders } from "../page.ts";
+import { alarm, Html, hiddenFields, html, type Page, page } from "../page.ts";
 import { grantOfUserCode } from "../router/device-grants.ts";
-import { approve, type Unapproved } from "./device-approval.ts";
+import { spelledUserCode, userCodeKey } from "../router/user-codes.ts";
+import { type Approval, approve, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
 import type { ControlWorld } from "./home.ts";
 
@@ -43,7 +44,7 @@ export const deviceGrantHandlers: Handlers<
   },
 
   "device-grants.page": async ({ query: { user_code } }, world) =>
-    reply(200, user_code === undefined ? entry() : await question(world, user_code), pageHeaders()),
+    shown(user_code === undefined ? entry() : await question(world, { user_code })),
 
   "device-grants.submit": async ({ body }, world) => {
     const { form_token, email, ...said } = body;
@@ -51,36 +52,44 @@ export const deviceGrantHandlers: Handlers<
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
       approve(tx, world, { ...said, email: email || undefined }),
     );
-    const shown =
-      typeof decided === "string" ? entry(why[decided]) : page("Done", html`<p>${outcome[said.status]}</p>`);
-    return reply(200, shown, pageHeaders());
+    return shown(
+      typeof decided === "string"
+        ? await question(world, body, why[decided])
+        : page("Done", html`<p>${outcome[said.status]}</p>`),
+    );
   },
 };
+
+const shown = ({ text, headers }: Page) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. It will notice within seconds.",
   DENIED: "The device is denied.",
 } as const;
 
-const about = (userCode: string): string => `device ${userCode}`;
+const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
 /** The page that asks for a code. */
-const entry = (problem?: string): string =>
+const entry = (problem?: string): Page =>
   page(
     "Connect a device",
-    html`${problem === undefined ? undefined : html`<p role="alert">${problem}</p>`}
-<form method="get"><label>Code on the device: <input name="user_code" autocomplete="off" required></label>
-<button>Go on</button></form>`,
+    html`${alarm(problem)}
+<form method="get"><p><label>Code on the device: <input name="user_code" autocomplete="off" required></label></p>
+<p><button>Go on</button></p></form>`,
   );
 
-/** The page that asks whether the device of a code may go on. */
+/** What the form says already, of what it asks for. */
+type Filled = Pick<Approval, "user_code" | "cluster_id" | "email">;
+
+/** The page that asks whether the device of a code may go on; the other one when the code is good for nothing. */
 async function question(
   world: Pick<ControlWorld, "store" | "clock" | "clusters" | "instance">,
-  userCode: string,
-): Promise<string> {
+  { user_code, cluster_id, email }: Filled,
+  problem?: string,
+): Promise<Page> {
   const { store, clock, clusters } = world;
   const found = await store.read(async (view) => {
-    const grant = await grantOfUserCode(view, userCode);
+    const grant = await grantOfUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
   if (!found) return entry(why.unknown);
@@ -90,14 +99,20 @@ async function question(
   const bound = found.grant.cluster_id;
   const choices = clusters
     .filter(({ id }) => (bound ?? id) === id)
-    .map(({ id, label }) => html`<option value="${id}">${id} (${label})</option>`);
+    .map(({ id, label }) => {
+      const selected = new Html(id === cluster_id ? " selected" : "");
+      return html`<option value="${id}"${selected}>${id} (${label})</option>`;
+    });
+  const hidden = { user_code: spelledUserCode(user_code), form_token: formToken(world, about(user_code)) };
   return page(
     "Connect a device",
-    html`<p>${found.client?.client_name ?? found.grant.client_id} asks for access. The device shows
-<strong>${userCode}</strong>.</p>
-<form method="post">${hiddenFields({ user_code: userCode, form_token: formToken(world, about(userCode)) })}
+    html`${alarm(problem)}
+<p>${found.client?.client_name ?? found.grant.client_id} asks for access. The device shows
+<strong class="user-code">${hidden.user_code}</strong></p>
+<form method="post">${hiddenFields(hidden)}
 <p><label>Cluster: <select name="cluster_id">${choices}</select></label></p>
-<p><label>E-mail address of the user (may stay empty): <input name="email" type="email"></label></p>
-<button name="status" value="AUTHORIZED">Approve</button> <button name="status" value="DENIED">Deny</button></form>`,
+<p><label>E-mail address of the user (may stay empty): <input name="email" type="email" value="${email}"></label></p>
+<p><button name="status" value="AUTHORIZED">Approve</button>
+<button name="status" value="DENIED" class="other">Deny</button></p></form>`,
   );
 }

@@ -1,6 +1,6 @@
 import type { Handlers } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
-import { hiddenFields, html, page, pageHeaders } from "../page.ts";
+import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../page.ts";
 import { providerCodes, providerFlows } from "../provider.ts";
 import { keepNewest } from "../store/newest.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
@@ -18,14 +18,14 @@ interface Asked {
 const about = ({ flow, state }: Pick<Asked, "flow" | "state">): string => `provider ${flow} ${state}`;
 
 export const providerHandlers: Handlers<"provider.page" | "provider.submit", ProviderWorld, unknown> = {
-  "provider.page": ({ query }, world) => reply(200, question(world, query), headersOf(world)),
+  "provider.page": ({ query }, world) => shown(question(world, query)),
 
   "provider.submit": async ({ body }, world) => {
     const { store, ids, settings, fail } = world;
     const { flow, provider, state, email, name, form_token } = body;
     requireFormToken(world, about(body), form_token, fail);
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
-      return reply(200, question(world, body, "This is no e-mail address."), headersOf(world));
+      return shown(question(world, body, "This is no e-mail address."));
     }
     const code = ids.token(24);
     await store.transaction("provider.submit", (tx) => {
@@ -36,18 +36,23 @@ export const providerHandlers: Handlers<"provider.page" | "provider.submit", Pro
   },
 };
 
-/** The form ends at the router's public URL, which need not be the one that the page was loaded from. */
-const headersOf = ({ settings }: ProviderWorld) => pageHeaders([new URL(settings.publicUrl).origin]);
+const shown = ({ text, headers }: Page) => reply(200, text, headers);
 
-function question(world: ProviderWorld, { flow, provider, state }: Asked, problem?: string): string {
+/** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
+function question(
+  world: ProviderWorld,
+  { flow, provider, state, email, name }: Asked & { readonly email?: string; readonly name?: string },
+  problem?: string,
+): Page {
   const hidden = hiddenFields({ flow, provider, state, form_token: formToken(world, about({ flow, state })) });
   return page(
     `Sign in with ${provider}`,
-    html`${problem === undefined ? undefined : html`<p role="alert">${problem}</p>`}
+    html`${alarm(problem)}
 <p>The emulator stands in for this provider. Be whoever you like.</p>
 <form method="post">${hidden}
-<p><label>E-mail address: <input name="email" type="email" required></label></p>
-<p><label>Name: <input name="name"></label></p>
-<button>Sign in</button></form>`,
+<p><label>E-mail address: <input name="email" type="email" value="${email}" required></label></p>
+<p><label>Name: <input name="name" value="${name}"></label></p>
+<p><button>Sign in</button></p></form>`,
+    leadsAway,
   );
 }

@@ -44,6 +44,7 @@ interface Setup {
   readonly log: RequestLog;
   readonly settings: Pick<Settings, "lenientSlashes">;
   readonly allowedHosts?: readonly string[] | undefined;
+  readonly publicUrl?: string | undefined;
   readonly faultFor?: FaultFor | undefined;
   readonly fallback?: Fallback | undefined;
   readonly isOpen?: (() => boolean) | undefined;
@@ -64,6 +65,7 @@ export class Dispatch {
   readonly #setup: Setup;
   readonly #running: Running;
   readonly #hostAllowed: (request: IncomingMessage) => boolean;
+  readonly #publicOrigin: string | undefined;
   readonly #control: readonly Bound[];
   readonly #services: readonly Bound[];
   readonly #catchAll: Bound | undefined;
@@ -86,6 +88,7 @@ export class Dispatch {
       report: setup.report ?? (() => {}),
     };
     this.#hostAllowed = hostGuard(setup.allowedHosts ?? []);
+    this.#publicOrigin = setup.publicUrl && new URL(setup.publicUrl).origin;
     this.#control = bounds.filter(isControl);
     this.#services = bounds.filter((bound) => !isControl(bound));
     this.#catchAll = bounds.find(({ isCatchAll }) => isCatchAll);
@@ -143,7 +146,7 @@ export class Dispatch {
   #refuse(raw: Raw, bound: Bound | undefined): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
     if (!this.#hostAllowed(raw)) return forbidden(control, forbiddenHost(raw.headers.host));
-    if (control && isCrossSite(raw, bound.operation.auth === "none")) {
+    if (control && isCrossSite(raw, bound.operation.auth === "none", this.#publicOrigin)) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
     }
     if (this.#setup.isOpen?.() === false && bound?.operation.id !== "emulator.ready") return notReady;

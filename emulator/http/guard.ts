@@ -38,13 +38,22 @@ export const forbiddenHost = (given: string | undefined): string =>
   `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allow-host.`;
 
 /**
- * Whether a browser sent the request from a page of another site. Following a link is not that: the pages of the
- * control plane that anybody may open are reached so.
+ * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where
+ * they come from, and ours do not. `publicOrigin` is that of a proxy in front, which may hand on another Host. Following
+ * a link is not that: pages of the control plane that anybody may open are reached so, though not within a frame.
  */
-export function isCrossSite({ headers, method }: IncomingMessage, isOpenPage: boolean): boolean {
+export function isCrossSite(
+  { headers, method }: IncomingMessage,
+  isOpenPage: boolean,
+  publicOrigin: string | undefined,
+): boolean {
   const { origin, host: own } = headers;
   const site = headers["sec-fetch-site"];
-  if (isOpenPage && method === "GET" && headers["sec-fetch-mode"] === "navigate" && origin === undefined) return false;
+  if (isOpenPage && method === "GET" && origin === undefined && isFollowedLink(headers)) return false;
   if (site !== undefined && site !== "same-origin" && site !== "none") return true;
-  return origin !== undefined && origin !== `http://${own}` && origin !== `https://${own}`;
+  if (origin === undefined) return false;
+  return origin === "null" || ![`http://${own}`, `https://${own}`, publicOrigin].includes(origin);
 }
+
+const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: IncomingMessage["headers"]) =>
+  mode === "navigate" && (destination === undefined || destination === "document");

@@ -29,6 +29,8 @@ export interface ListenerOptions {
   readonly settings: Pick<Settings, "strict" | "lenientSlashes">;
   /** Names that the Host header may have beside those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */
+  readonly publicUrl?: string | undefined;
   readonly faultFor?: FaultFor | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Reply, reply } from "../http/reply.ts";
-import { Html, html, page } from "../page.ts";
+import { framedByAnybody, Html, html, page } from "../page.ts";
 
 interface AppPage {
   readonly title: string;
@@ -21,23 +21,18 @@ const tellHash = createHash("sha256").update(tell).digest("base64");
 
 /** A page that a CRM shows in a frame of its own: anybody may frame it, and nothing but the front end is loaded. */
 export function appPage({ title, content, context, frontEnd }: AppPage): Reply<200, string> {
-  const text = page(
+  const { text, headers } = page(
     title,
     html`${content}
 ${context && contextElement(context)}
-${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}" width="100%" height="600"></iframe>`}
+${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
 ${frontEnd && context && new Html(`<script>${tell}</script>`)}`,
+    {
+      ...framedByAnybody,
+      ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${tellHash}'` }),
+    },
   );
-  const policy = [
-    "default-src 'none'",
-    "style-src 'unsafe-inline'",
-    ...(frontEnd ? [`frame-src ${frontEnd.origin}`, `script-src 'sha256-${tellHash}'`] : []),
-  ];
-  return reply(200, text, {
-    "cache-control": "no-store",
-    "content-security-policy": policy.join("; "),
-    "referrer-policy": "no-referrer",
-  });
+  return reply(200, text, headers);
 }
 
 /** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */

@@ -4,6 +4,7 @@ import { decideGrant, deviceGrants, grantOfUserCode, purgeGrants } from "./devic
 import { redeemDeviceCode } from "./device-token.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "./home.ts";
 import { requireCluster } from "./named-cluster.ts";
+import { spelledUserCode } from "./user-codes.ts";
 
 const lifetimeSeconds = 900;
 const intervalSeconds = 5;
@@ -31,7 +32,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     tx.put(deviceGrants, row);
     return row;
   });
-  const shown = `${grant.user_code.slice(0, 4)}-${grant.user_code.slice(4)}`;
+  const shown = spelledUserCode(grant.user_code);
   const verification = `${settings.publicUrl}/_emulator/device`;
   return {
     device_code: grant.device_code,

@@ -3,3 +3,9 @@
  * (RFC 8628, 6.1; decisions.md, R30).
  */
 export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
+
+/** A user code as a device shows it: `WDJB-MJHT`. */
+export function spelledUserCode(code: string): string {
+  const key = userCodeKey(code);
+  return `${key.slice(0, 4)}-${key.slice(4)}`;
+}

@@ -1,4 +1,5 @@
 import { Passthrough } from "../../http/reply.ts";
+import type { Page } from "../../page.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -9,11 +10,11 @@ export const json = (status: number, body: unknown, headers: Headers = {}): Pass
     Buffer.from(JSON.stringify(body)),
   );
 
-export const text = (status: number, body: string, headers: Headers): Passthrough =>
+export const pageAnswer = (status: number, { text, headers }: Page): Passthrough =>
   new Passthrough(
     status,
     Object.entries({ "content-type": "text/html; charset=utf-8", ...headers }).flat(),
-    Buffer.from(body),
+    Buffer.from(text),
   );
 
 /** A redirect; the location is a URL that was parsed and printed again, so it cannot end the header. */

@@ -1,3 +1,4 @@
+import { clusterRows } from "../../clusters.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { oauthClients } from "../../oauth-clients.ts";
@@ -10,7 +11,9 @@ import { userOfEmail } from "./people.ts";
 import { allowedRedirect } from "./redirect-uri.ts";
 import { defaultScope, scopes, wordsOf } from "./scopes.ts";
 import { beginSession, sessionOf } from "./sessions.ts";
-import { problemPage, signInPage } from "./sign-in-page.ts";
+import { problemPage, signInPage, unknownPerson } from "./sign-in-page.ts";
+
+const authorizePath = "/api/v1/oauth/authorize/";
 
 /** RFC 6749, 4.1.2 recommends at most ten minutes. */
 const codeLifetimeMs = 10 * 60 * 1_000;
@@ -28,7 +31,13 @@ interface Authorization {
  */
 export async function authorize(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
   const parameters = parametersOf(request);
-  const { client_id = "", redirect_uri } = parameters;
+  const { client_id = "", redirect_uri, cluster_id } = parameters;
+  if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
+    // The router asks that cluster at once: this person came here without it, and is sent there by way of it.
+    const other = await world.store.read((view) => view.get(clusterRows, cluster_id));
+    const { publicUrl } = world.settings;
+    if (other) return redirect(new URL(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`));
+  }
   const client = await world.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
   const redirectTo = allowedRedirect(client, redirect_uri);
@@ -66,8 +75,7 @@ async function signIn(
   const prompts = wordsOf(prompt);
   if (svc_user !== undefined) {
     const user = await store.read((view) => userOfEmail(view, cluster.id, svc_user));
-    // Where every cluster was asked, the one that has the user answers with success, and that answer wins.
-    if (!user) return problemPage(404, `${svc_user} is no active user of cluster ${cluster.id}.`);
+    if (!user) return store.read((view) => unknownPerson(view, authorization.parameters, cluster.id));
     return grant(world, authorization, user, undefined);
   }
 
@@ -81,8 +89,7 @@ async function signIn(
   // The cluster of the session should answer, so this one does not succeed.
   const status = known === "foreign" ? 401 : 200;
   if (prompts.includes("none") && status === 200) return back(world, authorization, { error: "login_required" });
-  const { redirectTo, parameters } = authorization;
-  return store.read((view) => signInPage(view, parameters, clientName, { status, redirectTo }));
+  return store.read((view) => signInPage(view, authorization.parameters, clientName, status));
 }
 
 /** Redirects back with a code; a person who just signed in gets a session. */

@@ -1,8 +1,9 @@
+import { clusterRows } from "../../clusters.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { type Html, hiddenFields, html, page, pageHeaders } from "../../page.ts";
+import { type Html, hiddenFields, html, leadsAway, page } from "../../page.ts";
 import type { View } from "../../store/store.ts";
-import { users, workspaces } from "../workspaces.ts";
-import { text } from "./answer.ts";
+import { type User, users, workspaces } from "../workspaces.ts";
+import { pageAnswer } from "./answer.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** More than anybody would look through; others are typed. */
@@ -16,41 +17,70 @@ interface Person {
 }
 
 /**
- * The page on which a person says who they are: the users of all clusters of the emulator, because a request whose
- * client is mapped nowhere reaches every cluster, and any of their pages may be the one that is shown.
+ * The page on which a person says who they are: the users of all emulated clusters, because a request whose client is
+ * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
+ * cluster, which decides before anything else in the request does (decisions.md, R14).
  */
 export async function signInPage(
   view: View,
   parameters: Parameters,
   clientName: string,
-  { status, redirectTo }: { readonly status: number; readonly redirectTo: URL },
+  status: number,
 ): Promise<Passthrough> {
-  const people = await peopleOf(view);
-  const { svc_user: _, prompt: __, ...kept } = parameters;
-  const links = people.map(
+  // Whom the client expected is nobody's reason to be sent to that person's cluster.
+  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
+  const links = (await peopleOf(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
-      html`<li><a href="?${String(new URLSearchParams({ ...kept, svc_user: email }))}">${name} &lt;${email}&gt;</a>
+      html`<li><a href="${queryFor(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
   );
   const content = html`<p>${clientName} wants to know who you are.</p>
 <ul>${links}</ul>
 <form method="get">${hiddenFields(kept)}
-<label>Somebody else: <input name="svc_user" type="email" placeholder="e-mail address" required></label>
-<button>Sign in</button></form>`;
-  return text(status, page("Sign in", content), pageHeaders([redirectTo.origin]));
+<p><label>Somebody else:
+<input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
+<p><button>Sign in</button></p></form>`;
+  return pageAnswer(status, page("Sign in", content, leadsAway));
 }
+
+const queryFor = (parameters: Parameters, svc_user: string, cluster_id: string): string =>
+  `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
 
 async function peopleOf(view: View): Promise<Person[]> {
   const people: Person[] = [];
   for (const user of await view.list(users)) {
-    const workspace = user.is_active ? await view.get(workspaces, String(user.workspace_id)) : undefined;
-    if (!workspace) continue;
-    people.push({ name: user.name, email: user.email, workspace: workspace.name, cluster_id: workspace.cluster_id });
+    const person = await personOf(view, user);
+    if (person) people.push(person);
     if (people.length === shownUsers) break;
   }
   return people;
 }
 
-/** What went wrong, to a person, where nobody can be redirected to. */
-export const problemPage = (status: number, problem: string): Passthrough =>
-  text(status, page("This sign-in cannot go on", html`<p>${problem}</p>`), pageHeaders());
+/** An active user of an emulated cluster: a real back end knows nothing of ours. */
+async function personOf(view: View, { is_active, name, email, workspace_id }: User): Promise<Person | undefined> {
+  const workspace = is_active ? await view.get(workspaces, String(workspace_id)) : undefined;
+  const cluster = workspace && (await view.get(clusterRows, workspace.cluster_id));
+  if (cluster?.external_url !== null) return undefined;
+  return { name, email, workspace: workspace!.name, cluster_id: cluster.id };
+}
+
+/**
+ * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
+ * them; who asked this one alone is shown the way there.
+ */
+export async function unknownPerson(view: View, parameters: Parameters, clusterId: string): Promise<Passthrough> {
+  const { svc_user = "" } = parameters;
+  const problem = `${svc_user} is no active user of cluster ${clusterId}.`;
+  for (const user of await view.list(users, { by: "email", equals: svc_user.trim().toLowerCase() })) {
+    const person = await personOf(view, user);
+    if (!person) continue;
+    const { cluster_id } = person;
+    const way = html`<a href="${queryFor(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
+    return problemPage(404, problem, way);
+  }
+  return problemPage(404, problem);
+}
+
+/** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */
+export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
+  pageAnswer(status, page("This sign-in cannot go on", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

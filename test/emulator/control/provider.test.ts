@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { stylesheetHash } from "../../../emulator/stylesheet.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { hiddenIn } from "../../support/forms.ts";
 import { assertRefused } from "../../support/refused.ts";
@@ -154,7 +155,7 @@ describe("a login or signup with a provider, at a cluster", () => {
 });
 
 describe("the page of the provider", () => {
-  it("shows what it was asked for as text, may not be framed, and leads nowhere else", async (t) => {
+  it("shows what it was asked for as text, may not be framed, and loads nothing", async (t) => {
     const world = await emulator(t, { publicUrl: "https://router.example" });
     const { status, headers, body } = await world.router(
       "GET",
@@ -165,8 +166,9 @@ describe("the page of the provider", () => {
     assert.doesNotMatch(String(body), /<script/);
     assert.equal(
       headers.get("content-security-policy"),
-      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https://router.example; frame-ancestors 'none'",
+      `default-src 'none'; style-src 'sha256-${stylesheetHash}'; base-uri 'none'; frame-ancestors 'none'`,
     );
+    assert.equal(headers.get("referrer-policy"), "same-origin");
     assert.equal(headers.get("cache-control"), "no-store");
   });
 

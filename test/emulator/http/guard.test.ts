@@ -61,6 +61,8 @@ describe("A page of another site", () => {
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
     { origin: "http://localhost:1" },
+    { origin: "null", "sec-fetch-site": "same-origin" },
+    { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
   ] as Record<string, string>[]) {
     it(`may not use the control plane: ${JSON.stringify(headers)}`, async (t) => {
       const { send } = await serving(t, open());
@@ -87,6 +89,22 @@ describe("A page of another site", () => {
     const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
     // Nothing allows the other site's page to read it, though.
     assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
+  });
+});
+
+describe("A page that was loaded through a proxy", () => {
+  const origin = "https://router.example";
+
+  it("sends its forms from the public URL, whatever Host the proxy hands on", async (t) => {
+    const { send } = await serving(t, open(), { publicUrl: `${origin}/twin` });
+    assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
+    const other = { headers: { origin: "https://other.example" } };
+    assert.equal((await send("POST", "/_emulator/act", other)).status, 403);
+  });
+
+  it("is another site's where no public URL was told", async (t) => {
+    const { send } = await serving(t, open());
+    assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 403);
   });
 });
 

@@ -13,7 +13,7 @@ describe("an authorization request", () => {
     const { status, headers, body } = await authorize(world);
     assert.equal(status, 200);
     assert.match(headers.get("content-type")!, /^text\/html/);
-    assert.match(headers.get("content-security-policy")!, /form-action 'self' http:\/\/127\.0\.0\.1:8123;/);
+    assert.match(headers.get("content-security-policy")!, /frame-ancestors 'none'$/);
     const users = linksIn(String(body)).map((link) => new URLSearchParams(link.slice(1)).get("svc_user"));
     assert.deepEqual(users, [ada, "ben@northwind.example", "dina@contoso.example", eli]);
     for (const [i, cluster] of [

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { type Device, device, oauthError } from "../support/devices.ts";
+import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
+
+const { skip, tab } = browser();
+
+async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
+  const page = await tab(t);
+  const world = await emulator(t);
+  return { page, world, waiting: await device(world) };
+}
+
+/** Who the tokens of a device are for. */
+async function ownerOf({ router }: TestEmulator, { poll }: Device): Promise<string> {
+  const { access_token } = (await poll()).body as { access_token: string };
+  const headers = { authorization: `Bearer ${access_token}` };
+  return ((await router("GET", "/api/v1/oauth/userinfo/", { headers })).body as { email: string }).email;
+}
+
+const press = (page: Tab, name: string) => page.getByRole("button", { name }).click();
+
+describe("the page for a device in a browser", { skip }, () => {
+  it("lets a person type the code and approve the device as somebody", async (t) => {
+    const { page, world, waiting } = await scene(t);
+    await page.goto(`${world.routerUrl}/_emulator/device`);
+    await page.getByLabel("Code on the device").fill(waiting.user_code.toLowerCase().replace("-", " "));
+    await press(page, "Go on");
+    await page.getByText(waiting.user_code).waitFor();
+    await page.getByLabel("Cluster").selectOption("us-1");
+    await page.getByLabel("E-mail address").fill("eli@fabrikam.example");
+    await press(page, "Approve");
+    await page.getByText("The device is approved. It will notice within seconds.").waitFor();
+    assert.equal(await ownerOf(world, waiting), "eli@fabrikam.example");
+    assert.deepEqual(page.complaints, []);
+  });
+
+  for (const [button, shown, polled] of [
+    ["Approve", "The device is approved.", { status: 200 }],
+    ["Deny", "The device is denied.", oauthError("access_denied")],
+  ] as const) {
+    it(`opened by verification_uri_complete takes "${button}", under either name of this machine`, async (t) => {
+      const { page, world } = await scene(t);
+      for (const name of ["127.0.0.1", "localhost"]) {
+        const { body } = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
+          body: { client_id: "demo-cli" },
+        });
+        const { verification_uri_complete, device_code } = body as Record<string, string>;
+        await page.goto(verification_uri_complete!.replace("127.0.0.1", name));
+        await press(page, button);
+        await page.getByText(shown).waitFor();
+        const answer = await (await device(world)).poll({ device_code });
+        assert.deepEqual({ ...polled, ...plain(answer) }, { ...plain(answer), ...polled });
+      }
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+
+  it("opened by a link of another site is approved all the same", async (t) => {
+    const { page, world, waiting } = await scene(t);
+    const link = `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`;
+    await page.route("http://docs.localhost/", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<a href="${link}">Connect</a>` }),
+    );
+    await page.goto("http://docs.localhost/");
+    await page.getByRole("link", { name: "Connect" }).click();
+    await press(page, "Approve");
+    await page.getByText("The device is approved.").waitFor();
+    assert.equal(await ownerOf(world, waiting), "ada@northwind.example");
+  });
+
+  it("asks again, with what was typed, where a code or an address is wrong", async (t) => {
+    const { page, world, waiting } = await scene(t);
+    await page.goto(`${world.routerUrl}/_emulator/device`);
+    await page.getByLabel("Code on the device").fill("BBBB-BBBB");
+    await press(page, "Go on");
+    assert.equal(await page.getByRole("alert").textContent(), "No device waits under this code.");
+    await page.getByLabel("Code on the device").fill(waiting.user_code);
+    await press(page, "Go on");
+    await page.getByLabel("Cluster").selectOption("us-1");
+    await page.getByLabel("E-mail address").fill("ada@northwind.example");
+    await press(page, "Approve");
+    assert.equal(await page.getByRole("alert").textContent(), "No active user of that cluster has this address.");
+    assert.equal(await page.getByLabel("E-mail address").inputValue(), "ada@northwind.example");
+    assert.equal(await page.getByLabel("Cluster").inputValue(), "us-1");
+    await page.getByLabel("Cluster").selectOption("eu-1");
+    await press(page, "Approve");
+    await page.getByText("The device is approved.").waitFor();
+    assert.equal(await ownerOf(world, waiting), "ada@northwind.example");
+  });
+});

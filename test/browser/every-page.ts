@@ -1,0 +1,112 @@
+import type { TestContext } from "node:test";
+import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
+import { signCrmA } from "../../src/schemes/crm-a.ts";
+import { signCrmB } from "../../src/schemes/crm-b.ts";
+import type { Tab } from "../support/browser.ts";
+import { request as contract } from "../support/contracts.ts";
+import { device } from "../support/devices.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { authorizePath, changed, request } from "../support/sign-in.ts";
+
+/** A site of somebody else: it answers everything with these tags. */
+export async function site(t: Pick<TestContext, "after">, html: string) {
+  const { url, answer, received } = await receiver(t);
+  const shows = (text: string) =>
+    answer((_, response) =>
+      response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html><title>Elsewhere</title>${text}`),
+    );
+  shows(html);
+  return { url, received, shows, answer };
+}
+
+/** The front end of a CRM app: it shows what the page around it tells. */
+const frontEnd = "<script>onmessage = ({ data }) => document.body.append(JSON.stringify(data))</script><body>";
+
+export interface Stage {
+  readonly page: Tab;
+  readonly world: TestEmulator;
+  /** A client that people are sent back to, and a front end. */
+  readonly client: string;
+  readonly front: string;
+}
+
+export async function stage(t: Pick<TestContext, "after">, page: Tab): Promise<Stage> {
+  const { url: front } = await site(t, frontEnd);
+  const { url: client } = await site(t, "<h1>Back at the client</h1>");
+  const apps = { ...demo.apps, crm_b: { ...demo.apps.crm_b, index_url_allow: [front] } };
+  return { page, client, front, world: await emulator(t, { seed: { ...demo, apps } }) };
+}
+
+type Open = (stage: Stage) => Promise<unknown>;
+
+const provider: Open = ({ page, world }) =>
+  page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
+
+const waiting: Open = async ({ page, world }) =>
+  page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await device(world)).user_code}`);
+
+const signIn =
+  (changes: Record<string, string>): Open =>
+  ({ page, world, client }) =>
+    page.goto(`${world.clusters[0]!.url}${authorizePath}?${changed({ ...request, redirect_uri: client }, changes)}`);
+
+/** As the CRM opens it, by a form. */
+export const crmB = ({ world, front }: Pick<Stage, "world" | "front">, target = "_self"): string => {
+  const envelope = {
+    algorithm: "HMACSHA256",
+    context: { user: { fullName: "Ada" }, organization: { name: "Northwind" } },
+  };
+  const signed = signCrmB(demo.apps.crm_b.consumer_secret, JSON.stringify(envelope));
+  const action = `${world.routerUrl}/router/v1/crm_b/?index_url_override=${encodeURIComponent(front)}`;
+  return `<form method="post" action="${action}" target="${target}">
+<input name="signed_request" value="${signed}"></form><script>document.forms[0].submit()</script>`;
+};
+
+/** Every page there is, by what it shows, and how a browser gets there. */
+export const pages: Readonly<Record<string, Open>> = {
+  "the question for the code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
+  "a code that no device waits under": ({ page, world }) =>
+    page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
+  "a device that waits": waiting,
+  "a device that is approved": async (stage) => {
+    await waiting(stage);
+    await stage.page.getByRole("button", { name: "Approve" }).click();
+    await stage.page.getByRole("heading", { name: "Done" }).waitFor();
+  },
+  "the provider": provider,
+  "the provider, told no address": async (stage) => {
+    await provider(stage);
+    await stage.page.locator("form").evaluate((form: { noValidate: boolean }) => {
+      form.noValidate = true;
+    });
+    await stage.page.getByRole("button").click();
+    await stage.page.getByRole("alert").waitFor();
+  },
+  "the sign-in": signIn({}),
+  "the sign-in of an unknown client": signIn({ client_id: "nobody" }),
+  "the sign-in of nobody": signIn({ svc_user: "nobody@x.example" }),
+  "the sign-in of somebody at another cluster": signIn({ svc_user: "eli@fabrikam.example" }),
+  "a contract": async ({ page, world }) => {
+    const { body } = await world.api("POST", "/api/v2.1/public/contracts/", { body: contract() });
+    await page.goto(`${world.clusters[0]!.url}/contracts/${(body as { id: string }).id}`);
+  },
+  "a contract that is not there": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
+  "the app in crm_a": async ({ page, world }) => {
+    const url = `${world.routerUrl}/router/v1/crm_a/iframe?portalId=62515&associatedObjectId=245`;
+    const timestamp = String(world.clock.now());
+    const clientSecret = demo.apps.crm_a.client_secret;
+    const signature = signCrmA({ version: "v3", clientSecret, method: "GET", url, body: "", timestamp });
+    await page.setExtraHTTPHeaders({ "x-crm-a-signature": signature, "x-crm-a-signature-timestamp": timestamp });
+    await page.goto(url);
+    await page.setExtraHTTPHeaders({});
+  },
+  "the app in crm_b, without a request": ({ page, world }) => page.goto(`${world.routerUrl}/router/v1/crm_b/`),
+  "the app in crm_b": async (stage) => {
+    await stage.page.route("http://crm.localhost/", (route) =>
+      route.fulfill({ contentType: "text/html", body: crmB(stage) }),
+    );
+    await stage.page.goto("http://crm.localhost/");
+    await stage.page.frameLocator("iframe").getByText('"fullName":"Ada"').waitFor();
+  },
+};

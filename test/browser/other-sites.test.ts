@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { type Device, device, oauthError } from "../support/devices.ts";
+import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { hiddenIn } from "../support/forms.ts";
+import { authorizePath, changed, request } from "../support/sign-in.ts";
+import { site } from "./every-page.ts";
+
+const { skip, tab } = browser();
+
+/** A form that somebody else sends in the name of the person, with all that only our own page should know. */
+interface Forged {
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const attribute = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+
+const formOf = ({ action, fields }: Forged): string =>
+  `<form method="post" action="${action}">${Object.entries(fields)
+    .map(([name, value]) => `<input name="${name}" value="${attribute(value)}">`)
+    .join("")}</form><script>document.forms[0].submit()</script>`;
+
+const sends =
+  (how: string) =>
+  ({ action, fields }: Forged) =>
+    `<script>const to = ${JSON.stringify(action)}, what = new URLSearchParams(${JSON.stringify(fields)}); ${how}</script>`;
+
+/** Pages of another site that try it. */
+const attacks: Readonly<Record<string, (forged: Forged) => string>> = {
+  "a form that sends itself": formOf,
+  "a form of a page that hides where it comes from": (forged) =>
+    `<meta name="referrer" content="no-referrer">${formOf(forged)}`,
+  "a form in a sandboxed frame": (forged) =>
+    `<iframe sandbox="allow-forms allow-scripts" srcdoc="${attribute(formOf(forged))}"></iframe>`,
+  "a form in a frame of a data URL": (forged) =>
+    `<iframe src="data:text/html,${encodeURIComponent(formOf(forged))}"></iframe>`,
+  "a form that its own site sends on with 307": ({ fields }) => formOf({ action: "/on", fields }),
+  "a fetch": sends('fetch(to, { method: "POST", body: what })'),
+  "a fetch that wants no answer": sends(
+    'fetch(to, { method: "POST", mode: "no-cors", credentials: "include", body: what })',
+  ),
+  "a beacon": sends("navigator.sendBeacon(to, what)"),
+};
+
+/** How long a form may take to arrive, so that a test ends whose form never does. */
+const patienceMs = 45_000;
+
+/** Where the other site is: at another name of this machine, and at another port of the same address. */
+const places = ["evil.localhost", "127.0.0.1"];
+
+async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: Forged[] }> {
+  const page = await tab(t);
+  const world = await emulator(t);
+  const waiting = await device(world);
+  const forged = async (path: string, fields: Record<string, string>): Promise<Forged> => {
+    const action = `${world.routerUrl}${path}`;
+    return { action: action.split("?")[0]!, fields: { ...hiddenIn(await (await fetch(action)).text()), ...fields } };
+  };
+  const forms = [
+    await forged(`/_emulator/device?user_code=${waiting.user_code}`, { status: "AUTHORIZED", cluster_id: "eu-1" }),
+    await forged("/_emulator/provider?flow=trial&provider=P&state=s", { email: "eve@evil.example" }),
+  ];
+  return { page, world, waiting, forms };
+}
+
+/** The forms that reach the emulator, as its log tells them, refused or not. */
+async function posts({ routerUrl, token }: TestEmulator) {
+  const headers = { accept: "text/event-stream", authorization: `Bearer ${token}` };
+  const log = await fetch(`${routerUrl}/_emulator/requests`, { headers, signal: AbortSignal.timeout(patienceMs) });
+  return postsIn(log.body!);
+}
+
+async function* postsIn(log: NonNullable<Response["body"]>) {
+  let text = "";
+  for await (const chunk of log.pipeThrough(new TextDecoderStream())) {
+    const events = `${text}${chunk}`.split("\n\n");
+    text = events.pop()!;
+    for (const event of events) {
+      const { method, target, status } = JSON.parse(event.replace(/^data: /, ""));
+      if (method === "POST" && target.startsWith("/_emulator/")) yield { method, target, status };
+    }
+  }
+}
+
+describe("a page of another site", { skip }, () => {
+  for (const [name, attack] of Object.entries(attacks)) {
+    it(`sends none of our forms: ${name}`, async (t) => {
+      const { page, world, waiting, forms } = await scene(t);
+      const came = await posts(world);
+      for (const form of forms) {
+        const evil = await site(t, attack(form));
+        evil.answer(({ url }, response) =>
+          url === "/on"
+            ? response.writeHead(307, { location: form.action }).end()
+            : response.writeHead(200, { "content-type": "text/html" }).end(attack(form)),
+        );
+        for (const place of places) {
+          await page.goto(evil.url.replace("127.0.0.1", place));
+          const { value } = await came.next();
+          const { pathname } = new URL(form.action);
+          assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${place}`);
+        }
+      }
+      assert.deepEqual(plain(await waiting.poll()), oauthError("authorization_pending"));
+    });
+  }
+
+  it("shows none of our forms in a frame", async (t) => {
+    const { page, world, waiting } = await scene(t);
+    const shown = [
+      `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
+      `${world.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
+      `${world.routerUrl}${authorizePath}?${changed(request, {})}`,
+      `${world.clusters[0]!.url}${authorizePath}?${changed(request, {})}`,
+    ];
+    for (const url of shown) {
+      const evil = await site(t, `<iframe src="${attribute(url)}"></iframe>`);
+      for (const place of places) {
+        await page.goto(evil.url.replace("127.0.0.1", place), { waitUntil: "load" });
+        const [, frame] = page.frames();
+        assert.equal(await frame!.evaluate("document.forms.length + document.links.length"), 0, `${url} from ${place}`);
+      }
+    }
+  });
+
+  it("reads none of our pages", async (t) => {
+    const { page, world, waiting } = await scene(t);
+    const evil = await site(t, "<h1>Evil</h1>");
+    for (const place of places) {
+      await page.goto(evil.url.replace("127.0.0.1", place));
+      for (const path of [
+        `/_emulator/device?user_code=${waiting.user_code}`,
+        `${authorizePath}?${changed(request, {})}`,
+      ]) {
+        const read = await page.evaluate(
+          `fetch(${JSON.stringify(world.routerUrl + path)}).then((r) => r.text(), String)`,
+        );
+        assert.equal(read, "TypeError: Failed to fetch");
+      }
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { describe, it } from "node:test";
+import type { AxeResults } from "axe-core";
+import { browser, type Tab } from "../support/browser.ts";
+import { crmB, pages, site, stage } from "./every-page.ts";
+
+const { skip, tab } = browser();
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds that keeps somebody from using the page. */
+async function barriers(page: Tab): Promise<string[]> {
+  const { violations } = (await page.evaluate("axe.run(document, { iframes: false })")) as AxeResults;
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+}
+
+/** How many links pages have that have any. */
+const linksOf: Readonly<Record<string, number>> = {
+  "the sign-in": 4,
+  "the sign-in of somebody at another cluster": 1,
+};
+
+/** Texts that stick out of the window, and user codes that are broken over lines. */
+const misfits = `(() => {
+  const out = document.documentElement.scrollWidth > innerWidth ? ["the page is " + document.documentElement.scrollWidth] : [];
+  for (const code of document.querySelectorAll(".user-code")) {
+    const text = document.createRange();
+    text.selectNodeContents(code);
+    if (text.getClientRects().length !== 1) out.push("the code is broken");
+  }
+  return out;
+})()`;
+
+describe("every page in a browser", { skip }, () => {
+  for (const [name, open] of Object.entries(pages)) {
+    it(`shows ${name} to everybody: small and wide, light and dark`, async (t) => {
+      const page = await tab(t);
+      await open(await stage(t, page));
+      assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
+      await page.evaluate(axe);
+      const backgrounds = new Set<string>();
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [320, 375, 1280]) {
+          await page.setViewportSize({ width, height: 800 });
+          assert.deepEqual(await page.evaluate(misfits), [], `${width} px`);
+          if (width !== 320) assert.deepEqual(await barriers(page), [], `${width} px, ${colorScheme}`);
+        }
+        backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+      }
+      assert.equal(backgrounds.size, 2);
+    });
+
+    it(`leads from ${name} to no page that is missing`, async (t) => {
+      const page = await tab(t);
+      await open(await stage(t, page));
+      const links: string[] = await page.evaluate("[...document.links].map(({ href }) => href)");
+      for (const link of links) {
+        const answer = await page.goto(link);
+        assert.equal(answer?.status(), 200, link);
+      }
+      assert.equal(links.length, linksOf[name] ?? 0);
+    });
+  }
+
+  it("of the app in crm_b may stand in the CRM's frame, and tells its front end the context", async (t) => {
+    const page = await tab(t);
+    const on = await stage(t, page);
+    const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
+    await page.goto(crm.url);
+    await page.frameLocator("iframe").frameLocator("iframe").getByText('"organization":{"name":"Northwind"}').waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("of a contract may stand in a frame of somebody else", async (t) => {
+    const page = await tab(t);
+    const on = await stage(t, page);
+    await pages["a contract"]!(on);
+    const around = await site(t, `<iframe title="contract" src="${page.url()}"></iframe>`);
+    await page.goto(around.url);
+    await page.frameLocator("iframe").getByRole("heading", { name: "NDA with Acme" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+});

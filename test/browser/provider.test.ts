@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
+import { browser, type Tab } from "../support/browser.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+
+const { skip, tab } = browser();
+
+async function begin(t: TestContext, path: string, seed: object = demo): Promise<{ page: Tab; world: TestEmulator }> {
+  const page = await tab(t);
+  const world = await emulator(t, { seed });
+  const { authorization_url } = (await world.router("GET", path)).body as { authorization_url: string };
+  await page.goto(authorization_url);
+  return { page, world };
+}
+
+async function signInAs(page: Tab, email: string, name = ""): Promise<void> {
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Name").fill(name);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** What the callback answers, once the browser is there. */
+async function answered(page: Tab, path: string): Promise<Record<string, unknown>> {
+  await page.waitForURL((url) => url.pathname === path);
+  return JSON.parse((await page.locator("body").textContent())!);
+}
+
+const login = "/api/v1/svc_auth/oauth/login";
+const callback = "/api/v1/svc_auth/oauth/callback";
+
+describe("the page of the provider in a browser", { skip }, () => {
+  for (const [flow, from, to] of [
+    ["a trial", "/router/v1/trial/signup/oauth", "/router/v1/trial/signup/oauth/callback"],
+    ["a signup", "/api/v1/svc_auth/oauth/signup", "/api/v1/svc_auth/oauth/signup/callback"],
+    ["a login", `${login}?provider=ProviderC&cluster_id=us-1`, callback],
+  ] as const) {
+    it(`signs a person in for ${flow}`, async (t) => {
+      const { page } = await begin(t, from);
+      await signInAs(page, "eli@fabrikam.example", "Eli");
+      assert.equal((await answered(page, to)).email, "eli@fabrikam.example");
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+
+  it("asks again, with what was typed, for an address that is none", async (t) => {
+    const { page } = await begin(t, "/router/v1/trial/signup/oauth");
+    // To a browser's own check the address looks all right.
+    await page.getByLabel("E-mail address").evaluate((input) => input.setAttribute("type", "text"));
+    await signInAs(page, "zoe", "Zoe");
+    assert.equal(await page.getByRole("alert").textContent(), "This is no e-mail address.");
+    assert.equal(await page.getByLabel("Name").inputValue(), "Zoe");
+    await signInAs(page, "zoe@newco.example", "Zoe");
+    const { email } = await answered(page, "/router/v1/trial/signup/oauth/callback");
+    assert.equal(email, "zoe@newco.example");
+  });
+
+  it("ends wherever the callback of a back end redirects to", async (t) => {
+    const front = await receiver(t);
+    front.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
+    const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };
+    const { page } = await begin(t, login, { ...demo, apps: { ...demo.apps, answers: [answer] } });
+    await signInAs(page, "ada@northwind.example");
+    await page.getByRole("heading", { name: "Welcome" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../emulator/index.ts";
+import { browser, type Tab } from "../support/browser.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { authorizePath, type Changes, changed, request } from "../support/sign-in.ts";
+
+const { skip, tab } = browser();
+
+const ada = "ada@northwind.example";
+const eli = "eli@fabrikam.example";
+const people: Readonly<Record<string, { readonly name: string; readonly cluster: string }>> = {
+  [ada]: { name: "Ada Keller", cluster: "eu-1" },
+  "ben@northwind.example": { name: "Ben Okafor", cluster: "eu-1" },
+  "dina@contoso.example": { name: "Dina Roux", cluster: "eu-1" },
+  [eli]: { name: "Eli Stone", cluster: "us-1" },
+};
+
+/** A client of the test: a page that says that it was reached. */
+async function client(t: TestContext) {
+  const site = await receiver(t);
+  site.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
+  return site;
+}
+
+interface Scene {
+  readonly page: Tab;
+  readonly world: TestEmulator;
+  /** Opens the sign-in page as the client would, at the router or at another listener. */
+  open(changes?: Changes, base?: string): Promise<void>;
+  /** The code that the client was given. */
+  arrival(): Promise<string>;
+}
+
+async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
+  const page = await tab(t);
+  const world = await emulator(t, options);
+  const { url } = await client(t);
+  const redirect_uri = `${url}/callback`;
+  return {
+    page,
+    world,
+    open: async (changes = {}, base = world.routerUrl) => {
+      await page.goto(`${base}${authorizePath}?${changed({ ...request, redirect_uri }, changes)}`);
+    },
+    arrival: async () => {
+      await page.getByRole("heading", { name: "Back at the client" }).waitFor();
+      const { origin, pathname, searchParams } = new URL(page.url());
+      assert.equal(`${origin}${pathname}`, redirect_uri);
+      assert.equal(searchParams.get("state"), request.state);
+      return searchParams.get("code")!;
+    },
+  };
+}
+
+describe("the sign-in page in a browser", { skip }, () => {
+  const ways: [string, Changes, Readonly<Record<string, string>>][] = [
+    ["without login_hint", {}, {}],
+    ["with the login_hint of somebody at the first cluster", { login_hint: ada }, {}],
+    ["with the login_hint of somebody at the other cluster", { login_hint: eli }, {}],
+    ["of a client that is mapped to a cluster", {}, { "demo-cli": "us-1" }],
+    ["with cluster_id", { cluster_id: "us-1" }, {}],
+  ];
+  for (const [way, changes, mapped] of ways) {
+    it(`${way} signs everybody in whom it offers, each at their own cluster`, async (t) => {
+      const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
+      for (const [email, { name, cluster }] of Object.entries(people)) {
+        await page.context().clearCookies();
+        await open(changes);
+        await page.getByRole("link", { name }).click();
+        assert.match(await arrival(), new RegExp(`^${cluster}_`), email);
+      }
+      assert.deepEqual(page.complaints, []);
+    });
+
+    it(`${way} signs in whoever types an address`, async (t) => {
+      const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
+      for (const [email, { cluster }] of Object.entries(people)) {
+        await page.context().clearCookies();
+        await open(changes);
+        assert.equal(await page.getByLabel("Somebody else").inputValue(), changes.login_hint ?? "");
+        await page.getByLabel("Somebody else").fill(email);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        // A client that is mapped asks its own cluster, which shows others the way.
+        const [owner] = Object.values(mapped);
+        if (owner && owner !== cluster) await page.getByRole("link", { name: `Sign in at cluster ${cluster}` }).click();
+        assert.match(await arrival(), new RegExp(`^${cluster}_`), email);
+      }
+      assert.deepEqual(page.complaints.filter(isNoMiss), []);
+    });
+  }
+
+  it("opened at a cluster's own listener signs in people of the other one, too", async (t) => {
+    const { page, world, open, arrival } = await scene(t);
+    for (const { id, url } of world.clusters) {
+      for (const [email, { name, cluster }] of Object.entries(people)) {
+        await page.context().clearCookies();
+        await open({}, url);
+        await page.getByRole("link", { name }).click();
+        assert.match(await arrival(), new RegExp(`^${cluster}_`), `${email} at ${id}`);
+      }
+    }
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("says so of an address that nobody has", async (t) => {
+    const { page, open } = await scene(t);
+    await open();
+    await page.getByLabel("Somebody else").fill("nobody@x.example");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("nobody@x.example is no active user of cluster eu-1.").waitFor();
+    assert.equal(await page.getByRole("link").count(), 0);
+  });
+
+  it("ends wherever the client redirects to after its callback", async (t) => {
+    const { page, open } = await scene(t);
+    const front = await client(t);
+    const back = await receiver(t);
+    back.answer((_, response) =>
+      response.writeHead(302, { location: front.url.replace("127.0.0.1", "localhost") }).end(),
+    );
+    await open({ redirect_uri: `${back.url}/callback` });
+    await page.getByLabel("Somebody else").fill(eli);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Back at the client" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("is not shown again to whoever has signed in, until the client asks for it", async (t) => {
+    const { page, open, arrival } = await scene(t);
+    await open();
+    await page.getByRole("link", { name: "Eli Stone" }).click();
+    const first = await arrival();
+    await open();
+    assert.notEqual(await arrival(), first);
+    await open({ prompt: "select_account" });
+    await page.getByRole("link", { name: "Ada Keller" }).click();
+    assert.match(await arrival(), /^eu-1_/);
+  });
+});
+
+/** The page for an address that the asked cluster does not know has the status 404. */
+const isNoMiss = (complaint: string): boolean => !complaint.includes("404 (Not Found)");
+
+async function seedWith(clients: Readonly<Record<string, string>>) {
+  const { default: demo } = await import("../../fixtures/seeds/demo.json", { with: { type: "json" } });
+  const cluster_clients = Object.fromEntries(Object.entries(clients).map(([client, cluster]) => [cluster, [client]]));
+  return { ...demo, mappings: { ...demo.mappings, cluster_clients } };
+}

@@ -1,0 +1,58 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { after, type TestContext } from "node:test";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+/** Debian's Chromium, if it is on the path. */
+const executable = (process.env.PATH ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "chromium"))
+  .find(runs);
+
+function runs(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Nothing but the pages of a test: no updates, no accounts, no second protocol. */
+const quiet = ["--disable-gpu", "--disable-quic", "--disable-sync", "--no-first-run"];
+
+/** How long a button may take to appear: far more than any page needs, so that a failing test ends soon. */
+const patienceMs = 15_000;
+
+/** A tab of somebody who has never been here: no cookies, nothing cached. */
+export interface Tab extends Page {
+  /** What the browser complained of since the tab was opened: refused by a policy, thrown by a script. */
+  readonly complaints: readonly string[];
+}
+
+/**
+ * The browser of one test file: started with an empty profile for the first tab, ended after the last test. Where it
+ * is not installed, `skip` says so: give it to `describe`.
+ */
+export function browser(): {
+  readonly skip: string | false;
+  /** Closed when the test ends, before anything that the test started earlier. */
+  tab(t: Pick<TestContext, "after">, options?: BrowserContextOptions): Promise<Tab>;
+} {
+  let started: Promise<Browser> | undefined;
+  after(async () => (await started)?.close());
+  return {
+    skip: executable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
+    async tab(t, options) {
+      started ??= chromium.launch({ executablePath: executable!, args: quiet });
+      const context = await (await started).newContext(options);
+      t.after(() => context.close());
+      context.setDefaultTimeout(patienceMs);
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      return Object.assign(page, { complaints });
+    },
+  };
+}
