@@ -170,8 +170,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { wall } = this.#options;
     while (!this.#isOver && this.#deadline < Number.POSITIVE_INFINITY) {
       const left = this.#deadline - wall.now();
-      if (left > 0) await wall.sleep(left, this.#over.signal);
-      else this.#onDeadline();
+      if (left > 0) {
+        await wall.sleep(left, this.#over.signal);
+        // Were we too busy to look, what came in time may still have to be read.
+        await new Promise(setImmediate);
+      } else {
+        this.#onDeadline();
+      }
     }
   }
 

@@ -77,7 +77,7 @@ const mayLeave = (name: string) => (path: string) =>
   path.startsWith("state/jobs/") || (name === "auth logout" && path === "config/tokens.json");
 
 async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, service: { url: string }) {
-  const soon = isSilent(trouble) ? ["--timeout", "900ms"] : [];
+  const soon = isSilent(trouble) ? ["--timeout", "4s"] : [];
   const { result, cwd, files } = await runPrepared(t, one, service, ["--json", ...soon]);
   return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
 }
