@@ -17,6 +17,7 @@ const commandLine = { main: "src/cli/entry.ts" };
 /** What other people's programs import; the command line reaches the emulator by the same door. */
 const programs = {
   emulator: "emulator/index.ts",
+  "pdf-process": "emulator/cluster/pdf/process.ts",
   client: "src/client/index.ts",
   webhooks: "src/schemes/index.ts",
 };
