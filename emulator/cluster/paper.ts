@@ -21,7 +21,10 @@ export const paperHandlers: Handlers<PaperOperation, ClusterWorld, Member> = {
 };
 
 type PaperCall = ClusterWorld &
-  Pick<Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>, "caller" | "fail">;
+  Pick<
+    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>,
+    "caller" | "fail"
+  >;
 
 async function uploaded(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail } = call;

@@ -62,15 +62,11 @@ export const drawOneAnother = (): Buffer =>
 
 /** Forms without a circle, each of which draws the next twice: 2^`depth` drawings. */
 export const doubling = (depth: number): Buffer =>
-  drawing(
-    stream("", "/F Do"),
-    "/XObject << /F 5 0 R >>",
-    [
-      ...Array.from({ length: depth }, (_, at) => form(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
-      form(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
-      font,
-    ],
-  );
+  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [
+    ...Array.from({ length: depth }, (_, at) => form(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
+    form(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
+    font,
+  ]);
 
 /** A page whose contents inflate to this many blanks, packed twice: a gigabyte comes of a few kilobytes. */
 export function inflatesTo(bytes: number): Buffer {

@@ -5,7 +5,7 @@ export const limits = {
   /** For objects; and once more for bytes, counted as they are asked for: a gigabyte may come of a kilobyte. */
   memoryMb: 512,
   /** Characters of text. */
-  textLength: 10_000_000,
+  textLength: 5_000_000,
   /** Those that wait for their turn: how many, with how many bytes in all, and how long. */
   waiting: 1_000,
   waitingBytes: 256 * 1024 * 1024,

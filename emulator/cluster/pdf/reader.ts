@@ -55,6 +55,7 @@ export class PdfReader {
 
   async #fitProcess(): Promise<ReadingProcess> {
     if (this.#process?.isFit) return this.#process;
+    if (this.#isClosed) throw new Error("The reader of PDFs is closed");
     const process = new ReadingProcess();
     this.#process = process;
     if ((await within(this.#wall, limits.startMs, process.up)) !== late) return process;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { limits, takesTooMuch, unparsable } from "./limits.ts";
 import type { Reading, Said, Task } from "./reading.ts";
 
-/** The process that reads, seen from here. It never holds this one up. */
+/** The process that reads, seen from here. It holds this one up while something is asked of it. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
   #heard: (said: Said | Ended) => void = () => {};
@@ -14,7 +14,6 @@ export class ReadingProcess {
   readonly up: Promise<void>;
 
   constructor() {
-    this.up = this.#beUp();
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${limits.memoryMb}`],
       // What debuggers and coverage were told through it is not for this one.
@@ -22,8 +21,6 @@ export class ReadingProcess {
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    this.#child.unref();
-    this.#child.channel?.unref();
     this.#child.on("message", (said: Said) => {
       if ("broken" in said && said.broken) this.end();
       this.#heard(said);
@@ -32,6 +29,7 @@ export class ReadingProcess {
     this.#child.on("exit", (code, signal) => {
       this.#end({ error: `it ended with ${signal ?? code}`, outOfMemory: signal !== "SIGKILL" && code === null });
     });
+    this.up = this.#beUp();
   }
 
   /** Whether it may be asked for another file. */
@@ -67,8 +65,14 @@ export class ReadingProcess {
   }
 
   #hear(): Promise<Said | Ended> {
+    this.#child.ref();
+    this.#child.channel?.ref();
     return new Promise((resolve) => {
-      this.#heard = resolve;
+      this.#heard = (said) => {
+        this.#child.unref();
+        this.#child.channel?.unref();
+        resolve(said);
+      };
     });
   }
 
