@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry } from "./src/api/registry.ts";
 import { declarationsOf } from "./src/cli/main.ts";
 import { groupManual, manualPage } from "./src/cli/manual.ts";
@@ -20,6 +21,9 @@ const programs = {
   client: "src/client/index.ts",
   webhooks: "src/schemes/index.ts",
 };
+
+/** What is started in a process of its own, by its file. */
+const processes = { "pdf-process": "emulator/cluster/pdf/process.ts" };
 
 /** The types of what programs import: written by hand, so that they need no schema library, and compared by a test. */
 const publishedTypes = {
@@ -101,7 +105,12 @@ export async function bundle(outdir: string): Promise<Metafile> {
     external: ["canvas", "@napi-rs/canvas", "path2d"],
     logLevel: "warning",
   };
-  await build({ ...settings, entryPoints: programs, plugins: [leaveOutUnused] });
+  const { metafile: ofPrograms } = await build({
+    ...settings,
+    entryPoints: { ...programs, ...processes },
+    plugins: [leaveOutUnused],
+    metafile: true,
+  });
   const { metafile } = await build({
     ...settings,
     entryPoints: commandLine,
@@ -111,6 +120,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   writeSpecs(`${fresh}/specs`, specs);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
+  writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, [ofPrograms, metafile])));
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
   return metafile;

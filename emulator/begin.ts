@@ -8,6 +8,7 @@ import { hasAccount } from "./cluster/accounts.ts";
 import { contractKinds } from "./cluster/contract-kinds.ts";
 import type { ClusterWorld } from "./cluster/home.ts";
 import { Inbox } from "./cluster/inbox.ts";
+import { PdfReader } from "./cluster/pdf/reader.ts";
 import { workspaces } from "./cluster/workspaces.ts";
 import { clusterListener } from "./cluster-listener.ts";
 import type { Cluster, ClusterRow } from "./clusters.ts";
@@ -117,6 +118,8 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });
   closing.push(() => runner.close());
+  const pdfs = new PdfReader(wall);
+  closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
   const clusters: Cluster[] = [];
@@ -152,7 +155,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     const { external_url, position, ...rest } = row;
     if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
     const cluster = { ...rest, url: "", external: false };
-    const home: ClusterWorld = { ...world, blobs, cluster };
+    const home: ClusterWorld = { ...world, blobs, cluster, pdfs };
     const inbox = new Inbox();
     inboxes.set(cluster.id, inbox);
     const listener = await clusterListener(home, inbox, duties);

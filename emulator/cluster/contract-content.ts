@@ -5,14 +5,15 @@ import type { Handlers } from "../http/handler.ts";
 import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
 import type { ClusterWorld, Member } from "./home.ts";
 import { pdfType } from "./inline-file.ts";
-import { pdfLines } from "./pdf/pdf.ts";
+import { pdfText } from "./pdf/pdf.ts";
+import { busy } from "./pdf/reader.ts";
 import { noSuchRow } from "./people.ts";
 import { requireInScope } from "./user-scope.ts";
 
 /** The text of a version, or of the PDF that is made of a template contract (contract-api-facts.md, 4.12). */
 export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
   { params, query, headers },
-  { store, blobs, caller, fail },
+  { store, blobs, pdfs, caller, fail, finding },
 ) => {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireInScope(view, caller, { params, headers }, fail);
@@ -25,11 +26,16 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
   const document = version ?? (sheet && (await madePdf(sheet)));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const lines = await pdfLines(await whole(bytesOf(blobs, document)));
-  if (!lines) return { ...about, extraction_status: "failed" as const };
+  const reading = await pdfText(await whole(bytesOf(blobs, document)), pdfs);
+  if (reading === busy) return { ...about, extraction_status: "pending" as const };
+  if (reading.problem !== undefined) {
+    // The service has no words for it; the request log has.
+    finding("unreadable-pdf", reading.problem);
+    return { ...about, extraction_status: "failed" as const };
+  }
   return {
     ...about,
-    ...textIn(text_format, lines),
+    ...textIn(text_format, reading.lines),
     extraction_status: "completed" as const,
     last_updated: isoSeconds(version?.uploaded_at ?? row.updated_at),
   };

@@ -76,8 +76,8 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
     });
   },
 
-  "documents.upload-version": async ({ params, body }, { store, blobs, clock, settings, caller, fail }) => {
-    const upload = await uploadOf(body.document_name, body.document_base_64, fail);
+  "documents.upload-version": async ({ params, body }, { store, blobs, pdfs, clock, settings, caller, fail }) => {
+    const upload = await uploadOf(body.document_name, body.document_base_64, pdfs, fail);
     await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
     const blob = await keepFile(blobs, upload.file);
     return store.transaction("documents.upload-version", async (tx) => {

@@ -20,10 +20,10 @@ import type { Workspace } from "./workspaces.ts";
 type Request = z.output<typeof ImportExecutedRequest>;
 
 export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member> = {
-  "executed.import": async ({ body }, { store, blobs, clock, settings, cluster, caller, fail }) => {
+  "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
     const base64 = body.file_base64 ?? body.file_content;
-    const checked = base64 === undefined ? undefined : await checkPdf(base64);
+    const checked = base64 === undefined ? undefined : await checkPdf(base64, pdfs, fail);
     // Looked at before the bytes are kept, so that a refused import leaves nothing behind.
     const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
     const blob = await keepFile(blobs, file);

@@ -2,6 +2,7 @@ import type { Cluster } from "../clusters.ts";
 import type { World } from "../http/handler.ts";
 import type { Settings } from "../settings.ts";
 import type { Blobs } from "../store/blobs.ts";
+import type { PdfReader } from "./pdf/reader.ts";
 import type { User, Workspace } from "./workspaces.ts";
 
 /** What the handlers of a cluster may use. */
@@ -10,6 +11,7 @@ export interface ClusterWorld extends World {
   readonly cluster: Cluster;
   /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
+  readonly pdfs: PdfReader;
 }
 
 /** Whom client-id, client-secret and user-email name. */

@@ -21,12 +21,15 @@ export const paperHandlers: Handlers<PaperOperation, ClusterWorld, Member> = {
 };
 
 type PaperCall = ClusterWorld &
-  Pick<Call<"invalid-fields" | "type-without-route" | "unknown-object-configuration", Member>, "caller" | "fail">;
+  Pick<
+    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>,
+    "caller" | "fail"
+  >;
 
 async function uploaded(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
-  const { store, blobs, clock, settings, cluster, caller, fail } = call;
+  const { store, blobs, pdfs, clock, settings, cluster, caller, fail } = call;
   const { workspace, user } = caller;
-  const checked = await checkPdf(body.file_base64);
+  const checked = await checkPdf(body.file_base64, pdfs, fail);
   // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
   const { file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
   const blob = await keepFile(blobs, file);

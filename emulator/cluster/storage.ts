@@ -39,8 +39,6 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
       "content-type": object.content_type,
       "content-length": String(object.blob.size),
       "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(object.filename)}`,
-      // What a stranger uploaded must never run in a page of the emulator.
-      "x-content-type-options": "nosniff",
       etag: `"${object.blob.md5}"`,
     });
   },

@@ -3,6 +3,7 @@ import { decodeBase64 } from "../../src/base/base64.ts";
 import { docxType } from "./contract-pdf.ts";
 import { pdfType } from "./inline-file.ts";
 import { checkPdf } from "./pdf/pdf.ts";
+import type { PdfReader } from "./pdf/reader.ts";
 
 /** A version's bytes, checked. */
 export interface Upload {
@@ -11,9 +12,14 @@ export interface Upload {
 }
 
 /** A new version is a PDF or a DOCX, by its name and by its bytes (contract-api-facts.md, 2.5). */
-export async function uploadOf(name: string, base64: string, fail: Fail<"invalid-fields">): Promise<Upload> {
+export async function uploadOf(
+  name: string,
+  base64: string,
+  pdfs: PdfReader,
+  fail: Fail<"invalid-fields" | "pdfs-busy">,
+): Promise<Upload> {
   if (/\.pdf$/i.test(name)) {
-    const checked = await checkPdf(base64);
+    const checked = await checkPdf(base64, pdfs, fail);
     if (checked.problem !== undefined) return fail("invalid-fields", { document_base_64: [checked.problem] });
     return { file: checked.file, content_type: pdfType };
   }

@@ -8,6 +8,8 @@ export interface Answer {
   /** Name, value, name, value, … without length, date and virtual time. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** It is another server's, handed on as it is. */
+  readonly isForeign?: boolean;
   /** The declared failure that this is, for the request log. */
   readonly failure?: FailureCode;
 }

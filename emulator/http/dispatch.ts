@@ -226,7 +226,8 @@ export class Dispatch {
       throw error;
     }
     const answer = await fallback(received);
-    return answer && passOn(answer);
+    // What stands in for the cluster is the emulator itself.
+    return answer && { ...passOn(answer), isForeign: false };
   }
 
   #begin(raw: Raw, response: ServerResponse, service: string, operation: string | undefined): Exchange {

@@ -10,6 +10,7 @@ import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
 import { matchTarget } from "./path.ts";
 import type { RequestLog } from "./request-log.ts";
+import { refuseExpectation, refuseUnread } from "./unread.ts";
 
 /** decisions.md, R16 and C24 */
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -67,9 +68,13 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
     routerOptions: { maxParamLength, querystringParser: noQuery },
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
+    clientErrorHandler: refuseUnread,
+    // Node's own answer to a request without a host goes past everything here; the guard refuses it.
+    http: { requireHostHeader: false },
   });
   takeAll(app, dispatch);
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
+  app.server.on("checkExpectation", refuseExpectation);
   await app.ready();
 
   return {

@@ -43,6 +43,7 @@ export const passOn = ({ status, rawHeaders, body }: Passthrough): Answer => ({
   status,
   headers: withoutOwnHeaders(rawHeaders),
   body,
+  isForeign: true,
 });
 
 /** The handler's headers win over those of the kind. */

@@ -2,6 +2,9 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
 
+/** What a stranger uploaded or sent must never be taken for a page of the emulator. */
+export const noSniffing = ["x-content-type-options", "nosniff"] as const;
+
 const noBytes = Buffer.alloc(0);
 
 /** Headers that belong to one connection, and the one that every listener gives itself. */
@@ -14,18 +17,19 @@ const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "tr
  */
 export function send(
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body, isForeign }: Answer,
   time: string,
   truncated: boolean,
 ): Promise<void> | undefined {
   if (response.destroyed) return abandon(body);
+  const head = [...headers, "x-svc-time", time];
+  if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
-    response.writeHead(status, [...headers, "x-svc-time", time]);
+    response.writeHead(status, head);
     return pump(response, body, truncated);
   }
-  const head = [...headers, "x-svc-time", time];
   const isBare = status === 204 || status === 304;
-  if (!isBare && !hasLength(headers)) {
+  if (!isBare && !has(headers, "content-length")) {
     head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
   }
   response.writeHead(status, head);
@@ -34,10 +38,10 @@ export function send(
   return undefined;
 }
 
-function hasLength(headers: readonly string[]): boolean {
+function has(headers: readonly string[], wanted: string): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    if (name.length === 14 && name.toLowerCase() === "content-length") return true;
+    if (name.length === wanted.length && name.toLowerCase() === wanted) return true;
   }
   return false;
 }

@@ -26,6 +26,24 @@ describe("the bundle", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
+  it("carries the licence of each package whose code it holds, and of no other", () => {
+    const dist = join(folder, "dist");
+    const code = readdirSync(dist).filter((name) => name.endsWith(".js"));
+    // The bundler says above each module where it is from.
+    const from = code.flatMap((name) => [
+      ...readFileSync(join(dist, name), "utf8").matchAll(/^\s*\/\/ (.*node_modules\/(?:@[^/\n]+\/)?[^/\n]+)\/.*$/gm),
+    ]);
+    const held = [...new Set(from.map(([, path]) => path!))].map((path) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
+      return `${name} ${version} (${license})`;
+    });
+    const [, ...sections] = readFileSync(join(dist, "THIRD-PARTY.txt"), "utf8").split(/^-{80}\n/m);
+    assert.deepEqual(sections.map((section) => section.split("\n")[0]).sort(), held.sort());
+    const short = sections.filter((section) => section.length < 500);
+    assert.deepEqual(short, []);
+    assert.ok(sections.length > 50, `${sections.length} packages`);
+  });
+
   it("carries the specs that development derives", () => {
     const specs = deriveSpecs();
     const names = readdirSync(join(folder, "dist/specs"));

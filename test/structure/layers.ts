@@ -43,6 +43,7 @@ export const layers: readonly Layer[] = [
       "emulator/http",
       "emulator/router",
       "emulator/cluster",
+      "emulator/cluster/pdf",
       "fixtures",
     ],
     io: true,
@@ -62,9 +63,15 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "emulator/cluster",
-    mayImport: ["src/base", "src/schemes", "src/api", "emulator", "emulator/http"],
+    mayImport: ["src/base", "src/schemes", "src/api", "emulator", "emulator/http", "emulator/cluster/pdf"],
     io: false,
     homeOf: "what runs at a cluster: contract API, storage, identity",
+  },
+  {
+    path: "emulator/cluster/pdf",
+    mayImport: ["src/base", "src/api"],
+    io: true,
+    homeOf: "PDFs, and the process that reads them",
   },
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
 ];

@@ -57,6 +57,7 @@ describe("the names of files", () => {
         "build.ts",
         "emulator",
         "fixtures",
+        "licences.ts",
         "package-lock.json",
         "package.json",
         "src",

@@ -1,39 +1,66 @@
 // The order matters: globals, then the worker (which then runs in this thread), then the library.
+import { beginBudget, isOverBudget } from "./byte-budget.ts";
 import { speak } from "./quiet-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
-import { getDocument, type PDFDocumentProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { hasTooMuchText, limits, nestsTooDeep, takesTooMuch, unparsable } from "./limits.ts";
+import type { Reading, Task } from "./reading.ts";
 
 speak();
 
-/** Parses a PDF and reads its first page. Says what is wrong; undefined: nothing. */
-export async function parsingProblem(file: Buffer): Promise<string | undefined> {
+/** Parses a PDF and reads its first page, or all text; pictures of text have none. Never rejects. */
+export async function readPdf({ wanted, file }: Task): Promise<Reading> {
+  beginBudget();
   try {
-    return await reading(file, async (document) => {
-      if (document.numPages < 1) return "it has no pages";
-      await document.getPage(1);
-      return undefined;
-    });
+    const reading = await opened(file, wanted === "check" ? check : textOf);
+    return isOverBudget() ? { problem: takesTooMuch } : reading;
   } catch (error) {
-    return error instanceof Error && error.name === "PasswordException" ? "it needs a password" : "it cannot be parsed";
+    return { problem: problemOf(error) };
   }
 }
 
-/** The text of a PDF, line by line; pictures of text have none. Rejects where a page cannot be read. */
-export const linesOfPdf = (file: Buffer): Promise<string[]> =>
-  reading(file, async (document) => {
-    const lines: string[] = [];
-    for (let number = 1; number <= document.numPages; number += 1) {
-      const { items } = await (await document.getPage(number)).getTextContent();
-      const text = items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
-      lines.push(...text.split("\n").filter((line) => line.trim() !== ""));
-    }
-    return lines;
-  });
+/** Why a file cannot be read, by what the parser threw. */
+export function problemOf(error: unknown): string {
+  if (isOverBudget()) return takesTooMuch;
+  if (!(error instanceof Error)) return unparsable;
+  if (error.name === "PasswordException") return "it needs a password";
+  return error.message.includes("Maximum call stack size exceeded") ? nestsTooDeep : unparsable;
+}
 
-async function reading<T>(file: Buffer, read: (document: PDFDocumentProxy) => Promise<T>): Promise<T> {
+async function check(document: PDFDocumentProxy): Promise<Reading> {
+  if (document.numPages < 1) return { problem: "it has no pages" };
+  await document.getPage(1);
+  return { lines: [] };
+}
+
+async function textOf(document: PDFDocumentProxy): Promise<Reading> {
+  const lines: string[] = [];
+  let left = limits.textLength;
+  for (let number = 1; number <= document.numPages; number += 1) {
+    const text = await textOfPage(await document.getPage(number), left);
+    if (text === undefined) return { problem: hasTooMuchText };
+    left -= text.length;
+    lines.push(...text.split("\n").filter((line) => line.trim() !== ""));
+  }
+  return { lines };
+}
+
+/** Undefined: it is longer than that. */
+async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
+  let text = "";
+  // In pieces as they come, so that no more is read than is wanted.
+  const pieces = page.streamTextContent().getReader();
+  for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+    for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;
+    if (text.length > maxLength) return undefined;
+  }
+  return text;
+}
+
+async function opened(file: Uint8Array, read: (document: PDFDocumentProxy) => Promise<Reading>): Promise<Reading> {
   const task = getDocument({
-    // A copy: the library takes the memory away.
-    data: Uint8Array.from(file),
+    // The library wants a plain array, and takes its memory away.
+    data: new Uint8Array(file),
     verbosity: VerbosityLevel.ERRORS,
     stopAtErrors: true,
     isEvalSupported: false,

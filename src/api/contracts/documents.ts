@@ -59,7 +59,8 @@ export const showContent = operation({
   id: "documents.content",
   service: contracts,
   summary: "Show the text of a contract's document",
-  description: "Of PDFs, also of the one that is made of a template contract; the text of a DOCX is not available.",
+  description:
+    "Of PDFs, also of the one that is made of a template contract; the text of a DOCX is not available. A PDF that takes too long, too much memory or too deep a nesting to read has failed; while too many wait to be read, it is pending.",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/content",
   auth: "api-key",
@@ -161,7 +162,7 @@ export const uploadVersion = operation({
     ),
   },
   responses: { 201: empty() },
-  failures: ["not-found", "forbidden-move"],
+  failures: ["not-found", "forbidden-move", "pdfs-busy"],
   emits: ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"],
   cli: { command: "contracts upload-version" },
   basis: "public",

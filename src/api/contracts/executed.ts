@@ -46,7 +46,7 @@ export const importExecuted = operation({
   auth: "api-key",
   request: { body: json(ImportExecutedRequest) },
   responses: { 201: json(ListedContract) },
-  failures: ["unknown-object-configuration"],
+  failures: ["unknown-object-configuration", "pdfs-busy"],
   emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
   cli: { command: "contracts import-executed" },
   basis: "specified",

@@ -68,6 +68,13 @@ export const contractsFailures = {
     basis: assumed("No limit is published; the emulator needs one."),
     says: "Request body is too large.",
   }),
+  "pdfs-busy": detail({
+    status: 503,
+    when: "too many other PDFs wait to be read, or this one has waited for 30 seconds",
+    basis: assumed("The emulator reads one PDF at a time, and lets no more wait than it can hold."),
+    says: "Too many documents are being read. Try again later.",
+    headers: ({ seconds }: { seconds: number }) => ({ "retry-after": String(seconds) }),
+  }),
   "contracts-store-failed": detail({
     status: 503,
     when: "the state cannot be written to disk",

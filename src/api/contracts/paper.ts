@@ -53,7 +53,7 @@ const shared = {
   method: "POST",
   auth: "api-key",
   responses: { 201: json(ListedContract) },
-  failures: ["type-without-route", "unknown-object-configuration"],
+  failures: ["type-without-route", "unknown-object-configuration", "pdfs-busy"],
   basis: "specified",
 } as const;
 

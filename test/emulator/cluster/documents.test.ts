@@ -7,9 +7,12 @@ import { pdfProblem } from "../../../emulator/cluster/pdf/pdf.ts";
 import { testFolder } from "../../support/cli-emulator.ts";
 import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { pdfReader } from "../../support/pdf-reader.ts";
 import { assertRefused, notFound } from "../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../support/told.ts";
 import { apiOf } from "../../support/workspace-api.ts";
+
+const pdfs = pdfReader();
 
 /** The bytes of a download; the test helpers read answers as text. */
 async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
@@ -32,7 +35,7 @@ describe("downloading a contract", () => {
     const { headers, bytes } = await download(on, contract.id);
     assert.equal(headers.get("content-type"), "application/pdf");
     assert.equal(headers.get("content-disposition"), "attachment; filename*=UTF-8''NDA%20with%20Acme.pdf");
-    assert.equal(await pdfProblem(bytes), undefined);
+    assert.equal(await pdfProblem(bytes, pdfs), undefined);
     assert.equal((await PDFDocument.load(bytes)).getTitle(), "NDA with Acme");
     assert.deepEqual((await download(on, contract.id)).bytes, bytes);
   });

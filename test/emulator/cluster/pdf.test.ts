@@ -4,7 +4,11 @@ import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
 import { checkPdf, pdfProblem } from "../../../emulator/cluster/pdf/pdf.ts";
 import { renderPdf } from "../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { fail } from "../../../src/api/failures.ts";
 import { pdf } from "../../support/contracts.ts";
+import { pdfReader } from "../../support/pdf-reader.ts";
+
+const pdfs = pdfReader();
 
 const latin1 = (file: Buffer): string => file.toString("latin1");
 const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
@@ -21,7 +25,7 @@ describe("what counts as a PDF (conformance.md, section 9)", () => {
   };
   for (const [what, make] of Object.entries(accepted)) {
     it(`accepts ${what}`, async () => {
-      assert.equal(await pdfProblem(await make()), undefined);
+      assert.equal(await pdfProblem(await make(), pdfs), undefined);
     });
   }
 
@@ -53,13 +57,13 @@ describe("what counts as a PDF (conformance.md, section 9)", () => {
   ];
   for (const [what, make, problem] of refused) {
     it(`refuses ${what}`, async () => {
-      assert.equal(await pdfProblem(await make()), problem);
+      assert.equal(await pdfProblem(await make(), pdfs), problem);
     });
   }
 
   for (const { name, base64 } of vectors.pdf.invalid) {
     it(`refuses the vector "${name}"`, async () => {
-      assert.match((await checkPdf(base64)).problem ?? "", /^Input should be a valid PDF: /);
+      assert.match((await checkPdf(base64, pdfs, fail)).problem ?? "", /^Input should be a valid PDF: /);
     });
   }
 
@@ -71,7 +75,7 @@ describe("what counts as a PDF (conformance.md, section 9)", () => {
   ] as const) {
     it(`refuses base64 with ${what}`, async () => {
       // 316 bytes: padded with two signs.
-      const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64));
+      const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
       assert.equal(problem, "Input should be valid base64");
     });
   }
@@ -87,7 +91,7 @@ describe("the PDF of a template contract", () => {
 
   it("is valid, as long as it takes, and the same for the same contract", async () => {
     const file = await renderPdf(sheet);
-    assert.equal(await pdfProblem(file), undefined);
+    assert.equal(await pdfProblem(file, pdfs), undefined);
     const read = await PDFDocument.load(file);
     assert.ok(read.getPageCount() > 1);
     assert.equal(read.getCreationDate()?.toISOString(), "2031-01-02T03:04:05.000Z");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { type StoredObject, signedObjectUrl, storageKeys, storedObjects } from "../../../emulator/cluster/objects.ts";
+import { PdfReader } from "../../../emulator/cluster/pdf/reader.ts";
 import { storageHandlers } from "../../../emulator/cluster/storage.ts";
 import { defaultSettings } from "../../../emulator/settings.ts";
 import { type Blobs, BlobTooLarge } from "../../../emulator/store/blobs.ts";
@@ -56,6 +57,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
+    pdfs: new PdfReader(systemWall),
   };
   const object: StoredObject = {
     key: "k1",

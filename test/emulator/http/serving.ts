@@ -86,7 +86,11 @@ export function talk(origin: string, chunks: readonly (string | Buffer)[]): Prom
   });
 }
 
-const added = new Set(["connection", "date", "content-length", "x-svc-time", "keep-alive", "transfer-encoding"]);
+const added = new Set([
+  ...["connection", "date", "content-length", "keep-alive", "transfer-encoding"],
+  // On every answer: answers.test.ts and nosniff.test.ts look at them.
+  ...["x-svc-time", "x-content-type-options"],
+]);
 
 /** Takes a raw HTTP/1.1 answer apart. */
 export function read(bytes: Buffer): Answered {

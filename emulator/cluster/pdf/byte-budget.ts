@@ -1,0 +1,56 @@
+import { limits } from "./limits.ts";
+
+/**
+ * Counts the bytes that are asked for in this process, and refuses more than the limit: V8's own limit does not hold
+ * for the memory of typed arrays, which is where packed streams are unpacked to. Must be imported before pdfjs-dist.
+ */
+let left = Number.POSITIVE_INFINITY;
+
+export class OverBudget extends Error {
+  override readonly name = "OverBudget";
+}
+
+/** The next file may take as much as any. */
+export const beginBudget = (): void => {
+  left = limits.memoryMb * 1024 * 1024;
+};
+
+/** Whether more was asked for; the parser takes some of its errors for holes in a document, and goes on. */
+export const isOverBudget = (): boolean => left < 0;
+
+function take(bytes: number): void {
+  left -= bytes;
+  if (left < 0) throw new OverBudget("too many bytes");
+}
+
+const globals = globalThis as unknown as Record<string, new (...given: unknown[]) => object>;
+const bufferTypes = [ArrayBuffer, SharedArrayBuffer];
+const arrayTypes = [
+  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
+  ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+];
+
+for (const type of bufferTypes) counted(type.name, ([length]) => Number(length) || 0);
+for (const type of arrayTypes) counted(type.name, ([of]) => lengthOf(of) * type.BYTES_PER_ELEMENT);
+
+function counted(name: string, bytes: (given: readonly unknown[]) => number): void {
+  const original = globals[name]!;
+  const proxy: typeof original = new Proxy(original, {
+    construct(target, given, newTarget) {
+      take(bytes(given));
+      return Reflect.construct(target, given, newTarget === proxy ? target : newTarget);
+    },
+  });
+  globals[name] = proxy;
+}
+
+/** A view of a buffer takes nothing: the buffer was counted. */
+function lengthOf(given: unknown): number {
+  if (typeof given === "number") return given;
+  if (typeof given !== "object" || given === null || !("length" in given)) return 0;
+  return Number(given.length) || 0;
+}
+
+// What would unpack outside of what is counted. The parser does without: it has its own in JavaScript, and pictures
+// are not looked at.
+for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);

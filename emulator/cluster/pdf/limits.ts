@@ -1,0 +1,26 @@
+/** What reading one PDF may take. What takes more is refused, in words that name the limit. */
+export const limits = {
+  /** Wall time, from when the file is handed over. */
+  timeMs: 10_000,
+  /** For objects; and once more for bytes, counted as they are asked for: a gigabyte may come of a kilobyte. */
+  memoryMb: 512,
+  /** Characters of text. */
+  textLength: 5_000_000,
+  /** Those that wait for their turn: how many, with how many bytes in all, and how long. */
+  waiting: 1_000,
+  waitingBytes: 256 * 1024 * 1024,
+  waitMs: 30_000,
+  /** Until the process that reads is up. */
+  startMs: 60_000,
+} as const;
+
+export const takesTooLong = `reading it takes more than ${limits.timeMs / 1_000} seconds`;
+export const takesTooMuch = `reading it takes more than ${limits.memoryMb} MiB of memory`;
+export const hasTooMuchText = `its text is longer than ${limits.textLength / 1_000_000} million characters`;
+export const nestsTooDeep = "it is nested too deeply";
+
+/** Whether a file met a limit: work on it may still be going on. */
+export const isLimit = (problem: string | undefined): boolean =>
+  problem !== undefined && [takesTooLong, takesTooMuch, hasTooMuchText, nestsTooDeep].includes(problem);
+
+export const unparsable = "it cannot be parsed";

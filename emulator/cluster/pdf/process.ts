@@ -1,0 +1,35 @@
+/**
+ * The process that reads PDFs, one after the other. It is a process and not a thread: a thread that meets its limit of
+ * memory at the wrong moment (as a table grows) ends the whole process with it, and no library may do that to the
+ * emulator, whatever is in a file.
+ */
+import { Worker } from "node:worker_threads";
+import { isLimit } from "./limits.ts";
+import { problemOf, readPdf } from "./parser.ts";
+import type { Reading, Said, Task } from "./reading.ts";
+
+const say = (said: Said) => process.send?.(said);
+const tell = (reading: Reading, broken: boolean) => say({ reading, broken });
+
+process.on("message", async (task: Task) => {
+  const reading = await readPdf(task);
+  tell(reading, isLimit(reading.problem));
+});
+
+// The parser throws where nobody can catch it, as when a form draws itself.
+process.on("uncaughtException", (error) => tell({ problem: problemOf(error) }, true));
+
+// Ctrl-C reaches every process of a terminal; the emulator says when this one ends.
+process.on("SIGINT", () => {});
+
+// An emulator that was killed says nothing, and a file that never ends lets nobody here listen: a thread looks.
+const watch = `
+  const parent = require("node:worker_threads").workerData;
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  for (;;) {
+    Atomics.wait(still, 0, 0, 1000);
+    try { process.kill(parent, 0); } catch { process.kill(process.pid, "SIGKILL"); }
+  }`;
+new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
+
+say({ up: true });

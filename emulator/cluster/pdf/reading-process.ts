@@ -1,0 +1,93 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { limits, takesTooMuch, unparsable } from "./limits.ts";
+import type { Reading, Said, Task } from "./reading.ts";
+
+/** The process that reads, seen from here. It holds this one up while something is asked of it. */
+export class ReadingProcess {
+  readonly #child: ChildProcess;
+  #heard: (said: Said | Ended) => void = () => {};
+  #isFresh = true;
+  #hasEnded = false;
+
+  /** Resolves when it is up. Rejects when it cannot be started. */
+  readonly up: Promise<void>;
+
+  constructor() {
+    this.#child = fork(fileURLToPath(entry), [], {
+      execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${limits.memoryMb}`],
+      // What debuggers and coverage were told through it is not for this one.
+      env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    this.#child.on("message", (said: Said) => {
+      if ("broken" in said && said.broken) this.end();
+      this.#heard(said);
+    });
+    this.#child.on("error", (error) => this.#end({ error: error.message, outOfMemory: false }));
+    this.#child.on("exit", (code, signal) => {
+      this.#end({ error: `it ended with ${signal ?? code}`, outOfMemory: signal !== "SIGKILL" && code === null });
+    });
+    this.up = this.#beUp();
+  }
+
+  /** Whether it may be asked for another file. */
+  get isFit(): boolean {
+    return !this.#hasEnded;
+  }
+
+  /** Whether it has not been asked for any. */
+  get isFresh(): boolean {
+    return this.#isFresh;
+  }
+
+  /** Never rejects; never resolves where the file keeps the process busy for ever. */
+  async read(task: Task): Promise<Reading> {
+    this.#isFresh = false;
+    const answer = this.#hear();
+    // A failure to send is seen at its end.
+    this.#child.send(task, () => {});
+    const said = await answer;
+    if ("reading" in said) return said.reading;
+    return { problem: "outOfMemory" in said && said.outOfMemory ? takesTooMuch : unparsable };
+  }
+
+  async #beUp(): Promise<void> {
+    const first = await this.#hear();
+    if ("error" in first) throw new Error(`The process that reads PDFs cannot be started: ${first.error}`);
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    // Nothing milder reaches a process that is busy.
+    this.#child.kill("SIGKILL");
+  }
+
+  #hear(): Promise<Said | Ended> {
+    this.#child.ref();
+    this.#child.channel?.ref();
+    return new Promise((resolve) => {
+      this.#heard = (said) => {
+        this.#child.unref();
+        this.#child.channel?.unref();
+        resolve(said);
+      };
+    });
+  }
+
+  #end(ended: Ended): void {
+    this.#hasEnded = true;
+    this.#heard(ended);
+  }
+}
+
+interface Ended {
+  readonly error: string;
+  /** The engine gave up, as it does where its limit of memory is reached. */
+  readonly outOfMemory: boolean;
+}
+
+/** In the bundle every file lies in one folder; without it, the loader of TypeScript is handed on. */
+const isSource = import.meta.url.endsWith(".ts");
+const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

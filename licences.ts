@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Metafile } from "esbuild";
+
+/** A package whose code is in the bundle. */
+export interface Bundled {
+  /** Its folder, from the root of the project: a package may be there in several versions. */
+  readonly folder: string;
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+  readonly text: string;
+}
+
+/** The packages whose code a bundle holds. Fails where one of them has no licence text. */
+export function bundledPackages(root: string, metafiles: readonly Metafile[]): readonly Bundled[] {
+  const used = metafiles.flatMap(({ outputs }) =>
+    Object.values(outputs).flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+    ),
+  );
+  const folders = new Set(used.map(folderOf).filter((folder) => folder !== undefined));
+  return [...folders].sort().map((folder) => described(root, folder));
+}
+
+/** What ships beside the bundle: name, version, licence and its whole text for each package. */
+export const thirdPartyText = (packages: readonly Bundled[]): string =>
+  [
+    "The bundle holds code of these packages, under their licences.\n",
+    ...packages.map(
+      ({ name, version, licence, text }) => `${rule}\n${name} ${version} (${licence})\n\n${text.trim()}\n`,
+    ),
+  ].join("\n");
+
+const rule = "-".repeat(80);
+
+/** The innermost package that a file lies in; undefined for our own. */
+const folderOf = (path: string): string | undefined => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+
+/** Packages that name their licence and come without its text. */
+const withoutText: ReadonlySet<string> = new Set(["@bomb.sh/tab", "abstract-logging"]);
+
+function described(root: string, folder: string): Bundled {
+  const { name, version, license, author } = JSON.parse(read(root, folder, "package.json"));
+  const files = readdirSync(join(root, folder)).filter((file) => /^(licen[sc]e|copying|notice)/i.test(file));
+  const own = files
+    .sort()
+    .map((file) => read(root, folder, file))
+    .join("\n");
+  const text = own || (withoutText.has(name) && license === "MIT" ? mit(root, author?.name ?? author) : "");
+  if (text === "" || typeof license !== "string") {
+    throw new Error(`${folder} is bundled and has no licence or no text of it: look it up, and say so in licences.ts`);
+  }
+  return { folder, name, version, licence: license, text };
+}
+
+/** Our own licence is the same, but for the line that says whose it is. */
+const mit = (root: string, holder: string): string =>
+  read(root, "LICENSE").replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
+
+const read = (...path: readonly string[]): string => readFileSync(join(...path), "utf8").replaceAll("\r\n", "\n");

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+import { deflateSync, gzipSync } from "node:zlib";
+import { emulator } from "../support/emulator.ts";
+import * as hostile from "../support/hostile-pdfs.ts";
+
+const deep = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
+
+/** Fails the test over anything that a library threw where nobody could catch it. */
+function nothingEscapes(t: TestContext): readonly unknown[] {
+  const escaped: unknown[] = [];
+  const note = (error: unknown) => escaped.push(error);
+  process.on("unhandledRejection", note);
+  process.on("uncaughtException", note);
+  t.after(() => process.off("unhandledRejection", note).off("uncaughtException", note));
+  return escaped;
+}
+
+it("what libraries choke on breaks nothing, changes nothing, and leaves nothing unhandled", async (t) => {
+  const escaped = nothingEscapes(t);
+  const bugs: string[] = [];
+  const on = await emulator(t, { log: (line) => bugs.push(line) });
+  const before = await on.ask("GET", "state");
+  const json = { "content-type": "application/json" };
+  const parts = { "content-type": "multipart/form-data; boundary=x" };
+  const bodies: readonly (readonly [string, string | Buffer, Record<string, string>])[] = [
+    ["arrays 100,000 deep", deep(100_000, "[", "]"), json],
+    ["objects 100,000 deep", `{"a":${deep(100_000, '{"a":', "}")}}`, json],
+    ["arrays that never end", "[".repeat(1_000_000), json],
+    ["a number of a million digits", `{"a":${"9".repeat(1_000_000)}}`, json],
+    ["what is not UTF-8", Buffer.alloc(1_000, 0xff), json],
+    ["a gzip that is announced", gzipSync(Buffer.alloc(10_000_000)), { ...json, "content-encoding": "gzip" }],
+    ["a multipart body without an end", "--x\r\ncontent-disposition: form-data", parts],
+    ["a multipart body of 10,000 parts", "--x\r\n\r\n\r\n".repeat(10_000), parts],
+    ["deflated zeros", deflateSync(Buffer.alloc(10_000_000)), json],
+  ];
+  const routes = [
+    ["api", "/api/v2.1/public/contracts/"],
+    ["api", "/api/v2.1/public/contracts/executed_contracts/"],
+    ["router", "/api/v1/oauth/token/"],
+    ["router", "/router/v1/integrations/chat_a/webhook/event/"],
+    ["ask", "/faults"],
+  ] as const;
+  const wrong: string[] = [];
+  for (const [what, body, headers] of bodies) {
+    for (const [door, path] of routes) {
+      const { status } = await on[door]("POST", path, { body, headers });
+      if (status >= 500) wrong.push(`${status} for ${what} at ${path}`);
+    }
+    const { status } = await on.ask("PUT", "/state", { body, headers });
+    if (status < 400 || status >= 500) wrong.push(`${status} for ${what} as a state`);
+  }
+
+  const executed = (file_base64: string) => {
+    const names = {
+      contract_name: "x",
+      contract_type_id: 301,
+      file_name: "x.pdf",
+      creator_organization_entity_id: 401,
+    };
+    const body = { ...names, counterparty_organization_name: "x", file_base64 };
+    return on.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body });
+  };
+  const files = [hostile.deepArray(200_000), hostile.pagesInACircle(), Buffer.alloc(20_000_000, "%PDF-1.7 ")];
+  for (const file of [...files.map((each) => each.toString("base64")), "A".repeat(40_000_001)]) {
+    const { status } = await executed(file);
+    if (status !== 400) wrong.push(`${status} for a file of ${file.length} characters`);
+  }
+  const token = `e30.${"A".repeat(10_000)}.x`;
+  for (const authorization of [`Bearer ${token}`, `Bearer ${"[".repeat(10_000)}`]) {
+    const { status } = await on.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", {
+      body: {},
+      headers: { authorization },
+    });
+    if (status >= 500) wrong.push(`${status} for a token`);
+  }
+
+  assert.deepEqual(wrong, []);
+  assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+  assert.deepEqual([escaped, bugs], [[], []]);
+});

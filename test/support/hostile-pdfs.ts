@@ -1,0 +1,123 @@
+import { deflateSync } from "node:zlib";
+
+/** The bytes of one object; a string is its text in Latin-1. */
+type Body = string | Buffer;
+
+/** A PDF of these objects, numbered from 1, the first of which is the catalog. Its cross-reference is right. */
+export function pdfOf(objects: readonly Body[]): Buffer {
+  const parts: Buffer[] = [Buffer.from("%PDF-1.7\n")];
+  const offsets: number[] = [];
+  let size = parts[0]!.length;
+  const add = (bytes: Buffer) => {
+    parts.push(bytes);
+    size += bytes.length;
+  };
+  for (const [index, body] of objects.entries()) {
+    offsets.push(size);
+    add(Buffer.concat([Buffer.from(`${index + 1} 0 obj\n`), Buffer.from(body as string, "latin1"), endOfObject]));
+  }
+  const entries = offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
+  const count = objects.length + 1;
+  const trailer = `trailer\n<< /Size ${count} /Root 1 0 R >>\nstartxref\n${size}\n%%EOF\n`;
+  add(Buffer.from(`xref\n0 ${count}\n0000000000 65535 f \n${entries}${trailer}`));
+  return Buffer.concat(parts);
+}
+
+const endOfObject = Buffer.from("\nendobj\n");
+
+/** A stream object. */
+export const stream = (dictionary: string, bytes: Body): Buffer => {
+  const data = Buffer.from(bytes as string, "latin1");
+  const head = `<< ${dictionary} /Length ${data.length} >>\nstream\n`;
+  return Buffer.concat([Buffer.from(head, "latin1"), data, Buffer.from("\nendstream")]);
+};
+
+const catalog = "<< /Type /Catalog /Pages 2 0 R >>";
+const onePage = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>";
+const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
+
+/** One page that draws these contents; object 4 holds them, further objects begin at 5. */
+export const drawing = (contents: Buffer, resources = "", more: readonly Body[] = []): Buffer =>
+  pdfOf([
+    catalog,
+    onePage,
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1000000000 100] /Contents 4 0 R /Resources << ${resources} >> >>`,
+    contents,
+    ...more,
+  ]);
+
+const form = (resources: string, operators: string) =>
+  stream(`/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << ${resources} >>`, operators);
+
+/** A form that draws itself: 573 bytes ended the process. */
+export const drawsItself = (): Buffer =>
+  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [form("/XObject << /F 5 0 R >>", "/F Do")]);
+
+/** Two forms that draw one another. */
+export const drawOneAnother = (): Buffer =>
+  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [
+    form("/XObject << /G 6 0 R >>", "/G Do /G Do"),
+    form("/XObject << /F 5 0 R >>", "/F Do /F Do"),
+  ]);
+
+/** Forms without a circle, each of which draws the next twice: 2^`depth` drawings. */
+export const doubling = (depth: number): Buffer =>
+  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [
+    ...Array.from({ length: depth }, (_, at) => form(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
+    form(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
+    font,
+  ]);
+
+/** A page whose contents inflate to this many blanks, packed twice: a gigabyte comes of a few kilobytes. */
+export function inflatesTo(bytes: number): Buffer {
+  const once = deflateSync(Buffer.alloc(bytes, 0x20), { level: 9 });
+  const twice = deflateSync(once, { level: 9 });
+  return drawing(stream("/Filter [/FlateDecode /FlateDecode]", twice));
+}
+
+/** A page with this many operators. */
+export const operators = (count: number): Buffer =>
+  drawing(
+    stream("/Filter /FlateDecode", deflateSync(Buffer.from(`BT /F 9 Tf ${"(a) Tj ".repeat(count)} ET`))),
+    "/Font << /F 5 0 R >>",
+    [font],
+  );
+
+/** A page tree that goes this deep before its one page. */
+export const deepPages = (depth: number): Buffer =>
+  pdfOf([
+    catalog,
+    ...Array.from({ length: depth }, (_, at) => `<< /Type /Pages /Kids [${at + 3} 0 R] /Count 1 >>`),
+    `<< /Type /Page /Parent ${depth + 1} 0 R /MediaBox [0 0 9 9] >>`,
+  ]);
+
+/** A page tree that is its own child. */
+export const pagesInACircle = (): Buffer => pdfOf([catalog, "<< /Type /Pages /Kids [2 0 R] /Count 1 >>"]);
+
+/** A page whose content is an array that nests this deep. */
+export const deepArray = (depth: number): Buffer => pdfOf([catalog, onePage, "[".repeat(depth) + "]".repeat(depth)]);
+
+/** This many objects that nothing needs. */
+export const manyObjects = (count: number): Buffer =>
+  pdfOf([
+    catalog,
+    onePage,
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
+    ...Array.from({ length: count }, () => "null"),
+  ]);
+
+/** A cross-reference stream that claims this many entries of no bytes. */
+export function claimsEntries(count: number): Buffer {
+  const head = Buffer.from("%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 1 0 R >>\nendobj\n");
+  const table = stream(`/Type /XRef /W [0 0 0] /Index [0 ${count}] /Size ${count} /Root 1 0 R`, "");
+  const tail = Buffer.from(`\nendobj\nstartxref\n${head.length}\n%%EOF\n`);
+  return Buffer.concat([head, Buffer.from("2 0 obj\n"), table, tail]);
+}
+
+/** One text that is this long. */
+export const longText = (length: number): Buffer =>
+  drawing(
+    stream("/Filter /FlateDecode", deflateSync(Buffer.from(`BT /F 9 Tf (${"a".repeat(length)}) Tj ET`))),
+    "/Font << /F 5 0 R >>",
+    [font],
+  );
