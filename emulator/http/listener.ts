@@ -60,8 +60,13 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
   const arrivals = new Arrivals(options.wall, limits);
   const dispatch = new Dispatch({ ...options, bounds, waiting, maxBodyBytes, arrivals });
   const app = fastify({
-    // Node looks twice in the time that a head may take.
-    http: { headersTimeout: limits.headMs, connectionsCheckingInterval: limits.headMs / 2 },
+    http: {
+      headersTimeout: limits.headMs,
+      // Node looks twice in the time that a head may take.
+      connectionsCheckingInterval: limits.headMs / 2,
+      // Node's own answer to a request without a host goes past everything here; the guard refuses it.
+      requireHostHeader: false,
+    },
     rewriteUrl: ({ url }) => matchTarget(url ?? "/"),
     exposeHeadRoutes: false,
     schemaController: { compilersFactory: { buildValidator: unreachable, buildSerializer: unreachable } },
@@ -69,8 +74,6 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
-    // Node's own answer to a request without a host goes past everything here; the guard refuses it.
-    http: { requireHostHeader: false },
   });
   takeAll(app, dispatch);
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
