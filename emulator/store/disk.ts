@@ -29,7 +29,8 @@ export interface Disk {
   /** Does nothing when there is no such file. */
   remove(path: string): Promise<void>;
   list(folder: string): Promise<string[]>;
-  makeFolder(path: string): Promise<void>;
+  /** Makes a folder and those above it. Resolves with the topmost that was not there yet. */
+  makeFolder(path: string): Promise<string | undefined>;
   /** Makes creations, renames and removals in the folder durable. */
   syncFolder(path: string): Promise<void>;
 }
@@ -41,9 +42,7 @@ export const systemDisk: Disk = {
   link,
   remove: (path) => rm(path, { force: true }),
   list: (folder) => readdir(folder),
-  async makeFolder(path) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  },
+  makeFolder: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
   async syncFolder(path) {
     // Windows has no such call; its renames are durable with the file system's own journal.
     if (process.platform === "win32") return;

@@ -1,7 +1,10 @@
-import { addRow, addSequence, refuseVersion, schemaVersion } from "./document.ts";
+import { addRow, addSequence, membersOf, versionsIn } from "./document.ts";
+import { requireFormat } from "./format.ts";
 import type { MappingTable } from "./mapping-table.ts";
+import { Misfit } from "./misfit.ts";
 import { State } from "./state.ts";
 import { type Collection, StateRefused } from "./store.ts";
+import { Upgrade } from "./versions.ts";
 
 type Place =
   | "start"
@@ -21,14 +24,22 @@ type Place =
  */
 export class DocumentReader {
   readonly state: State;
-  /** Numeric members beside the format, such as the generation. */
-  readonly head: Record<string, number> = Object.create(null);
+  /** The members before the sections, such as the format and the generation. */
+  readonly head: Record<string, unknown> = Object.create(null);
   /** The line that is read next, from 1. */
   line = 1;
   #place: Place = "start";
+  #upgrade: Upgrade | undefined;
+  /** The svc that wrote it, as far as that can be seen before the form of the head is known. */
+  #writer: string | undefined;
 
   constructor(collections: readonly Collection[]) {
     this.state = new State(collections);
+  }
+
+  /** From the versions that the head names; also for what is read after the document. */
+  get upgrade(): Upgrade {
+    return this.#upgrade ?? new Upgrade({ by: undefined, versions: undefined }, this.state.collections);
   }
 
   /** True once the sections are closed: what follows is the container's. */
@@ -39,6 +50,7 @@ export class DocumentReader {
   /** Takes whole lines. Returns how many characters it took: fewer than all when the document has ended in them. */
   feed(text: string): number {
     let at = 0;
+    if (this.#place === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
     while (at < text.length && this.#place !== "end") {
       if (typeof this.#place === "object") at = this.#table(text, at, this.#place);
       else at = this.#single(text, at, this.#place);
@@ -62,8 +74,9 @@ export class DocumentReader {
   }
 
   #rows(body: string, collection: string): void {
+    const upgrade = this.upgrade;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      addRow(this.state, collection, row, "What stands there");
+      addRow(this.state, upgrade, collection, row, "What stands there");
       this.line += 1;
     }
   }
@@ -85,7 +98,7 @@ export class DocumentReader {
       return JSON.parse(wrap(withoutComma(body)));
     } catch (cause) {
       const lines = body.split("\n").filter((line) => line !== "");
-      if (lines.length <= 1) throw new StateRefused("the line is damaged", { cause });
+      if (lines.length <= 1) throw damaged(cause);
       for (const line of lines) {
         // The recursion ends at single lines; one of them throws.
         if (typeof this.#place === "object") this.#table(`${line}\n`, 0, this.#place);
@@ -111,33 +124,46 @@ export class DocumentReader {
       return;
     }
     const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
-    if (quoted === undefined || value === undefined) throw new StateRefused("the line is damaged");
-    this.#member(JSON.parse(quoted), value, place);
+    if (quoted === undefined || value === undefined) throw damaged();
+    this.#member(String(parsed(quoted)), value, place);
   }
 
   #member(name: string, value: string, place: Exclude<Place, object>): void {
     if (place === "version" && name === "svc_state") {
-      if (value !== String(schemaVersion)) refuseVersion(value);
+      this.head[name] = parsed(value);
+      requireFormat(this.head[name], this.#writer);
       this.#place = "head";
     } else if (place === "head" && name === "sequences") {
-      for (const [sequence, last] of Object.entries(parsed(value))) addSequence(this.state, sequence, last);
+      this.#endHead();
+      for (const [sequence, last] of Object.entries(membersOf(parsed(value), "What stands there"))) {
+        addSequence(this.state, sequence, last);
+      }
       this.#place = "sections";
-    } else if (place === "head" && /^\d+$/.test(value)) {
-      this.head[name] = Number(value);
+    } else if (place === "head" && !Object.hasOwn(this.head, name)) {
+      this.head[name] = parsed(value);
     } else if (place === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
       this.#place = name;
     } else if (place === "rows" && value === "[") {
-      if (!this.state.rows.has(name)) throw new StateRefused(`this version of svc has no collection ${name}`);
+      if (!this.state.rows.has(name)) throw unknown("collection", name);
       this.#place = { rows: name };
     } else if (place === "mappings" && value === "{") {
       const mapping = this.state.mappings.get(name);
-      if (mapping === undefined) throw new StateRefused(`this version of svc has no mapping table ${name}`);
+      if (mapping === undefined) throw unknown("mapping table", name);
       this.#place = { mapping };
     } else {
-      throw new StateRefused("the line is damaged");
+      throw damaged();
     }
   }
+
+  #endHead(): void {
+    const versions = this.head.svc_state === 1 ? undefined : versionsIn(this.head.collections);
+    this.#upgrade = new Upgrade({ by: this.#writer, versions }, this.state.collections);
+  }
 }
+
+const damaged = (cause?: unknown): StateRefused => new StateRefused("the line is damaged", { cause });
+
+const unknown = (what: string, name: string): Misfit => new Misfit(`this version of svc has no ${what} ${name}`);
 
 function lineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);
@@ -149,10 +175,10 @@ function withoutComma(lines: string): string {
   return lines.slice(0, lines.charAt(end - 1) === "," ? end - 1 : end);
 }
 
-function parsed(json: string): object {
+function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    throw new StateRefused("the line is damaged", { cause });
+    throw damaged(cause);
   }
 }

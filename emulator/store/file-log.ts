@@ -1,11 +1,13 @@
-import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { Disk, DiskFile } from "./disk.ts";
-import type { Journal } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import { written } from "./journal-changes.ts";
 import { createJournal, journalPath } from "./journal-file.ts";
+import type { Position } from "./journal-line.ts";
 import type { CommitLog } from "./live-store.ts";
+import { tryWriting } from "./room.ts";
 import { type Snapshot, SnapshotFile } from "./snapshot.ts";
+import { markClosed } from "./snapshot-checksum.ts";
 import type { Change, State } from "./state.ts";
 import { type Collection, StoreFailed } from "./store.ts";
 
@@ -13,16 +15,18 @@ interface Options {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
-  readonly journal: Journal;
-  /** Of the journal that is written to. */
+  /** The journal that is written to: where its good lines end, and what they end with. */
+  readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: Position };
   readonly generation: number;
+  /** The last generation that a file was ever made for. */
+  readonly newest: number;
   /** Earlier journals that the snapshot does not hold, and their bytes. */
   readonly behind: readonly number[];
   readonly behindBytes: number;
   readonly snapshotBytes: number;
   /** The journal is compacted when it is longer than this and than the snapshot. */
   readonly compactAfterBytes: number;
-  /** Told when a compaction fails: nothing is lost then, but the journal stays. */
+  /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
   readonly report: (message: string) => void;
 }
 
@@ -55,12 +59,20 @@ export class FileLog implements CommitLog {
   #epoch = 0;
   /** Whoever changes which snapshot counts: one at a time. */
   #renaming: Promise<void> = Promise.resolve();
+  #failed: () => void = () => {};
 
   constructor(options: Options & { readonly emptyLength: number }) {
     this.#options = options;
-    this.#journal = options.journal;
+    this.#journal = new Journal({
+      ...options.journal,
+      path: options.path,
+      onFailure: ({ message }) => {
+        options.report(`${message}. What waits fails, reads go on. Writing goes on by itself once the disk takes it`);
+        this.#failed();
+      },
+    });
     this.#generation = options.generation;
-    this.#newest = options.generation;
+    this.#newest = options.newest;
     this.#behind = [...options.behind];
     this.#behindBytes = options.behindBytes;
     this.#snapshotBytes = options.snapshotBytes;
@@ -76,9 +88,15 @@ export class FileLog implements CommitLog {
     return this.#journal.failure;
   }
 
+  onFailure(failed: () => void): void {
+    this.#failed = failed;
+  }
+
+  flushed(): Promise<void> {
+    return this.#journal.flushed();
+  }
+
   append(changes: readonly Change[]): Promise<void> {
-    // What an empty transaction has read may still be on its way to the disk.
-    if (changes.length === 0) return this.#journal.flushed();
     const durable = this.#journal.append(JSON.stringify(written(changes)));
     const limit = Math.max(this.#options.compactAfterBytes, this.#snapshotBytes) * (1 + this.#failedCompactions);
     if (this.#behindBytes + this.#journal.length > limit) void this.compact();
@@ -104,7 +122,7 @@ export class FileLog implements CommitLog {
 
   async replace(state: State): Promise<void> {
     const leave = await this.#enterRenaming();
-    const adapter = new SnapshotFile(this.#options);
+    const adapter = this.#snapshotFile();
     try {
       this.#epoch += 1;
       await this.#journal.flushed();
@@ -122,13 +140,40 @@ export class FileLog implements CommitLog {
     }
   }
 
+  /**
+   * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
+   * Where only a write failed, the journal goes on behind its last durable line. Else a new snapshot takes the place of
+   * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
+   */
+  async mend(state: State): Promise<boolean> {
+    await this.#compacting;
+    try {
+      if (this.#journal.intact) {
+        await tryWriting(this.#options.disk, this.#options.path);
+        await this.#journal.resume();
+      } else {
+        await this.#writeAnew(state);
+      }
+    } catch {
+      return false;
+    }
+    this.#options.report(`${this.#options.path} can be written again`);
+    return true;
+  }
+
   async close(): Promise<void> {
     await this.#compacting;
     await this.#journal.flushed().catch(() => {});
     if (!this.failure && !this.#clean) await this.compact();
     await this.#journal.close();
     if (this.failure || !this.#clean) return;
-    await this.#options.disk.remove(journalPath(this.#options.path, this.#generation)).catch(() => {});
+    const { disk, path } = this.#options;
+    try {
+      await markClosed(disk, path, true);
+      await disk.remove(journalPath(path, this.#generation));
+    } catch (cause) {
+      this.#options.report(`${path} could not be marked as closed, its journal stays: ${messageOf(cause)}`);
+    }
   }
 
   /** Whether the snapshot holds everything. */
@@ -141,11 +186,11 @@ export class FileLog implements CommitLog {
     const next = await this.#nextGeneration();
     let begun = false;
     let leave = () => {};
-    const adapter = new SnapshotFile({
-      ...this.#options,
+    const adapter = this.#snapshotFile({
       step: (work) => this.#inspect(work),
       begin: () => {
         if (epoch !== this.#epoch) throw new Overtaken();
+        if (this.failure) throw this.failure;
         begun = true;
         this.#rotate(next);
       },
@@ -167,6 +212,34 @@ export class FileLog implements CommitLog {
     }
   }
 
+  /** A whole new snapshot, and a journal that follows it. */
+  async #writeAnew(state: State): Promise<void> {
+    const leave = await this.#enterRenaming();
+    const adapter = this.#snapshotFile();
+    try {
+      const next = await this.#nextGeneration();
+      try {
+        await new Low<Snapshot>(adapter, { generation: next.number, state }).write();
+      } catch (cause) {
+        // Once it is in place it goes on in that journal, even if it is not certain to stay there.
+        if (adapter.renamed) this.#behind.push(next.number);
+        else await this.#discard(next);
+        throw cause;
+      }
+      this.#behind.push(this.#generation);
+      this.#generation = next.number;
+      this.#emptyLength = next.length;
+      await this.#journal.goOnIn(next.file, next.length);
+      await this.#dropBehind(adapter.size);
+    } finally {
+      leave();
+    }
+  }
+
+  #snapshotFile(more: Partial<ConstructorParameters<typeof SnapshotFile>[0]> = {}): SnapshotFile {
+    return new SnapshotFile({ ...this.#options, position: () => this.#journal.position, ...more });
+  }
+
   async #nextGeneration(): Promise<NextJournal> {
     this.#newest += 1;
     const { disk, path } = this.#options;
@@ -175,6 +248,8 @@ export class FileLog implements CommitLog {
   }
 
   #rotate(next: NextJournal): void {
+    // Its last line: with it, a next journal that is missing is known to be missing.
+    void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
     this.#behind.push(this.#generation);
     this.#behindBytes += this.#journal.length;
     this.#generation = next.number;
@@ -192,8 +267,8 @@ export class FileLog implements CommitLog {
     const { disk, path } = this.#options;
     this.#snapshotBytes = snapshotBytes;
     this.#behindBytes = 0;
-    for (const generation of this.#behind.splice(0)) await disk.remove(journalPath(path, generation));
-    await disk.syncFolder(dirname(path));
+    // Those that come back after a crash are removed at the next start.
+    for (const generation of this.#behind.splice(0)) await disk.remove(journalPath(path, generation)).catch(() => {});
   }
 
   async #enterRenaming(): Promise<() => void> {

@@ -30,8 +30,13 @@ export function written(changes: readonly Change[]): Written[] {
   return parts.map((part) => ("written" in part ? part.written : part));
 }
 
-/** What a line holds, one by one, in an order in which it may be done again. */
-export const changesOf = (line: readonly Written[]): Change[] => line.flatMap(apart);
+/**
+ * What a line holds, one by one, in an order in which it may be done again. Undefined when it holds something else than
+ * changes; whether their rows fit is not looked at.
+ */
+export function changesOf(line: unknown): Change[] | undefined {
+  return Array.isArray(line) && line.every(isWritten) ? line.flatMap(apart) : undefined;
+}
 
 /** Changes of one kind to one collection. */
 interface Run {
@@ -93,6 +98,34 @@ class Puts implements Run {
     }
     return ["put", this.#first[1], this.#first[2] as Row, columns];
   }
+}
+
+function isWritten(part: unknown): part is Written {
+  if (!Array.isArray(part) || typeof part[1] !== "string") return false;
+  const [kind, , third, fourth, ...rest] = part;
+  switch (kind) {
+    case "put":
+      return isRow(third) && (fourth === undefined || areColumns(fourth)) && rest.length === 0;
+    case "delete":
+      return part.slice(2).every(isText);
+    case "map":
+    case "unmap":
+      return isText(third) && Array.isArray(fourth) && fourth.every(isText) && rest.length === 0;
+    default:
+      return kind === "next" && Number.isSafeInteger(third) && third >= 0 && part.length === 3;
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** All of one length: a value for each row but the first. */
+function areColumns(value: unknown): value is Columns {
+  if (!isRow(value)) return false;
+  const columns = Object.values(value);
+  const [first] = columns;
+  return columns.every((column) => Array.isArray(column) && column.length === (first as unknown[]).length);
 }
 
 function apart(part: Written): Change[] {

@@ -1,28 +1,75 @@
 import { crc32 } from "node:zlib";
 
+/** A place in the journals of a state: its last line's number, counted over all of them, and that line's checksum. */
+export interface Position {
+  readonly transaction: number;
+  readonly checksum: number;
+}
+
+export const beginning: Position = { transaction: 0, checksum: 0 };
+
+/** What a line of a journal says beside its value. */
+export interface LineHead {
+  /** Its number, from 1, over all journals of the state. */
+  readonly transaction: number;
+  /** The number of the first line that was written in one go with it: before that began, all earlier ones were durable. */
+  readonly group: number;
+  /** The checksum of the line before it. */
+  readonly before: number;
+}
+
+export interface Line extends LineHead {
+  readonly checksum: number;
+  readonly json: string;
+}
+
 const checksumLength = 8;
-const headLength = checksumLength + 1;
+const bodyAt = checksumLength + 1;
+const newline = 0x0a;
 
 /**
- * One line of the journal: CRC-32 of the JSON text as eight hex digits, a space, the JSON text, a newline. Bytes at
- * once: as a text it would be encoded twice, and copied by the garbage collector while it waits for the disk.
+ * One line: CRC-32 of all that follows as eight hex digits, the checksum of the line before, the number of the line, that
+ * of its group's first, the JSON text, a newline; with a space between. Bytes at once: as a text it would be encoded
+ * twice, and copied by the garbage collector while it waits for the disk.
  */
-export function journalLine(json: string): Buffer {
-  const line = Buffer.allocUnsafe(headLength + Buffer.byteLength(json) + 1);
-  const newline = line.length - 1;
-  line.write(json, headLength);
-  line.write(`${checksumOf(line.subarray(headLength, newline))} `, "latin1");
-  line[newline] = 0x0a;
+export const journalLine = (json: string, { transaction, group, before }: LineHead): Buffer =>
+  checkedLine(json, `${hexOf(before)} ${transaction} ${group} `);
+
+/** A line without a number: the first of a journal. */
+export const firstLine = (json: string): Buffer => checkedLine(json, "");
+
+function checkedLine(json: string, head: string): Buffer {
+  const jsonAt = bodyAt + head.length;
+  const line = Buffer.allocUnsafe(jsonAt + Buffer.byteLength(json) + 1);
+  const end = line.length - 1;
+  line.write(head, bodyAt, "latin1");
+  line.write(json, jsonAt);
+  line.write(`${hexOf(crc32(line.subarray(bodyAt, end)))} `, "latin1");
+  line[end] = newline;
   return line;
 }
 
-const checksumOf = (data: Uint8Array): string => hexOf(crc32(data));
+/** What a line ends up with as its checksum. */
+export const checksumOf = (line: Buffer): number => Number.parseInt(line.toString("latin1", 0, checksumLength), 16);
 
 export const hexOf = (checksum: number): string => checksum.toString(16).padStart(checksumLength, "0");
 
-/** The value of a line without its newline; undefined when its checksum is wrong. */
-export function parseJournalLine(line: Buffer): unknown {
-  const json = line.subarray(headLength);
-  if (line.toString("latin1", 0, headLength) !== `${checksumOf(json)} `) return undefined;
-  return JSON.parse(json.toString("utf8"));
+/** The text of a line without its newline and its checksum; undefined when the checksum is wrong. */
+export function checkedText(line: Buffer): string | undefined {
+  const body = line.subarray(bodyAt);
+  return line.toString("latin1", 0, bodyAt) === `${hexOf(crc32(body))} ` ? body.toString("utf8") : undefined;
+}
+
+/** A line without its newline, taken apart; undefined when its checksum is wrong or it is not of this form. */
+export function parseLine(line: Buffer): Line | undefined {
+  const text = checkedText(line);
+  const [head, before = "", transaction, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];
+  if (text === undefined || head === undefined) return undefined;
+  return {
+    transaction: Number(transaction),
+    group: Number(group),
+    before: Number.parseInt(before, 16),
+    checksum: checksumOf(line),
+    json: text.slice(head.length),
+  };
 }

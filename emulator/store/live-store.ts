@@ -12,16 +12,25 @@ import { Watchdog } from "./watchdog.ts";
 export interface CommitLog {
   /** Takes changes in the order of their commits. Resolves once they, and all before them, are durable. */
   append(changes: readonly Change[]): Promise<void>;
+  /** Resolves once everything that was appended until now is durable. */
+  flushed(): Promise<void>;
   /** Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. */
   replace(state: State): Promise<void>;
-  /** Why nothing can be written any more; undefined while all is well. */
+  /** Why nothing can be written; undefined while all is well. */
   readonly failure: StoreFailed | undefined;
+  /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
+  onFailure(failed: () => void): void;
+  /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
+  mend(state: State): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (design.md, section 6). */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
+
+/** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
+export const mendingDelaysMs = { first: 500, last: 8_000 } as const;
 
 /** The store in memory: rows, mappings, transactions with undo. What survives a crash is the log's concern. */
 export class LiveStore implements Store {
@@ -35,11 +44,19 @@ export class LiveStore implements Store {
   /** Committed in memory, not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];
   #rolledBack: Promise<void> | undefined;
+  #mending: Promise<void> | undefined;
+  readonly #wall: Wall;
+  readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
   constructor(options: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
     this.#state = options.state;
     this.#log = options.log;
+    this.#log?.onFailure(() => {
+      this.#rolledBack = this.#rollBackUnsure();
+      this.#mending = this.#mend(this.#rolledBack);
+    });
+    this.#wall = options.wall;
     this.#watchdog = new Watchdog(options.wall, transactionLimitMs);
   }
 
@@ -68,10 +85,7 @@ export class LiveStore implements Store {
     try {
       result = await this.#runLimited(tx, work);
       tx.end();
-      if (this.#log) {
-        this.#unsure.push(tx);
-        durable = this.#log.append(tx.changes);
-      }
+      if (this.#log) durable = this.#commit(tx, this.#log);
     } catch (cause) {
       tx.end();
       tx.rollBack();
@@ -82,6 +96,10 @@ export class LiveStore implements Store {
     if (durable) await this.#confirm(tx, durable);
     this.#tell((collection) => tx.touches(collection));
     return result;
+  }
+
+  durable(): Promise<void> {
+    return this.#log?.flushed() ?? Promise.resolve();
   }
 
   watch(collection: Collection, changed: () => void): () => void {
@@ -138,7 +156,9 @@ export class LiveStore implements Store {
     // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
     await this.#gate.enterAlone();
     this.#gate.leaveAlone();
+    this.#closing.abort();
     await this.#rolledBack;
+    await this.#mending;
     this.#watchdog.stop();
     await this.#log?.close();
   }
@@ -202,6 +222,14 @@ export class LiveStore implements Store {
     }
   }
 
+  #commit(tx: LiveTransaction, log: CommitLog): Promise<void> {
+    const { changes } = tx;
+    // What it has read may still be on its way to the disk.
+    if (changes.length === 0) return log.flushed();
+    this.#unsure.push(tx);
+    return log.append(changes);
+  }
+
   /** Waits until the commit is durable; when it never will be, everything that waits is taken back. */
   async #confirm(tx: LiveTransaction, durable: Promise<void>): Promise<void> {
     try {
@@ -209,7 +237,6 @@ export class LiveStore implements Store {
       // And so are all before it.
       this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
     } catch (cause) {
-      this.#rolledBack ??= this.#rollBackUnsure();
       await this.#rolledBack;
       throw cause;
     }
@@ -219,6 +246,15 @@ export class LiveStore implements Store {
     await this.#gate.enterAlone();
     for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
     this.#gate.leaveAlone();
+  }
+
+  async #mend(rolledBack: Promise<void>): Promise<void> {
+    await rolledBack;
+    const { first, last } = mendingDelaysMs;
+    for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
+      if (await this.#log!.mend(this.#state)) return;
+      await this.#wall.sleep(delay, this.#closing.signal);
+    }
   }
 
   async #swap(name: string, build: () => Promise<State> | State): Promise<void> {

@@ -1,10 +1,13 @@
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { type Disk, isMissing, systemDisk } from "./disk.ts";
 import { DocumentReader } from "./document-reader.ts";
+import { freeName } from "./free-name.ts";
 import { journalGenerations, journalPath } from "./journal-file.ts";
-import { recover } from "./recovery.ts";
+import { beginning } from "./journal-line.ts";
+import { recover, requireFollowers } from "./recovery.ts";
 import { Replay } from "./replay.ts";
 import { SnapshotFile } from "./snapshot.ts";
+import { headOf, type SnapshotHead } from "./snapshot-head.ts";
 import type { State } from "./state.ts";
 import { type Collection, StateRefused } from "./store.ts";
 
@@ -50,7 +53,8 @@ export async function repairFile(options: {
   // A second name first and the new file after it: whatever happens in between, the damaged bytes are still there.
   for (const file of found.setAside) aside.push(await secondName(disk, file));
   const generation = Math.max(found.generation, ...generations) + 1;
-  await new SnapshotFile({ disk, path, collections }).write({ generation, state: found.state });
+  const position = () => found.position ?? beginning;
+  await new SnapshotFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });
   for (const old of generations) await disk.remove(journalPath(path, old));
   await disk.syncFolder(dirname(path));
   const kept = { ...sizeOf(found.state), transactions: found.transactions };
@@ -66,34 +70,50 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
     await new SnapshotFile({ disk, path, collections }).readInto(reader);
   } catch (cause) {
     if (isMissing(cause)) throw new StateRefused(`${path}: there is no such file`, { cause, repairable: false });
-    if (!(cause instanceof StateRefused)) throw cause;
+    if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
     damage.push(`${path}, line ${reader.line}: ${cause.message}`);
     setAside.push(path);
   }
   const generations = await journalGenerations(disk, path);
-  const generation = reader.head.generation ?? generations[0] ?? 1;
-  const replay = new Replay(disk, reader.state, generation);
+  const head = headAsFarAsKnown(reader, generations[0] ?? 1);
+  const { generation } = head;
+  const replay = new Replay(disk, reader.state, reader.upgrade, head);
   const journals = generations.filter((each) => each >= generation).map((each) => journalPath(path, each));
   while (journals.length > 0) {
     const journal = journals.shift()!;
     try {
       await replay.add(journal);
     } catch (cause) {
-      if (!(cause instanceof StateRefused)) throw cause;
+      if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
       damage.push(cause.message);
       // What comes after the damage may build on what is lost.
       dropped.push(...journals.splice(0));
       setAside.push(journal, ...dropped);
     }
   }
-  return { state: reader.state, generation, transactions: replay.transactions, damage, dropped, setAside };
+  if (damage.length === 0) {
+    try {
+      requireFollowers(path, head, replay.journals);
+    } catch (cause) {
+      damage.push((cause as StateRefused).message);
+      setAside.push(...replay.journals.filter(({ header }) => header === undefined).map((journal) => journal.path));
+    }
+  }
+  const { transactions, position } = replay;
+  return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
+}
+
+/** Of a snapshot that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
+function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<SnapshotHead, "format"> {
+  try {
+    return headOf(reader.head);
+  } catch {
+    return { generation: oldest, closed: undefined, position: undefined };
+  }
 }
 
 async function secondName(disk: Disk, file: string): Promise<string> {
-  const names = new Set(await disk.list(dirname(file)));
-  let name = `${basename(file)}.damaged`;
-  for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.damaged-${i}`;
-  const second = join(dirname(file), name);
+  const second = await freeName(disk, file, "damaged");
   await disk.link(file, second);
   return second;
 }

@@ -3,17 +3,26 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import { type Disk, type DiskFile, isMissing } from "./disk.ts";
-import { documentEnd, documentSlices } from "./document.ts";
+import { documentSlices } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
-import { hexOf } from "./journal-line.ts";
+import { beginning, hexOf, type Position } from "./journal-line.ts";
 import { readLines } from "./lines.ts";
+import { Misfit } from "./misfit.ts";
+import { lastMember, lastMemberLength, SnapshotChecksum, writeClosed } from "./snapshot-checksum.ts";
+import { headOf, type SnapshotHead } from "./snapshot-head.ts";
 import type { State } from "./state.ts";
 import { type Collection, StateRefused } from "./store.ts";
+import type { Upgrade } from "./versions.ts";
 
 /** A state as it stands in the file, and the first journal generation that is not in it. */
 export interface Snapshot {
   readonly generation: number;
   readonly state: State;
+}
+
+/** A snapshot that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+export interface ReadSnapshot extends Snapshot, SnapshotHead {
+  readonly upgrade: Upgrade;
 }
 
 interface Options {
@@ -22,6 +31,10 @@ interface Options {
   readonly collections: readonly Collection[];
   /** Called in the first step of the writing: what is committed before it is in the file. */
   readonly begin?: () => void;
+  /** Where the journals stood then; the default is the beginning. */
+  readonly position?: () => Position;
+  /** Whether the file says that no journal follows it. */
+  readonly closed?: boolean;
   /** Runs a step of the writing at a moment when no transaction is open. */
   readonly step?: <T>(work: () => T) => Promise<T>;
   /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
@@ -49,34 +62,44 @@ export class SnapshotFile implements Adapter<Snapshot> {
   }
 
   /** The snapshot; null when there is no file. Fails with StateRefused, which names file and line. */
-  async read(): Promise<Snapshot | null> {
+  async read(): Promise<ReadSnapshot | null> {
     const { path, collections } = this.#options;
     const reader = new DocumentReader(collections);
     try {
       await this.readInto(reader);
+      return { ...headOf(reader.head), state: reader.state, upgrade: reader.upgrade };
     } catch (cause) {
       if (isMissing(cause)) return null;
       if (!(cause instanceof StateRefused)) throw cause;
       const { message, repairable } = cause;
       throw new StateRefused(`${path}, line ${reader.line}: ${message}`, { cause, repairable });
     }
-    return { generation: reader.head.generation ?? 0, state: reader.state };
   }
 
-  /** Feeds the file to a reader; when it fails with StateRefused, the reader holds what was good. */
+  /**
+   * Feeds the file to a reader; when it fails with StateRefused, the reader holds what was good. A row that does not fit
+   * is damage unless the checksum says that it stands there as it was written.
+   */
   async readInto(reader: DocumentReader): Promise<void> {
-    let checksum = 0;
-    let end = "";
+    const checksum = new SnapshotChecksum();
+    let refused: StateRefused | undefined;
+    let left = 0;
     for await (const { bytes } of readLines(this.#options.disk, this.#options.path)) {
       this.size += bytes.byteLength;
+      checksum.add(bytes);
+      if (refused) continue;
       const text = bytes.toString("utf8");
-      const taken = reader.feed(text);
-      const document = taken === text.length ? bytes : bytes.subarray(0, Buffer.byteLength(text.slice(0, taken)));
-      checksum = crc32(document, checksum);
-      end += text.slice(taken);
+      try {
+        left += text.length - reader.feed(text);
+      } catch (cause) {
+        if (!(cause instanceof StateRefused)) throw cause;
+        refused = cause;
+      }
     }
-    if (!reader.ended || end === "") throw new StateRefused("the file ends too early");
-    if (end !== endOf(checksum)) {
+    if (refused instanceof Misfit && !checksum.fits) throw new StateRefused(refused.message, { cause: refused });
+    if (refused) throw refused;
+    if (!reader.ended || left === 0) throw new StateRefused("the file ends too early");
+    if (left !== lastMemberLength || !checksum.fits) {
       throw new StateRefused("the checksum does not fit: something above this line was changed");
     }
   }
@@ -90,6 +113,7 @@ export class SnapshotFile implements Adapter<Snapshot> {
     try {
       try {
         await this.#fill(file, state, generation);
+        if (this.#options.closed) await writeClosed(file, true);
         await this.#options.settled?.();
         await file.sync();
       } finally {
@@ -108,7 +132,8 @@ export class SnapshotFile implements Adapter<Snapshot> {
     const step = this.#options.step ?? (async (work) => work());
     const slices = await step(() => {
       this.#options.begin?.();
-      return documentSlices(state, { generation });
+      const { transaction, checksum } = this.#options.position?.() ?? beginning;
+      return documentSlices(state, { closed: 0, generation, transaction, chain: hexOf(checksum) });
     });
     let checksum = 0;
     let length = 0;
@@ -122,9 +147,7 @@ export class SnapshotFile implements Adapter<Snapshot> {
       await write(next.value);
     }
     await write(",\n");
-    await write(endOf(checksum));
+    await write(lastMember(checksum));
     this.size = length;
   }
 }
-
-const endOf = (checksum: number): string => `"checksum": "crc32:${hexOf(checksum)}"${documentEnd}`;

@@ -2,6 +2,7 @@ import { EmulatorBug } from "../bug.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
 import type { AnyRows, Collection, Mapping } from "./store.ts";
+import { checkMigrations } from "./versions.ts";
 
 /**
  * One thing that a transaction did, with absolute values: a list of them, applied again to a state that already
@@ -26,6 +27,7 @@ export class State {
     this.collections = collections;
     for (const collection of collections) {
       const { name } = collection;
+      checkMigrations(collection);
       if (this.rows.has(name) || this.mappings.has(name)) throw new EmulatorBug(`Two collections are called ${name}`);
       if (collection.kind === "rows") this.rows.set(name, new RowTable(collection));
       else this.mappings.set(name, new MappingTable(collection));

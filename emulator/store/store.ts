@@ -3,12 +3,25 @@ import type * as z from "zod";
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
 
+/** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
+export type Migration = (row: Readonly<Record<string, unknown>>) => object;
+
+interface Versioned {
+  /**
+   * Of the shape of the rows, from 1, which is meant when it is left out. Raised with every change of the schema or of
+   * the meaning of a field after which a row of before is wrong.
+   */
+  readonly version?: number;
+  /** A step for each version but the first: `migrate[0]` makes a row of version 1 one of version 2, of the same key. */
+  readonly migrate?: readonly Migration[];
+}
+
 /**
  * A collection of objects, declared once. `key` is unique. Every index is ordered by its value, then by the
  * primary key's order of insertion; a row for which an index returns undefined is not in that index, and an
  * array places it there under each of its values.
  */
-export interface Rows<Row extends object, Index extends string = string> {
+export interface Rows<Row extends object, Index extends string = string> extends Versioned {
   readonly kind: "rows";
   readonly name: string;
   readonly schema: z.ZodType<Row>;
@@ -23,7 +36,7 @@ export interface Mapping {
 }
 
 /** A collection of rows, whatever they are. */
-export interface AnyRows {
+export interface AnyRows extends Versioned {
   readonly kind: "rows";
   readonly name: string;
   readonly schema: z.ZodType<object>;
@@ -106,7 +119,9 @@ export interface Store {
   replace(document: unknown): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
-  /** False once a write to disk has failed: reads go on, transactions fail. */
+  /** Resolves once all that was committed before is durable; begins nothing. Fails with StoreFailed. */
+  durable(): Promise<void>;
+  /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
   readonly writable: boolean;
   /** Compacts and closes. */
   close(): Promise<void>;
@@ -115,7 +130,7 @@ export interface Store {
 /** A document or file that holds no state, or a damaged one. The message says what is wrong, and where. */
 export class StateRefused extends Error {
   override readonly name = "StateRefused";
-  /** False when nothing is damaged, but written by another version of svc. */
+  /** False when nothing is damaged: it is of another version of svc, or somebody else's. */
   readonly repairable: boolean;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly repairable?: boolean } = {}) {

@@ -28,9 +28,21 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** Everything a store holds, as its own export tells. */
-export async function contentOf(store: Store): Promise<unknown> {
+/** The document that a store exports. */
+export async function exported(store: Store): Promise<Content> {
   return JSON.parse([...(await store.export())].join(""));
+}
+
+/** Everything a store holds, as its own export tells; who wrote it, and in which form, is left out. */
+export async function contentOf(store: Store): Promise<Content> {
+  const { sequences, rows, mappings } = await exported(store);
+  return { sequences, rows, mappings };
+}
+
+export interface Content {
+  readonly sequences: Readonly<Record<string, number>>;
+  readonly rows: Readonly<Record<string, readonly object[]>>;
+  readonly mappings: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export type DiskCall =

@@ -4,7 +4,7 @@ import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../emulator/store/file-store.ts";
-import { journalLine } from "../../../emulator/store/journal-line.ts";
+import { firstLine, journalLine } from "../../../emulator/store/journal-line.ts";
 import type { Store } from "../../../emulator/store/store.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../support/store.ts";
@@ -64,7 +64,7 @@ describe("a state file", () => {
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
     const text = await readFile(path, "utf8");
-    assert.deepEqual(text.split("\n").slice(3, 16), [
+    assert.deepEqual(text.split("\n").slice(8, 21), [
       '"sequences": {"numbers":1},',
       '"rows": {',
       '"people": [',
@@ -139,7 +139,6 @@ describe("a state file", () => {
     await store.replace({ svc_state: 1, rows: { people: [person(7)] } });
     await store.transaction("after", (tx) => tx.put(people, person(8)));
     const expected = {
-      svc_state: 1,
       sequences: {},
       rows: { people: [person(7), person(8)] },
       mappings: { owners: {} },
@@ -194,9 +193,8 @@ describe("a torn last line", () => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
-    await writeFile(journal, journalLine('[["delete","people","1"]]').toString().replace("people", "peo\0le"), {
-      flag: "a",
-    });
+    const line = journalLine('[["delete","people","1"]]', { transaction: 3, group: 3, before: 0 });
+    await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
     assert.deepEqual(await reopened(t, folder), before);
   });
 });
@@ -214,21 +212,21 @@ describe("a damaged file", () => {
       "a snapshot cut inside a row",
       "emulator.json",
       (text) => text.slice(0, text.indexOf("p2")),
-      /emulator\.json, line 8: the line is damaged/,
+      /emulator\.json, line 13: the line is damaged/,
     ],
     [
       "a row that is no row",
       "emulator.json",
       (text) => text.replace('"id":3', '"id":"3"'),
-      /line 9: What stands there is not a row of people: id/,
+      /line 14: What stands there is not a row of people: id/,
     ],
     ["an empty snapshot", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
     ["something else altogether", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
     [
       "a collection that nobody knows",
       "emulator.json",
-      (text) => text.replace('"people"', '"robots"'),
-      /line 6: this version of svc has no collection robots/,
+      (text) => text.replace('"people": [', '"robots": ['),
+      /line 11: this version of svc has no collection robots/,
     ],
     [
       "a flipped letter in the middle of the journal",
@@ -273,11 +271,11 @@ describe("a damaged file", () => {
   it("is not called damaged when another version wrote it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
-    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 1', '"svc_state": 2'));
+    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 2', '"svc_state": 3'));
     await assert.rejects(open(folder), {
       name: "StateRefused",
       message:
-        /line 2: another version of svc wrote it \(format 2; this one reads format 1\)\. Nothing was changed\. Open it with that/,
+        /line 2: svc 0\.1\.0 wrote it \(format 3; this one reads those up to 2\)\. Nothing was changed\. Open it with that/,
     });
   });
 
@@ -293,9 +291,9 @@ describe("a damaged file", () => {
   it("is refused when a journal between snapshot and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
-    const journal = (after: number) => journalLine(JSON.stringify({ svc_journal: 1, generation: 9, after })).toString();
-    const line = journalLine('[["delete","people","1"]]').toString();
-    await writeFile(join(folder, "emulator.json.journal.9"), journal(8) + line);
+    const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
+    const line = journalLine('[["delete","people","1"]]', { transaction: 9, group: 9, before: 0 }).toString();
+    await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(
       open(folder),
       /journal\.9, line 1: the journal that comes before it \(generation 8\) is missing/,

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { mapping, rows, type Store, type View } from "../../../emulator/store/store.ts";
 import { systemWall, type Wall } from "../../../src/base/clock.ts";
-import { collections, contentOf, owners, type Person, people, person } from "../../support/store.ts";
+import { collections, contentOf, exported, owners, type Person, people, person } from "../../support/store.ts";
 
 const open = (wall: Wall = systemWall): Store => openMemoryStore({ collections, wall });
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
@@ -259,9 +259,8 @@ describe("the whole state", () => {
       tx.next("numbers");
     });
     await to.transaction("other", (tx) => tx.put(people, person(9)));
-    await to.replace(await contentOf(from));
+    await to.replace(await exported(from));
     assert.deepEqual(await contentOf(to), {
-      svc_state: 1,
       sequences: { numbers: 1 },
       rows: { people: [person(1, { name: 'quote " and\nline', tags: ["ä"] })] },
       mappings: { owners: { a: "eu-1", 'b":"c': "eu-1" } },
@@ -271,7 +270,22 @@ describe("the whole state", () => {
   const refused: [document: unknown, why: RegExp][] = [
     [null, /not an object/],
     [{}, /not an exported state/],
-    [{ svc_state: 2 }, /another version of svc wrote it \(format 2/],
+    [{ svc_state: 3 }, /another version of svc wrote it \(format 3; this one reads those up to 2\)/],
+    [{ svc_state: 3, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 3/],
+    [{ svc_state: 2 }, /"collections" is not an object/],
+    [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
+    [
+      { svc_state: 2, written_by: "9.9.9", collections: { people: 2 } },
+      /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc knows those up to 1/,
+    ],
+    [{ svc_state: 2, collections: { robots: 1 } }, /a collection robots, which this version of svc does not have/],
+    [{ svc_state: 1, rows: { people: [null] } }, /people\[0\] is not a row of people: row/],
+    [{ svc_state: 1, rows: { people: {} } }, /"rows"\."people" is not a list/],
+    [{ svc_state: 1, rows: [] }, /"rows" is not an object/],
+    [{ svc_state: 1, rows: { people: [person(1), person(1)] } }, /people\[1\] has the key of another row of people, 1/],
+    [{ svc_state: 1, mappings: { owners: ["a"] } }, /maps "0"|"mappings"\."owners" is not an object/],
+    [{ svc_state: 1, sequences: { n: -1 } }, /Sequence n/],
+    [{ svc_state: 1, sequences: 5 }, /"sequences" is not an object/],
     [{ svc_state: 1, rows: { people: [{ id: "1" }] } }, /people\[0\] is not a row of people: id/],
     [{ svc_state: 1, rows: { nobody: [{}] } }, /no collection nobody/],
     [{ svc_state: 1, mappings: { owners: { a: 1 } } }, /maps "a" to something other than a string/],
