@@ -6,7 +6,7 @@ import type { Handlers } from "../http/handler.ts";
 import { JsonPieces } from "../http/reply.ts";
 import { withKeptKeys } from "../kept-keys.ts";
 import { applySeed } from "../seed.ts";
-import { schemaVersion } from "../store/document.ts";
+import { format } from "../store/format.ts";
 import { StateRefused } from "../store/store.ts";
 import type { ControlWorld } from "./home.ts";
 
@@ -39,7 +39,7 @@ export const stateHandlers: Handlers<
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
     const lacking = alwaysThere.find((name) => rowsOf(body, name).length === 0);
-    if (body.svc_state === schemaVersion && lacking)
+    if (Number(body.svc_state) <= format && lacking)
       fail("invalid-state", { reason: `it holds nothing of ${lacking}` });
     try {
       await blobs.keepUnnamed();
