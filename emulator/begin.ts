@@ -28,6 +28,7 @@ import type { Seed } from "./seed.ts";
 import { staleTime } from "./stale-time.ts";
 import { claimRunFile, type RunFile } from "./store/run-file.ts";
 import type { Store } from "./store/store.ts";
+import { explainUnusable } from "./store/unusable.ts";
 import { deliveryKinds } from "./webhooks/deliver.ts";
 
 /**
@@ -76,7 +77,11 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
 
   const runFile = options.runFile ?? (file && `${file}.run`);
   const lock =
-    runFile === undefined ? undefined : await claimRunFile({ path: runFile, run: aboutUs(), probe: instanceAt });
+    runFile === undefined
+      ? undefined
+      : await claimRunFile({ path: runFile, run: aboutUs(), probe: instanceAt }).catch((error) =>
+          explainUnusable(file ?? runFile, error),
+        );
   if (lock) closing.push(() => lock.release());
 
   const state = await openState({ file, seed, ids, wall, report: log });

@@ -11,6 +11,7 @@ import { openFileStore } from "./store/file-store.ts";
 import { memoryBlobs } from "./store/memory-blobs.ts";
 import { openMemoryStore } from "./store/memory-store.ts";
 import type { Store } from "./store/store.ts";
+import { explainUnusable } from "./store/unusable.ts";
 
 export interface State {
   readonly store: Store;
@@ -31,9 +32,9 @@ interface Opening {
 /** Opens the state, and begins a new one with the seed. */
 export async function openState({ file, seed, ids, wall, report }: Opening): Promise<State> {
   const store = file
-    ? await openFileStore({ path: file, collections, wall, report })
+    ? await openFileStore({ path: file, collections, wall, report }).catch((error) => explainUnusable(file, error))
     : openMemoryStore({ collections, wall });
-  const blobs = file ? await openFileBlobs({ folder: join(dirname(file), "files") }) : memoryBlobs();
+  const blobs = file ? await openUploads(file, store) : memoryBlobs();
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
@@ -42,6 +43,15 @@ export async function openState({ file, seed, ids, wall, report }: Opening): Pro
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { store, blobs, clusters: await clustersOf(store) };
+}
+
+async function openUploads(file: string, store: Store): Promise<Blobs> {
+  try {
+    return await openFileBlobs({ folder: join(dirname(file), "files") });
+  } catch (error) {
+    await store.close();
+    return explainUnusable(file, error);
+  }
 }
 
 const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>

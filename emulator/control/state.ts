@@ -67,5 +67,5 @@ export const stateHandlers: Handlers<
 /** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
 function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
   const rows = (document.rows as Record<string, unknown> | undefined)?.[clusterRows.name];
-  return Array.isArray(rows) ? rows.map((row) => String((row as { id?: unknown }).id)) : undefined;
+  return Array.isArray(rows) ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;
 }
