@@ -32,6 +32,7 @@ import { staleTime } from "./stale-time.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "./store/run-file.ts";
 import { realState } from "./store/state-link.ts";
 import type { Store } from "./store/store.ts";
+import { explainUnusable } from "./store/unusable.ts";
 import { deliveryKinds } from "./webhooks/deliver.ts";
 
 /**
@@ -87,7 +88,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     run: aboutUs(),
     wall,
     probe: instanceAt,
-  });
+  }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => lock.release());
 
   const state = await openState({ file: realFile, seed, ids, wall, report: log });

@@ -13,6 +13,7 @@ import { openFileStore } from "./store/file-store.ts";
 import { memoryBlobs } from "./store/memory-blobs.ts";
 import { openMemoryStore } from "./store/memory-store.ts";
 import type { Store } from "./store/store.ts";
+import { explainUnusable } from "./store/unusable.ts";
 
 export interface State {
   readonly store: Store;
@@ -33,10 +34,10 @@ interface Opening {
 /** Opens the state, and begins a new one with the seed. */
 export async function openState({ file, seed, ids, wall, report }: Opening): Promise<State> {
   const store = file
-    ? await openFileStore({ path: file, collections, wall, report })
+    ? await openFileStore({ path: file, collections, wall, report }).catch((error) => explainUnusable(file, error))
     : openMemoryStore({ collections, wall });
   const folder = file && join(dirname(file), "files");
-  const blobs = folder ? await openFileBlobs({ folder }) : memoryBlobs();
+  const blobs = folder ? await openUploads(folder, store) : memoryBlobs();
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
@@ -55,6 +56,15 @@ async function collect(collecting: Parameters<typeof collectBlobs>[0], report: O
     if (length > 0) report(`removed ${length} uploaded files that nothing had named for 30 days`);
   } catch (error) {
     report(`uploaded files that nothing names could not be looked for: ${(error as Error).message}`);
+  }
+}
+
+async function openUploads(folder: string, store: Store): Promise<Blobs> {
+  try {
+    return await openFileBlobs({ folder });
+  } catch (error) {
+    await store.close();
+    return explainUnusable(folder, error);
   }
 }
 

@@ -79,5 +79,5 @@ const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): read
 /** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
 function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
   const rows = rowsOf(document, clusterRows.name);
-  return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown }).id)) : undefined;
+  return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;
 }

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { isTemporaryName, temporaryName } from "../../src/files/whole-file.ts";
 import { type Blob, type Blobs, BlobTooLarge } from "./blobs.ts";
 import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
+import { makeFolderDurably } from "./folder.ts";
+import { StoreFailed } from "./store.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
@@ -22,7 +24,7 @@ const unfinished = "upload";
  */
 export async function openFileBlobs(options: { readonly folder: string; readonly disk?: Disk }): Promise<Blobs> {
   const { folder, disk = systemDisk } = options;
-  await disk.makeFolder(folder);
+  await makeFolderDurably(disk, folder);
   for (const name of await disk.list(folder)) {
     if (!isTemporaryName(name, unfinished)) continue;
     const path = join(folder, name);
@@ -31,12 +33,12 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   return {
     async put(bytes, maxBytes) {
       const temporary = temporaryName(join(folder, unfinished));
-      const file = await disk.create(temporary);
+      const file = await disk.create(temporary).catch(refuse);
       try {
         const blob = await fill(file, bytes, maxBytes).finally(() => file.close());
         // The same content again replaces itself.
-        await disk.rename(temporary, join(folder, blob.sha256));
-        await disk.syncFolder(folder);
+        await disk.rename(temporary, join(folder, blob.sha256)).catch(refuse);
+        await disk.syncFolder(folder).catch(refuse);
         return blob;
       } catch (cause) {
         await disk.remove(temporary).catch(() => {});
@@ -59,9 +61,14 @@ async function fill(file: DiskFile, bytes: AsyncIterable<Uint8Array>, maxBytes: 
     if (size + piece.byteLength > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
     sha256.update(piece);
     md5.update(piece);
-    await file.write(piece, size);
+    await file.write(piece, size).catch(refuse);
     size += piece.byteLength;
   }
-  await file.sync();
+  await file.sync().catch(refuse);
   return { sha256: sha256.digest("hex"), md5: md5.digest("hex"), size };
+}
+
+/** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
+function refuse(cause: Error): never {
+  throw new StoreFailed(`The upload cannot be written: ${cause.message}`, { cause });
 }

@@ -143,3 +143,8 @@ export class StateRefused extends Error {
 export class StoreFailed extends Error {
   override readonly name = "StoreFailed";
 }
+
+/** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
+export class StateUnusable extends Error {
+  override readonly name = "StateUnusable";
+}

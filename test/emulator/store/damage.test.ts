@@ -7,7 +7,7 @@ import { journalLine, parseLine } from "../../../emulator/store/journal-line.ts"
 import { repairFile } from "../../../emulator/store/repair.ts";
 import type { Store } from "../../../emulator/store/store.ts";
 import { systemWall } from "../../../src/base/clock.ts";
-import { collections, people, person, temporaryFolder } from "../../support/store.ts";
+import { collections, gatedDisk, people, person, temporaryFolder } from "../../support/store.ts";
 
 const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
   openFileStore({
@@ -119,18 +119,34 @@ describe("damage of a journal", () => {
     });
   }
 
-  it("is refused when it goes on in a journal that is gone", async (t) => {
-    const folder = await temporaryFolder(t);
-    const store = await open(folder);
-    t.after(() => store.close());
-    await put(store, 1);
-    const copy = await temporaryFolder(t);
-    await cp(folder, copy, { recursive: true });
-    const journal = join(copy, "emulator.json.journal.1");
-    await change(journal, (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '{"next":2}'), ""]);
-    await assert.rejects(open(copy), /journal\.2 is missing or empty, and .*journal\.1 goes on in it/);
-  });
+  for (const how of ["removed", "emptied"]) {
+    it(`is refused when the journal in which it goes on is ${how}`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const path = join(folder, "emulator.json");
+      const first = await open(folder);
+      await first.close();
+      // Compactions begin, and never come to an end: their journals follow each other.
+      const disk = gatedDisk((call, at) => {
+        if (call === "write" && at.endsWith(".tmp")) throw new Error("not now");
+      });
+      const store = await openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 1 });
+      t.after(() => store.close());
+      for (let id = 1; (await journalsIn(folder)).length < 2; id += 1) await put(store, id);
+      await put(store, 1_000);
+      const copy = await temporaryFolder(t);
+      await cp(folder, copy, { recursive: true });
+      const last = join(copy, (await journalsIn(copy)).at(-1)!);
+      if (how === "removed") await rm(last);
+      else await writeFile(last, "");
+      await assert.rejects(open(copy), /journal\.\d+ is missing or empty, and .*journal\.\d+ goes on in it/);
+    });
+  }
 });
+
+async function journalsIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.includes(".journal."));
+  return names.sort((a, b) => Number(a.split(".").at(-1)) - Number(b.split(".").at(-1)));
+}
 
 describe("a write that a crash of the machine cut short", () => {
   const tails: [what: string, torn: Change, kept: number[]][] = [

@@ -33,6 +33,9 @@ function translated(error: NodeJS.ErrnoException, { port, file }: EmulatorOption
   if (error.name === "StateInUse") return new CommandFailed("failed", "state_in_use", error.message, { cause: error });
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
+  if (error.name === "StateUnusable") {
+    return new CommandFailed("failed", "state_unusable", error.message, { cause: error });
+  }
   if (error.name === "StateRefused") {
     return new CommandFailed("failed", "state_refused", error.message, {
       ...(file === undefined ? {} : { next: ["emulator", "repair", file] }),
