@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { oneOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -28,7 +29,7 @@ export const requestApprovals = operation({
                 approver_role_id: z.int().optional(),
                 order: z.int().min(1).optional(),
               })
-              .meta({ oneOf: [{ required: ["approver_user_id"] }, { required: ["approver_role_id"] }] }),
+              .meta(oneOf("approver_user_id", "approver_role_id")),
           )
           .min(1),
       }),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { base64 } from "./base64.ts";
@@ -30,10 +31,7 @@ export const ImportExecutedRequest = z
   })
   .meta({
     // For readers: either spelling will do, and the handler misses the specification's.
-    allOf: [
-      { anyOf: [{ required: ["file_base64"] }, { required: ["file_content"] }] },
-      { anyOf: [{ required: ["creator_organization_entity_id"] }, { required: ["organization_entity_id"] }] },
-    ],
+    allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],
   });
 
 export const importExecuted = operation({

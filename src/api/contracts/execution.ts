@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { oneOf } from "../choices.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -79,11 +80,13 @@ export const requestReview = operation({
   request: {
     params: z.object({ contract_id: contractIdParam }),
     body: json(
-      z.object({
-        description: z.string().default("").describe("What to look at"),
-        assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
-        assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
-      }),
+      z
+        .object({
+          description: z.string().default("").describe("What to look at"),
+          assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
+          assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
+        })
+        .meta(oneOf("assignee_user_id", "assignee_role_id")),
     ),
   },
   responses: { 200: empty() },

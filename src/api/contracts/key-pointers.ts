@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Attribute } from "./questions.ts";
@@ -73,11 +74,13 @@ export const setKeyPointers = operation({
       z.object({
         key_pointers: z
           .array(
-            z.object({
-              key_pointer_id: z.int().optional(),
-              key_pointer_field_name: z.string().min(1).optional(),
-              value: z.unknown().describe("Any JSON value"),
-            }),
+            z
+              .object({
+                key_pointer_id: z.int().optional(),
+                key_pointer_field_name: z.string().min(1).optional(),
+                value: z.unknown().describe("Any JSON value"),
+              })
+              .meta(anyOf("key_pointer_id", "key_pointer_field_name")),
           )
           .min(1),
       }),
