@@ -3,10 +3,10 @@ import { relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry } from "./src/api/registry.ts";
+import { groupManual, manualPage } from "./src/cli/help/manual.ts";
+import { wholeTree } from "./src/cli/help/tree.ts";
 import { declarationsOf } from "./src/cli/main.ts";
-import { groupManual, manualPage } from "./src/cli/manual.ts";
 import type { SpecsByGroup } from "./src/cli/specs.ts";
-import { wholeTree } from "./src/cli/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
 import { deriveSpecs } from "./src/derive/specs.ts";
 

@@ -1,12 +1,12 @@
-import { begin } from "./begin.ts";
 import type { Advanced, Target } from "./clock/advance.ts";
-import { Closing } from "./closing.ts";
-import { type EmulatorOptions, seedFrom } from "./options.ts";
+import { begin } from "./compose/begin.ts";
+import { Closing } from "./compose/closing.ts";
+import { type EmulatorOptions, seedFrom } from "./compose/options.ts";
 
-export type { EmulatorOptions } from "./options.ts";
-export { type Repair, repairState } from "./repair-state.ts";
-export type { Seed } from "./seed.ts";
-export { seedSchema } from "./seed-schema.ts";
+export type { EmulatorOptions } from "./compose/options.ts";
+export { type Repair, repairState } from "./compose/repair-state.ts";
+export type { Seed } from "./compose/seed.ts";
+export { seedSchema } from "./compose/seed-schema.ts";
 
 /** A cluster of a running emulator, with the API key of its first workspace. */
 export interface RunningCluster {

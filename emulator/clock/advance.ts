@@ -1,5 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port.ts";
 import type { Dispatcher, Ran } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port.ts";
 import type { Kinds, Recording, Work } from "./kind.ts";
 import { Lanes } from "./lanes.ts";
 import { Preparer } from "./preparer.ts";

@@ -1,4 +1,4 @@
-import type { Transaction, View } from "../store/store.ts";
+import type { Transaction, View } from "../store/port.ts";
 import type { Entry } from "./schedule.ts";
 
 /**

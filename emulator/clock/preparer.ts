@@ -1,4 +1,4 @@
-import type { Store, View } from "../store/store.ts";
+import type { Store, View } from "../store/port.ts";
 import { byKind, type Kind, type Kinds, type Work } from "./kind.ts";
 import type { Entry } from "./schedule.ts";
 import { SharedView } from "./shared-view.ts";

@@ -1,5 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port.ts";
 import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { Kinds } from "./kind.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows, type Transaction } from "../store/store.ts";
+import { rows, type Transaction } from "../store/port.ts";
 
 /** One thing to do at a virtual time. `lane` groups entries that share a limit (a subscription); `ref` names the row. */
 const Entry = z.strictObject({

@@ -1,4 +1,4 @@
-import type { Store, View } from "../store/store.ts";
+import type { Store, View } from "../store/port.ts";
 
 /** Reads for many things what each would read for itself: those that are added while a view is waited for share it. */
 export class SharedView<Thing, Found> {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Clock, Wall } from "../../src/base/clock.ts";
-import { rows, type Store } from "../store/store.ts";
+import { rows, type Store } from "../store/port.ts";
 
 /**
  * `real`: time passes, `speed` times as fast as on the wall. `manual`: it stands still until it is moved.

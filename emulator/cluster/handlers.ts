@@ -1,31 +1,31 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Planned } from "../planned.ts";
-import { approvalHandlers } from "./approvals.ts";
-import { commentHandlers } from "./comments.ts";
-import { contractDetailHandlers } from "./contract-details.ts";
-import { contractListHandlers } from "./contract-list.ts";
-import { contractTypeHandlers } from "./contract-types.ts";
-import { contractHandlers } from "./contracts.ts";
-import { counterpartyHandlers } from "./counterparties.ts";
-import { counterpartyAddressHandlers } from "./counterparty-addresses.ts";
-import { counterpartyContactHandlers } from "./counterparty-contacts.ts";
-import { documentHandlers } from "./documents.ts";
-import { executedHandlers } from "./executed.ts";
-import { executionHandlers } from "./execution.ts";
-import { externalMetadataHandlers } from "./external-metadata.ts";
-import { fileHandlers } from "./files.ts";
-import type { ClusterWorld, Member } from "./home.ts";
-import { intakeHandlers } from "./intake.ts";
-import { intakeFormHandlers } from "./intake-form.ts";
-import { keyPointerHandlers } from "./key-pointers.ts";
-import { organizationHandlers } from "./organizations.ts";
-import { paperHandlers } from "./paper.ts";
-import { templateHandlers } from "./templates.ts";
-import { userHandlers } from "./users.ts";
-import { webhookHandlers } from "./webhooks.ts";
+import type { ClusterWorld, Member } from "./context.ts";
+import { commentHandlers } from "./contracts/comments.ts";
+import { contractHandlers } from "./contracts/contracts.ts";
+import { executedHandlers } from "./contracts/creation/executed.ts";
+import { paperHandlers } from "./contracts/creation/paper.ts";
+import { contractDetailHandlers } from "./contracts/details.ts";
+import { externalMetadataHandlers } from "./contracts/external-metadata.ts";
+import { intakeFormHandlers } from "./contracts/intake-form.ts";
+import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
+import { executionHandlers } from "./contracts/lifecycle/execution.ts";
+import { contractListHandlers } from "./contracts/list/list.ts";
+import { counterpartyAddressHandlers } from "./counterparties/addresses.ts";
+import { counterpartyContactHandlers } from "./counterparties/contacts.ts";
+import { counterpartyHandlers } from "./counterparties/counterparties.ts";
+import { documentHandlers } from "./documents/documents.ts";
+import { intakeHandlers } from "./intake/intake.ts";
+import { fileHandlers } from "./storage/files.ts";
+import { contractTypeHandlers } from "./templates/contract-types.ts";
+import { keyPointerHandlers } from "./templates/key-pointers.ts";
+import { templateHandlers } from "./templates/templates.ts";
+import { organizationHandlers } from "./workspace/organizations.ts";
+import { userHandlers } from "./workspace/users.ts";
+import { webhookHandlers } from "./workspace/webhooks.ts";
 
-export { storageHandlers } from "./storage.ts";
+export { storageHandlers } from "./storage/storage.ts";
 
 /** The handlers of the public contract API. */
 export const contractApiHandlers = {

@@ -1,11 +1,11 @@
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
-import { appsOf } from "../apps.ts";
-import { chatBKeys, publicChatBKeys } from "../chat-b-issuer.ts";
 import { seededPrivateJwk } from "../cluster/identity/seeded-rsa.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./home.ts";
+import { appsOf } from "../world/apps.ts";
+import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
+import type { ControlWorld } from "./context.ts";
 
 export const chatBIssuerHandlers: Handlers<`chat-b-issuer.${"mint" | "metadata" | "keys"}`, ControlWorld, unknown> = {
   "chat-b-issuer.mint": async ({ body }, world) => {

@@ -1,11 +1,11 @@
 import type { Trigger } from "../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import { approve } from "../cluster/approve.ts";
-import { type Contract, compositeId } from "../cluster/contract-rows.ts";
-import { decline, sign } from "../cluster/signatures.ts";
-import { type LifecycleWorld, type Pull, transition } from "../cluster/transition.ts";
+import { approve } from "../cluster/contracts/lifecycle/approve.ts";
+import { decline, sign } from "../cluster/contracts/lifecycle/signatures.ts";
+import { type LifecycleWorld, type Pull, transition } from "../cluster/contracts/lifecycle/transition.ts";
+import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
 import type { Call, Handlers, World } from "../http/handler.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/port.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
 
 type Home = World & LifecycleWorld;

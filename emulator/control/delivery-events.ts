@@ -1,6 +1,6 @@
 import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
-import type { Store, View } from "../store/store.ts";
+import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { keepUntil } from "../webhooks/retry-rule.ts";
 

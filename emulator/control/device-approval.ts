@@ -1,9 +1,9 @@
 import { deviceApprovals } from "../cluster/identity/grants.ts";
 import { userOfEmail } from "../cluster/identity/people.ts";
-import type { User } from "../cluster/workspaces.ts";
-import { type DeviceGrant, decideGrant, type Undecidable } from "../router/device-grants.ts";
-import type { Transaction } from "../store/store.ts";
-import type { ControlWorld } from "./home.ts";
+import { type DeviceGrant, decideGrant, type Undecidable } from "../router/device/rows.ts";
+import type { Transaction } from "../store/port.ts";
+import type { User } from "../world/workspaces.ts";
+import type { ControlWorld } from "./context.ts";
 
 /** What a person says about the device that shows a user code. */
 export interface Approval {

@@ -1,12 +1,12 @@
 import type { Handlers } from "../http/handler.ts";
+import { alarm, Html, hiddenFields, html, type Page, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import { oauthClients } from "../oauth-clients.ts";
-import { alarm, Html, hiddenFields, html, type Page, page } from "../page.ts";
-import { grantOfUserCode } from "../router/device-grants.ts";
-import { spelledUserCode, userCodeKey } from "../router/user-codes.ts";
+import { grantOfUserCode } from "../router/device/rows.ts";
+import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
+import { oauthClients } from "../world/oauth-clients.ts";
+import type { ControlWorld } from "./context.ts";
 import { type Approval, approve, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlWorld } from "./home.ts";
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device waits under this code.",

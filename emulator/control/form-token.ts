@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hmac, sameSecret } from "../../src/base/hmac.ts";
-import type { ControlWorld } from "./home.ts";
+import type { ControlWorld } from "./context.ts";
 
 type Keeping = Pick<ControlWorld, "instance">;
 

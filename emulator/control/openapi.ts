@@ -1,8 +1,8 @@
 import * as declarations from "../../src/api/registry.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
-import type { Cluster } from "../clusters.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./home.ts";
+import type { Cluster } from "../world/clusters.ts";
+import type { ControlWorld } from "./context.ts";
 
 export const openApiHandlers: Handlers<"emulator.openapi", ControlWorld, unknown> = {
   "emulator.openapi": ({ params }, { clusters, request }) => {

@@ -1,8 +1,8 @@
 import { emailHash } from "../../src/schemes/email-hash.ts";
 import type { Handlers } from "../http/handler.ts";
-import { ownersByTable } from "../router/resolve.ts";
-import { userCodeKey } from "../router/user-codes.ts";
-import type { ControlWorld } from "./home.ts";
+import { userCodeKey } from "../router/device/user-codes.ts";
+import { ownersByTable } from "../router/resolve/resolve.ts";
+import type { ControlWorld } from "./context.ts";
 
 export const ownerHandlers: Handlers<"owners.list", ControlWorld, unknown> = {
   "owners.list": async ({ query: { identifier } }, world) => {

@@ -1,10 +1,10 @@
 import type { Handlers } from "../http/handler.ts";
+import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../page.ts";
-import { providerCodes, providerFlows } from "../provider.ts";
 import { keepNewest } from "../store/newest.ts";
+import { providerCodes, providerFlows } from "../world/provider.ts";
+import type { ControlWorld } from "./context.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlWorld } from "./home.ts";
 
 type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 

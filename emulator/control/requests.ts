@@ -3,10 +3,10 @@ import { registry } from "../../src/api/registry.ts";
 import { redactText, redactUrl } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
-import { nearestOperation } from "../http/nearest.ts";
-import { redactHeaders } from "../http/redact.ts";
-import type { LoggedRequest, RequestLog } from "../http/request-log.ts";
-import type { ControlWorld } from "./home.ts";
+import { nearestOperation } from "../http/request-log/nearest.ts";
+import { redactHeaders } from "../http/request-log/redact.ts";
+import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import type { ControlWorld } from "./context.ts";
 
 interface Filters {
   readonly service?: string | undefined;

@@ -1,14 +1,14 @@
-import { appRows } from "../apps.ts";
 import { clockState } from "../clock/virtual-clock.ts";
-import { workspaces } from "../cluster/workspaces.ts";
-import { adopt, clusterRows } from "../clusters.ts";
+import { withKeptKeys } from "../compose/kept-keys.ts";
+import { applySeed } from "../compose/seed.ts";
 import type { Handlers } from "../http/handler.ts";
 import { JsonPieces } from "../http/reply.ts";
-import { withKeptKeys } from "../kept-keys.ts";
-import { applySeed } from "../seed.ts";
-import { format } from "../store/format.ts";
-import { StateRefused } from "../store/store.ts";
-import type { ControlWorld } from "./home.ts";
+import { format } from "../store/file/format.ts";
+import { StateRefused } from "../store/port.ts";
+import { appRows } from "../world/apps.ts";
+import { adopt, clusterRows } from "../world/clusters.ts";
+import { workspaces } from "../world/workspaces.ts";
+import type { ControlWorld } from "./context.ts";
 
 export const stateHandlers: Handlers<
   "emulator.workspaces" | "state.export" | "state.import" | "state.reset",

@@ -1,12 +1,12 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
-import { compositeId, contracts } from "../cluster/contract-rows.ts";
+import { compositeId, contracts } from "../cluster/contracts/rows.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { Store, View } from "../store/store.ts";
+import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
-import type { ControlWorld } from "./home.ts";
+import type { ControlWorld } from "./context.ts";
 import { namedContract } from "./named-contract.ts";
 
 type Awaited = InputOf<typeof wait>["query"];

@@ -1,9 +1,9 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
-import type { ControlWorld } from "./home.ts";
+import type { ControlWorld } from "./context.ts";
 
 export const controlWebhookHandlers: Handlers<
   "emulator-webhooks.list" | "emulator-webhooks.enable" | "emulator-webhooks.disable",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FaultRule, OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { fits } from "../path-pattern.ts";
+import { fits } from "../http/path-pattern.ts";
 import type { Intervene, Send } from "../webhooks/attempt.ts";
 import type { Faults } from "./faults.ts";
 

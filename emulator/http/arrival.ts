@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Wall } from "../../src/base/clock.ts";
 import { BodyAborted, BodyLate, collect } from "./collect.ts";
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines } from "./outgoing/deadlines.ts";
 
 /** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
 export interface ArrivalLimits {

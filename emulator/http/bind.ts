@@ -1,14 +1,14 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
-import { EmulatorBug } from "../bug.ts";
 import { type Decode, decoderFor } from "./bodies/decode.ts";
+import { EmulatorBug } from "./bug.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import type { Authenticate, World } from "./handler.ts";
 import type { AnyHandler, Part } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
-import { type Validate, validatorFor } from "./validate.ts";
+import { type Validate, validatorFor } from "./validation/validate.ts";
 
 /** An operation with all that can be prepared before its first request. */
 export interface Bound {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, Wall } from "../../src/base/clock.ts";
-import type { EmulatorBug } from "../bug.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../world/settings.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
+import type { EmulatorBug } from "./bug.ts";
 import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
@@ -16,7 +16,7 @@ import { decodedPath, originForm } from "./path.ts";
 import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
-import type { RequestLog } from "./request-log.ts";
+import type { RequestLog } from "./request-log/request-log.ts";
 import { type Found, Routes } from "./routes.ts";
 import { answerTo, refusedAsStranger } from "./serve.ts";
 import {

@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { Wall } from "../../src/base/clock.ts";
-import { EmulatorBug } from "../bug.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
+import { EmulatorBug } from "./bug.ts";
 import { BodyAborted } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
 import type { Received } from "./received.ts";
-import type { Finding, RequestLog } from "./request-log.ts";
+import type { Finding, RequestLog } from "./request-log/request-log.ts";
 import { send } from "./send.ts";
 
 /** What all requests of one listener share. */

@@ -3,7 +3,7 @@ import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port.ts";
 import type { JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 
 /** What every handler of one emulator may use. */

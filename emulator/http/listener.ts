@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { type FastifyInstance, fastify } from "fastify";
 import type { Clock, Wall } from "../../src/base/clock.ts";
-import type { EmulatorBug } from "../bug.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../world/settings.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
+import type { EmulatorBug } from "./bug.ts";
 import { Dispatch, type Fallback } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
 import { matchTarget } from "./path.ts";
-import type { RequestLog } from "./request-log.ts";
+import type { RequestLog } from "./request-log/request-log.ts";
 import { refuseExpectation, refuseUnread } from "./unread.ts";
 
 /** decisions.md, R16 and C24 */

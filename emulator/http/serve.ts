@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
-import { EmulatorBug } from "../bug.ts";
-import { StoreFailed } from "../store/store.ts";
+import { StoreFailed } from "../store/port.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
 import type { Fields } from "./bodies/form.ts";
 import type { Decoded } from "./bodies/json.ts";
+import { EmulatorBug } from "./bug.ts";
 import { BodyAborted, BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Received } from "./received.ts";
 import { tooLate } from "./unmatched.ts";
-import type { Input } from "./validate.ts";
+import type { Input } from "./validation/validate.ts";
 
 /** One request that was matched: the raw pair, the operation, and what its path named. */
 export interface Matched {

@@ -2,7 +2,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { type Dialect, spelled } from "./dialects/dialect.ts";
-import { nearestOperation } from "./nearest.ts";
+import { nearestOperation } from "./request-log/nearest.ts";
 import type { Found, Routes } from "./routes.ts";
 
 export const methodsOf = (bounds: readonly Bound[]): string[] => [

@@ -1,6 +1,6 @@
-import type { Store } from "../store/store.ts";
-import { deviceGrants } from "./device-grants.ts";
-import { trialSignups } from "./trial-signups.ts";
+import type { Store } from "../store/port.ts";
+import { deviceGrants } from "./device/rows.ts";
+import { trialSignups } from "./trial/signups.ts";
 
 /**
  * Makes good again what a process that is gone had claimed: it can never finish what it asked a cluster for

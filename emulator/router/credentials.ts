@@ -1,9 +1,9 @@
 import { fail } from "../../src/api/failures.ts";
 import { sameSecret } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-basic.ts";
-import { appsOf } from "../apps.ts";
 import type { Asked, Authenticate, Authenticators, ReceivedRequest } from "../http/handler.ts";
-import type { KeyHolder, RouterWorld } from "./home.ts";
+import { appsOf } from "../world/apps.ts";
+import type { KeyHolder, RouterWorld } from "./context.ts";
 
 /** The key of a cluster, in x-cluster-key (decisions.md, R6). Whether it is of the right one, the handler knows. */
 const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>

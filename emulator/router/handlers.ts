@@ -1,21 +1,21 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Planned } from "../planned.ts";
-import { billingHandlers } from "./billing.ts";
-import { catchAllHandlers } from "./catch-all.ts";
-import { chatAHandlers } from "./chat-a.ts";
-import { chatBHandlers } from "./chat-b.ts";
-import { clusterHandlers } from "./clusters.ts";
-import { crmAHandlers } from "./crm-a.ts";
-import { crmBHandlers } from "./crm-b.ts";
-import { deviceGrantHandlers } from "./device-grant.ts";
+import { billingHandlers } from "./apps/billing.ts";
+import { chatAHandlers } from "./apps/chat-a.ts";
+import { chatBHandlers } from "./apps/chat-b.ts";
+import { crmAHandlers } from "./apps/crm-a.ts";
+import { crmBHandlers } from "./apps/crm-b.ts";
+import { mailerHandlers } from "./apps/mailer.ts";
+import type { RouterHandlers } from "./context.ts";
+import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { healthHandlers } from "./health.ts";
-import type { RouterHandlers } from "./home.ts";
-import { mailerHandlers } from "./mailer.ts";
-import { mappingTableHandlers } from "./mapping-tables.ts";
-import { oidcHandlers } from "./oidc.ts";
-import { proxiedHandlers } from "./proxied.ts";
-import { signatoryHandlers } from "./signatories.ts";
-import { trialHandlers } from "./trial.ts";
+import { clusterHandlers } from "./mapping/clusters.ts";
+import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
+import { signatoryHandlers } from "./mapping/signatories.ts";
+import { oidcHandlers } from "./oidc/oidc.ts";
+import { catchAllHandlers } from "./proxied/catch-all.ts";
+import { proxiedHandlers } from "./proxied/proxied.ts";
+import { trialHandlers } from "./trial/trial.ts";
 
 /** The handlers of the routing service. */
 export const routerHandlers = {

@@ -1,4 +1,4 @@
-import type { RouterHandlers } from "./home.ts";
+import type { RouterHandlers } from "./context.ts";
 
 export const healthHandlers = {
   // False with 200 when the store cannot write (decisions.md, R20).

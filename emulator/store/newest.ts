@@ -1,4 +1,4 @@
-import type { Rows, Transaction } from "./store.ts";
+import type { Rows, Transaction } from "./port.ts";
 
 /** How much is kept of what anybody can have made, without credentials and as often as they like. */
 export const mostOfStrangers = 10_000;

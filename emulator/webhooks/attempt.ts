@@ -1,8 +1,8 @@
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
-import type { Outgoing, Posted } from "../http/outgoing.ts";
-import type { Settings } from "../settings.ts";
+import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
+import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
 

@@ -1,7 +1,7 @@
 import { type Kind, onlyRecorded, type Work } from "../clock/kind.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
-import { workspaces } from "../cluster/workspaces.ts";
-import type { Transaction, View } from "../store/store.ts";
+import type { Transaction, View } from "../store/port.ts";
+import { workspaces } from "../world/workspaces.ts";
 import { type Attempted, createAttempt, type Intervene, type Sendable, type Sender } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";

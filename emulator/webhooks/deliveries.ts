@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
-import { rows } from "../store/store.ts";
+import { rows } from "../store/port.ts";
 
 /** One happening as it is told: serialised once, and every delivery of it refers to these bytes. */
 export const WebhookEvent = z.strictObject({

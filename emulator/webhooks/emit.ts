@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { eventBody, type Happening } from "./payload.ts";
 import { keepUntil } from "./retry-rule.ts";

@@ -1,6 +1,6 @@
 import type { Activity } from "../../src/api/activities.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
-import type { Slice, Store, Transaction, View } from "../store/store.ts";
+import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
   type Attempt,
   attemptKeys,

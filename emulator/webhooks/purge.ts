@@ -1,4 +1,4 @@
-import type { Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "./deliveries.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/port.ts";
 import type { PutOff } from "./attempt.ts";
 import { deliveries } from "./deliveries.ts";
 

@@ -1,5 +1,5 @@
 import { dequeue, type Entry, enqueue, schedule } from "../clock/schedule.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/port.ts";
 import { type Attempted, succeeded } from "./attempt.ts";
 import { attempts, type Delivery, deliveries } from "./deliveries.ts";
 import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";

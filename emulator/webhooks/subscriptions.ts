@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
-import { rows, type Transaction } from "../store/store.ts";
+import { rows, type Transaction } from "../store/port.ts";
 
 /** contract-api-facts.md, 5.1. `DISABLED_BY_ERROR` is the automatic disabling at six failures (decisions.md, C18). */
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);

@@ -3,9 +3,9 @@ import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
 import type { Verdict } from "./failure.ts";
-import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
+import type { Globals } from "./parse/globals.ts";
 
 /** The parsed command line of one command: positionals and flags by the names of its declaration. */
 export interface Input {

@@ -1,11 +1,11 @@
 import type { Client } from "../client/client.ts";
 import type { Captured, Context, InnerRun, Target } from "./command.ts";
+import { openClient } from "./connection/http.ts";
+import { controlTarget, serviceTarget } from "./connection/target.ts";
 import { UsageError } from "./failure.ts";
-import type { Globals } from "./globals.ts";
 import type { Host } from "./host.ts";
-import { openClient } from "./http.ts";
 import type { Output } from "./output/output.ts";
-import { controlTarget, serviceTarget } from "./target.ts";
+import type { Globals } from "./parse/globals.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 
@@ -24,7 +24,7 @@ export function createContext(
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("./embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
+      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
       return embedded;
     }
     return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);

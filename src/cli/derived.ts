@@ -5,11 +5,11 @@ import type { Credentials } from "../client/credentials.ts";
 import { type CallArguments, problemsIn } from "../client/request.ts";
 import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
-import { argumentsOf, usageOfProblems } from "./arguments.ts";
 import type { Context, Input } from "./command.ts";
-import { confirmName, confirmYes } from "./confirm.ts";
 import type { Verdict } from "./failure.ts";
 import { checkFields } from "./output/output.ts";
+import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
+import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
 /** Runs the command of one operation: input → call → answer on standard output. */
@@ -65,7 +65,7 @@ export async function call(
     await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output");
   }
   if (input.flags["dry-run"] === true) {
-    const { printPlan } = await import("./dry-run.ts");
+    const { printPlan } = await import("./connection/dry-run.ts");
     await printPlan(operation, { args, contentType }, context, credentials);
     return "dry-run";
   }

@@ -11,7 +11,7 @@ import {
   WaitTooLong,
 } from "../client/errors.ts";
 import { CommandFailed, HalfDone, UsageError, type Verdict } from "./failure.ts";
-import { commandLine } from "./help.ts";
+import { commandLine } from "./help/examples.ts";
 
 /** What each exit code means (cli-conventions.md, 1.3). */
 export const exitCodes = [

@@ -1,7 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
-import { locate, normalised } from "./argv.ts";
 import type { Captured, Command, InnerRun, Input } from "./command.ts";
+import { readProfiles } from "./config/profile.ts";
 import { createContext } from "./context.ts";
 import { runDerived } from "./derived.ts";
 import {
@@ -16,18 +16,18 @@ import {
   withoutSecrets,
 } from "./exit.ts";
 import { CommandFailed, HalfDone, Interrupted, UsageError } from "./failure.ts";
-import { annotate, annotates } from "./github-actions.ts";
-import { readGlobals } from "./globals.ts";
 import { groupNames, groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
-import { completed } from "./missing.ts";
+import { annotate, annotates } from "./output/github-actions.ts";
 import { createOutput } from "./output/output.ts";
 import { printerOn } from "./output/print.ts";
-import type { Invocation, Parser } from "./parser.ts";
-import { readProfiles } from "./profile.ts";
+import { locate, normalised } from "./parse/argv.ts";
+import { readGlobals } from "./parse/globals.ts";
+import type { Invocation, Parser } from "./parse/parser.ts";
+import { positionalValue } from "./parse/values.ts";
+import { completed } from "./prompt/required.ts";
 import { specsOf } from "./specs.ts";
-import { positionalValue } from "./values.ts";
 
 /** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
 type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
@@ -142,7 +142,7 @@ function typed({ positionals: declared }: CommandDeclaration, input: Input): Inp
 
 /** The tree as far as the words need it. Pages of help do without: the parser's library is loaded late. */
 async function parserFor(words: readonly string[]): Promise<Parser<Declared>> {
-  const [{ Parser }, names] = await Promise.all([import("./parser.ts"), groupNames()]);
+  const [{ Parser }, names] = await Promise.all([import("./parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
   return new Parser(names, group === undefined ? [] : await declarationsOf(group), words);
 }

@@ -1,10 +1,10 @@
 import type { Context } from "./command.ts";
+import type { Profile } from "./config/profile.ts";
+import { chosenProfile, profilesPath } from "./config/profile.ts";
+import { proxyOf } from "./connection/proxies.ts";
 import { UsageError } from "./failure.ts";
-import { checkedUrl } from "./globals.ts";
-import type { Profile } from "./profile.ts";
-import { chosenProfile, profilesPath } from "./profile.ts";
-import { proxyOf } from "./proxies.ts";
-import { meant } from "./suggest.ts";
+import { checkedUrl } from "./parse/globals.ts";
+import { meant } from "./parse/suggest.ts";
 
 /** A field of a profile that people set. */
 export interface Setting {

@@ -1,5 +1,5 @@
-import { collections } from "../../emulator/collections.ts";
-import { openMemoryStore } from "../../emulator/store/memory-store.ts";
+import { collections } from "../../emulator/compose/collections.ts";
+import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { systemWall } from "../../src/base/clock.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { browser, type Tab } from "../support/browser.ts";
-import { type Device, device, oauthError } from "../support/devices.ts";
 import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { type Device, device, oauthError } from "../support/identity/devices.ts";
 
 const { skip, tab } = browser();
 

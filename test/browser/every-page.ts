@@ -4,10 +4,10 @@ import { signCrmA } from "../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../src/schemes/crm-b.ts";
 import type { Tab } from "../support/browser.ts";
 import { request as contract } from "../support/contracts.ts";
-import { device } from "../support/devices.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { device } from "../support/identity/devices.ts";
+import { authorizePath, changed, request } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
-import { authorizePath, changed, request } from "../support/sign-in.ts";
 
 /** A site of somebody else: it answers everything with these tags. */
 export async function site(t: Pick<TestContext, "after">, html: string) {

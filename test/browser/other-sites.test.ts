@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { browser, type Tab } from "../support/browser.ts";
-import { type Device, device, oauthError } from "../support/devices.ts";
 import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
-import { hiddenIn } from "../support/forms.ts";
-import { authorizePath, changed, request } from "../support/sign-in.ts";
+import { type Device, device, oauthError } from "../support/identity/devices.ts";
+import { hiddenIn } from "../support/identity/forms.ts";
+import { authorizePath, changed, request } from "../support/identity/sign-in.ts";
 import { site } from "./every-page.ts";
 
 const { skip, tab } = browser();

@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
 import { browser, type Tab } from "../support/browser.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { authorizePath, type Changes, changed, request } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
-import { authorizePath, type Changes, changed, request } from "../support/sign-in.ts";
 
 const { skip, tab } = browser();
 

@@ -10,10 +10,10 @@ import type { Metafile } from "esbuild";
 import { bundle } from "../../build.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { root } from "../structure/repository.ts";
-import { cliEmulator } from "../support/cli-emulator.ts";
-import { forwardProxy } from "../support/forward-proxy.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { forwardProxy } from "../support/cli/forward-proxy.ts";
+import { safeService } from "../support/cli/safe-service.ts";
 import { receiver } from "../support/receiver.ts";
-import { safeService } from "../support/safe-service.ts";
 
 describe("the bundle", () => {
   let folder: string;
@@ -113,7 +113,7 @@ describe("the bundle", () => {
         );
     assert.deepEqual(tunnels((await loadedBy(argv, {})).files), []);
     const set = await loadedBy(argv, { HTTPS_PROXY: "http://127.0.0.1:1" });
-    assert.deepEqual(tunnels(set.files), ["late:src/cli/proxies.ts", "src/cli/proxies.ts"]);
+    assert.deepEqual(tunnels(set.files), ["late:src/cli/connection/proxies.ts", "src/cli/connection/proxies.ts"]);
   });
 
   /** What a command loads: files of ours, and the packages that they hold. */

@@ -4,10 +4,10 @@ import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import type { Profile } from "../../src/cli/profile.ts";
-import { testFolder } from "../support/cli-emulator.ts";
+import type { Profile } from "../../src/cli/config/profile.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { movedWall } from "../support/moved-wall.ts";
-import { type RunOptions, runCli } from "../support/run-cli.ts";
 
 /** A configuration folder, and the command line pointed at it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
@@ -100,7 +100,7 @@ describe("svc config set", () => {
 
   it("loses nothing when many processes write at once", async (t) => {
     const { folder, file } = await machine(t);
-    const program = new URL("../support/svc-process.ts", import.meta.url).pathname;
+    const program = new URL("../support/cli/svc-process.ts", import.meta.url).pathname;
     const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
     const ends = names.map(
       (name) =>

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deriveSpecs } from "../../src/derive/specs.ts";
-import { cliEmulator } from "../support/cli-emulator.ts";
-import { enter, person } from "../support/person.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { enter, person } from "../support/cli/person.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import { runCli } from "../support/run-cli.ts";
 
 /** The commands of one operation that ask first; those of the mapping tables stand in test/cli/bulk. */
 const askedFirst = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../support/cli-emulator.ts";
+import { type CliEmulator, cliEmulator } from "../support/cli/cli-emulator.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
 const seed = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli-emulator.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
 import { nda } from "../support/nda.ts";
 
 describe("svc contracts status --exit-status", () => {

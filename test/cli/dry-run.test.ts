@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli-emulator.ts";
-import { runCli } from "../support/run-cli.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 describe("--dry-run", () => {
   it("prints the request with its secrets masked, and sends nothing", async (t) => {

@@ -3,8 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../support/cli-emulator.ts";
-import { runCli } from "../support/run-cli.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 /** Starts `svc emulator start --json` and resolves with the ready line; `ended` is the end of the command. */
 async function started(argv: string, cwd: string) {

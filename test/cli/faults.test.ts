@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli-emulator.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 describe("scripted trouble, from the command line", () => {
   it("is added, met, listed and removed", async (t) => {

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultSettings, strictnesses } from "../../emulator/settings.ts";
+import { defaultSettings, strictnesses } from "../../emulator/world/settings.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { normalised } from "../../src/cli/argv.ts";
 import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
-import { environment } from "../../src/cli/environment.ts";
-import { globalFlags } from "../../src/cli/globals.ts";
+import { environment } from "../../src/cli/config/environment.ts";
 import { groupNames, groups } from "../../src/cli/groups.ts";
 import { laidOut } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
-import { missingFrom } from "../../src/cli/missing.ts";
-import { Parser } from "../../src/cli/parser.ts";
+import { normalised } from "../../src/cli/parse/argv.ts";
+import { globalFlags } from "../../src/cli/parse/globals.ts";
+import { Parser } from "../../src/cli/parse/parser.ts";
+import { missingFrom } from "../../src/cli/prompt/required.ts";
 import { sources } from "../structure/repository.ts";
-import { allCommands } from "../support/all-commands.ts";
-import { runCli } from "../support/run-cli.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 const commands = await allCommands();
 
@@ -132,7 +132,7 @@ describe("svc help environment", () => {
 
   it("names each variable that the command line reads, and no other", () => {
     const read = sources
-      .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/environment.ts")
+      .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/config/environment.ts")
       .flatMap(({ text }) => [
         ...[...text.matchAll(/\benv\.([A-Z][A-Z_]+)/g)].map(([, name]) => name!),
         ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),

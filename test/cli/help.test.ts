@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runCli } from "../support/run-cli.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 describe("help", () => {
   it("comes on standard output with exit 0 for the program, a bare group, a command and -h anywhere", async () => {

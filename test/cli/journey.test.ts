@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import { runCli } from "../support/run-cli.ts";
 
 const counterparty = {
   is_individual: false,

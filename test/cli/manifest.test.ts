@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { exitCodes } from "../../src/cli/exit.ts";
 import { groups } from "../../src/cli/groups.ts";
-import { allCommands } from "../support/all-commands.ts";
-import { runCli } from "../support/run-cli.ts";
-import { hasProgram } from "../support/terminal.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+import { hasProgram } from "../support/cli/terminal.ts";
 
 const commands = await allCommands();
 const { man: manuals } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));

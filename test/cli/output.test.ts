@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
-import { readGlobals } from "../../src/cli/globals.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type View } from "../../src/cli/output/output.ts";
 import { csvLine, tsvLine, width } from "../../src/cli/output/text.ts";
+import { readGlobals } from "../../src/cli/parse/globals.ts";
 
 async function shown(value: unknown, flags: Record<string, unknown>, view: View = {}, tty = false, env = {}) {
   const [out, err] = [sink(tty), sink(tty)];

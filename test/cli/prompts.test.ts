@@ -3,9 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
-import { ctrlC, down, enter, person } from "../support/person.ts";
-import { runCli } from "../support/run-cli.ts";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { ctrlC, down, enter, person } from "../support/cli/person.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 describe("a person at a terminal", () => {
   it("is asked for what is missing, and the answer goes to standard output alone", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emailHash } from "../../src/schemes/email-hash.ts";
-import { cliEmulator } from "../support/cli-emulator.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 /** The environment of somebody who knows the router, and not that it is an emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openReceiver } from "../../src/cli/receiver.ts";
+import { openReceiver } from "../../src/cli/commands/webhooks/receiver.ts";
 import { walk } from "../../src/cli/tour/walk.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 
 describe("svc tour", () => {
   it("walks the journey, shows the retries of a dead receiver, and ends with a verdict", async () => {

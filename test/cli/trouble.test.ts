@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { main } from "../../src/cli/main.ts";
-import { testFolder } from "../support/cli-emulator.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import { runCli } from "../support/run-cli.ts";
 
 const instantly = { now: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
@@ -120,7 +120,7 @@ describe("--verbose and --debug", () => {
 });
 
 describe("a pipe", () => {
-  const program = new URL("../support/svc-process.ts", import.meta.url).pathname;
+  const program = new URL("../support/cli/svc-process.ts", import.meta.url).pathname;
   const svc = (...argv: string[]) =>
     spawn(process.execPath, ["--import", "tsx", program, ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 

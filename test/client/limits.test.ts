@@ -13,7 +13,7 @@ import { eventsOf } from "../../src/client/events.ts";
 import { bytesAllowed, type Reading } from "../../src/client/limits.ts";
 import { readingOf, textOf } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
-import { misbehaving, type Play } from "../support/misbehaving.ts";
+import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
 import { StandingWall } from "../support/standing-wall.ts";
 
 const mebi = 2 ** 20;

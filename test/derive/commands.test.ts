@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { base64 } from "../../src/api/contracts/base64.ts";
+import { base64 } from "../../src/api/contracts/shapes/base64.ts";
 import {
   bytes,
   empty,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { environment } from "../../src/cli/environment.ts";
+import { environment } from "../../src/cli/config/environment.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
 import { groupNames, groups } from "../../src/cli/groups.ts";
 import { outputFormats, topics } from "../../src/cli/help/topics.ts";
 import { code, table } from "../../src/derive/reference/markdown.ts";
-import { allCommands } from "../support/all-commands.ts";
-import { assertPart, readme, tableNamed } from "../support/readme.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
+import { assertPart, readme, tableNamed } from "../support/cli/readme.ts";
 
 const { engines, exports } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 

@@ -6,11 +6,11 @@ import { empty, json, operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
-import { globalFlags } from "../../src/cli/globals.ts";
+import { globalFlags } from "../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import { commandOf } from "../../src/derive/commands.ts";
 import { renderReference } from "../../src/derive/reference.ts";
-import { allCommands } from "../support/all-commands.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
 import { assertGolden } from "../support/golden.ts";
 
 const common = {

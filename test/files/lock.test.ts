@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Holder, newHolder } from "../../src/files/holder.ts";
 import { isHeld, type LockOptions, takeLock } from "../../src/files/lock.ts";
-import { testFolder } from "../support/cli-emulator.ts";
-import { lockProcess, ownNamespace } from "../support/lock-process.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
 import { movedWall } from "../support/moved-wall.ts";
 
 const wall = movedWall();

@@ -3,12 +3,12 @@ import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, wri
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWall } from "../../src/base/clock.ts";
+import { changePrivate } from "../../src/cli/config/private-file-change.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
-import { changePrivate } from "../../src/cli/private-file-change.ts";
 import { realTarget } from "../../src/files/real-path.ts";
 import { createWhole, isTemporaryName, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
-import { testFolder } from "../support/cli-emulator.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
 
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("half");

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
 import { signChatA } from "../../src/schemes/chat-a.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 import { type Answer, emulator, plain, type TestEmulator } from "../support/emulator.ts";
-import { runCli } from "../support/run-cli.ts";
 
 /** chat_a's own library as a cluster behind the router: it verifies the signature of every request itself. */
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";

@@ -9,7 +9,7 @@ import {
   PasswordServiceClientCredentialFactory,
 } from "botframework-connector";
 import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
-import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/issuer.ts";
+import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/identity/issuer.ts";
 
 /** chat_b's own library as a cluster behind the router: it verifies the token of every activity itself. */
 const path = "/router/v1/integrations/chat_b/webhook/messaging";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Signature } from "@hubspot/api-client";
 import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm-a.ts";
+import { runCli } from "../support/cli/run-cli.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { type Received, receiver } from "../support/receiver.ts";
-import { runCli } from "../support/run-cli.ts";
 
 /** crm_a as its own library signs and verifies; that library does not decode URLs and demands an empty body for none. */
 const clientSecret = "11111111-2222-3333-4444-555555555555";

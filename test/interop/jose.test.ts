@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 import { emulator } from "../support/emulator.ts";
+import { signIn } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
-import { signIn } from "../support/sign-in.ts";
 
 const people = ["ada@northwind.example", "eli@fabrikam.example"];
 

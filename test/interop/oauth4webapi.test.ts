@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as oauth from "oauth4webapi";
 import { emulator } from "../support/emulator.ts";
-import { callback } from "../support/sign-in.ts";
+import { callback } from "../support/identity/sign-in.ts";
 
 const client: oauth.Client = { client_id: "demo-cli" };
 const insecure = { [oauth.allowInsecureRequests]: true };

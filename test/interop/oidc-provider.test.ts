@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { exportJWK, generateKeyPair } from "jose";
 import { Provider } from "oidc-provider";
-import { testFolder } from "../support/cli-emulator.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { inFolderOf } from "../support/identity/sign-ins.ts";
 import { movedWall } from "../support/moved-wall.ts";
-import { type RunOptions, runCli } from "../support/run-cli.ts";
-import { inFolderOf } from "../support/sign-ins.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 

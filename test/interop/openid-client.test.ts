@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import * as openid from "openid-client";
 import { emulator } from "../support/emulator.ts";
-import { callback } from "../support/sign-in.ts";
+import { callback } from "../support/identity/sign-in.ts";
 
 /** Like somebody's own time: these clients judge tokens by the machine's clock. */
 const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });

@@ -5,9 +5,9 @@ import { receiveActivity } from "../../src/api/router/chat-b.ts";
 import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
 import type { CommandExample } from "../../src/derive/command-spec.ts";
 import { contentHash } from "../../src/schemes/webhook.ts";
-import { type CliEmulator, cliEmulator } from "../support/cli-emulator.ts";
+import { type CliEmulator, cliEmulator } from "../support/cli/cli-emulator.ts";
+import type { RunResult } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import type { RunResult } from "../support/run-cli.ts";
 
 const create = "contracts create --data nda.json";
 const sent = [create, "contracts send T-1"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { allCommands } from "../support/all-commands.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
 import { staged } from "./examples-stage.ts";
 
 /** These go on until something else ends them, or run what is not there: tests of their own run their like. */

@@ -8,12 +8,12 @@ import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
 import { contentHash } from "../../src/schemes/webhook.ts";
 import { root } from "../structure/repository.ts";
-import { cliEmulator, testFolder } from "../support/cli-emulator.ts";
-import { type Following, following } from "../support/following.ts";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { type Following, following } from "../support/cli/following.ts";
+import { assertPart, blocks, readme } from "../support/cli/readme.ts";
+import { type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { movedWall } from "../support/moved-wall.ts";
-import { assertPart, blocks, readme } from "../support/readme.ts";
 import { receiver } from "../support/receiver.ts";
-import { type RunResult, runCli } from "../support/run-cli.ts";
 
 /** The commands of some blocks, in their order, without comments; `a && b` are two. */
 const commandsOf = (some: readonly string[]): string[] =>

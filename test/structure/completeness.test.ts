@@ -6,7 +6,7 @@ import { failures } from "../../src/api/failures.ts";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
-import { handWrittenCommands } from "../support/all-commands.ts";
+import { handWrittenCommands } from "../support/cli/all-commands.ts";
 import { badPlans, unprovoked, untested, withoutCommand, withoutHandler } from "./completeness.ts";
 import { filesIn, tests } from "./repository.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { allCommands } from "../support/all-commands.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
 import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
 import { layers } from "./layers.ts";
 import { allPaths, documents, sources } from "./repository.ts";

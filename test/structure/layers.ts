@@ -85,7 +85,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
     "src/client/tunnels.ts",
     "src/client/undici-modules.d.ts",
     "emulator/http/outgoing",
-    "emulator/http/forward.ts",
+    "emulator/http/outgoing/forward.ts",
   ],
   lowdb: ["emulator/store"],
   commander: ["src/cli"],

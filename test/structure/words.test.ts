@@ -8,14 +8,14 @@ const vendor = [..."kcals"].reverse().join("");
 
 /** Files that hold what third parties put on the wire or what names their clients, and why. */
 const wireConstants: Readonly<Record<string, string>> = {
-  "emulator/apps.ts": "The issuer of chat_b's tokens is checked by real senders.",
-  "emulator/chat-b-issuer.ts": "Keys are endorsed for the channels that real senders name.",
-  "emulator/router/chat-b-token.ts": "Tokens of the desktop emulator have these issuers.",
+  "emulator/world/apps.ts": "The issuer of chat_b's tokens is checked by real senders.",
+  "emulator/world/chat-b-issuer.ts": "Keys are endorsed for the channels that real senders name.",
+  "emulator/router/apps/chat-b-token.ts": "Tokens of the desktop emulator have these issuers.",
   "src/api/router/chat-b.ts": "The channel of an example is what real senders put there.",
   "test/cli/connected-apps.test.ts": "An activity names its channel as real senders do.",
   "test/emulator/control/chat-b.test.ts": "Issuer and channel as real senders have them.",
-  "test/emulator/router/chat-b.test.ts": "Issuers and channels as real senders have them.",
-  "test/support/issuer.ts": "Stands in for the issuer of real senders.",
+  "test/emulator/router/apps/chat-b.test.ts": "Issuers and channels as real senders have them.",
+  "test/support/identity/issuer.ts": "Stands in for the issuer of real senders.",
 };
 
 describe("the words of the project", () => {

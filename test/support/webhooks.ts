@@ -1,16 +1,16 @@
 import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
-import { workspaces } from "../../emulator/cluster/workspaces.ts";
-import { collections } from "../../emulator/collections.ts";
-import { createOutgoing } from "../../emulator/http/outgoing.ts";
-import { defaultSettings, type Settings } from "../../emulator/settings.ts";
-import { openMemoryStore } from "../../emulator/store/memory-store.ts";
-import type { Store } from "../../emulator/store/store.ts";
+import { collections } from "../../emulator/compose/collections.ts";
+import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
+import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
+import type { Store } from "../../emulator/store/port.ts";
 import { deliveryKinds } from "../../emulator/webhooks/deliver.ts";
 import { emit } from "../../emulator/webhooks/emit.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { type Subscription, subscriptions } from "../../emulator/webhooks/subscriptions.ts";
+import { defaultSettings, type Settings } from "../../emulator/world/settings.ts";
+import { workspaces } from "../../emulator/world/workspaces.ts";
 import type { Activity } from "../../src/api/activities.ts";
 import { isoMillis, systemWall, type Wall } from "../../src/base/clock.ts";
 

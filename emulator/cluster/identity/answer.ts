@@ -1,5 +1,5 @@
+import type { Page } from "../../http/page.ts";
 import { Passthrough } from "../../http/reply.ts";
-import type { Page } from "../../page.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,9 +1,9 @@
-import { clusterRows } from "../../clusters.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { oauthClients } from "../../oauth-clients.ts";
-import type { ClusterWorld } from "../home.ts";
-import type { User } from "../workspaces.ts";
+import { clusterRows } from "../../world/clusters.ts";
+import { oauthClients } from "../../world/oauth-clients.ts";
+import type { User } from "../../world/workspaces.ts";
+import type { ClusterWorld } from "../context.ts";
 import { redirect } from "./answer.ts";
 import { authorizationCodes } from "./grants.ts";
 import { type Parameters, parametersOf } from "./parameters.ts";

@@ -2,8 +2,8 @@ import { sameSecret } from "../../../src/base/hmac.ts";
 import { parseBasic } from "../../../src/schemes/http-basic.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { type OAuthClient, oauthClients } from "../../oauth-clients.ts";
-import type { View } from "../../store/store.ts";
+import type { View } from "../../store/port.ts";
+import { type OAuthClient, oauthClients } from "../../world/oauth-clients.ts";
 import { oauthError } from "./answer.ts";
 import type { Parameters } from "./parameters.ts";
 

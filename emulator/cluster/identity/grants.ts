@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows } from "../../store/store.ts";
+import { rows } from "../../store/port.ts";
 
 /** Whom tokens are for, and what they allow. */
 const granted = {

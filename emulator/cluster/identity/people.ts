@@ -1,5 +1,5 @@
-import type { View } from "../../store/store.ts";
-import { type User, users, workspaces } from "../workspaces.ts";
+import type { View } from "../../store/port.ts";
+import { type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** The active user of a cluster with that address. */
 export async function userOfEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {

@@ -1,8 +1,8 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { authorizationUrl, redeemProviderCode } from "../../provider.ts";
 import { keepNewest } from "../../store/newest.ts";
-import type { ClusterWorld } from "../home.ts";
+import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
+import type { ClusterWorld } from "../context.ts";
 import { json } from "./answer.ts";
 import { providerStates } from "./grants.ts";
 import { parametersOf } from "./parameters.ts";

@@ -1,4 +1,4 @@
-import type { OAuthClient } from "../../oauth-clients.ts";
+import type { OAuthClient } from "../../world/oauth-clients.ts";
 
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 

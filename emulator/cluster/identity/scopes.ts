@@ -1,4 +1,4 @@
-import type { User } from "../workspaces.ts";
+import type { User } from "../../world/workspaces.ts";
 
 /** What a client may ask for (OpenID Connect Core, 5.4 and 11). */
 export const scopes = ["openid", "profile", "email", "offline_access"];

@@ -1,8 +1,8 @@
-import { clusterRows } from "../../clusters.ts";
+import { type Html, hiddenFields, html, leadsAway, page } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { type Html, hiddenFields, html, leadsAway, page } from "../../page.ts";
-import type { View } from "../../store/store.ts";
-import { type User, users, workspaces } from "../workspaces.ts";
+import type { View } from "../../store/port.ts";
+import { clusterRows } from "../../world/clusters.ts";
+import { type User, users, workspaces } from "../../world/workspaces.ts";
 import { pageAnswer } from "./answer.ts";
 import type { Parameters } from "./parameters.ts";
 

@@ -1,8 +1,8 @@
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { rows } from "../../store/store.ts";
-import type { ClusterWorld } from "../home.ts";
+import { rows } from "../../store/port.ts";
+import type { ClusterWorld } from "../context.ts";
 import { seededPrivateJwk } from "./seeded-rsa.ts";
 
 const base64url = z.string().regex(/^[\w-]+$/);

@@ -1,4 +1,4 @@
-import type { ValidationItem } from "../../../src/api/router/failures.ts";
+import type { ValidationItem } from "../../../src/api/router/failures/index.ts";
 import { failureAnswer, jsonAnswer } from "../answer.ts";
 import { bugWords, type Dialect } from "./dialect.ts";
 import type { Problem } from "./problem.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { definitionOf, kindOf, schemaAt } from "../schema.ts";
+import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
 /** What pydantic 2 would say of one problem (conformance.md, 7.2 to 7.4). */

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
-import { withoutEffect } from "./without-effect.ts";
+import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import { withoutEffect } from "./shapes/without-effect.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });

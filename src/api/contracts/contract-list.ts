@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { ListedContract } from "./records.ts";
+import { ListedContract } from "./shapes/records.ts";
 
 /**
  * Fields that the list filters by (contract-api-facts.md, 4.11). `order`: they also take [$gt], [$gte], [$lt] and

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { Attribute } from "./questions.ts";
+import { Attribute } from "./shapes/questions.ts";
 
 const params = z.object({ contract_type_id: z.int().describe("Id of the contract type") });
 

@@ -4,9 +4,9 @@ import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./parties.ts";
-import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./records.ts";
-import { withoutEffect } from "./without-effect.ts";
+import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./shapes/parties.ts";
+import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import { withoutEffect } from "./shapes/without-effect.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
 export const SendRequest = z.object({

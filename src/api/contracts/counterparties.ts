@@ -2,7 +2,7 @@ import * as z from "zod";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { pageOf, paging } from "./paging.ts";
+import { pageOf, paging } from "./shapes/paging.ts";
 
 const optionalText = z.string().nullable().optional();
 

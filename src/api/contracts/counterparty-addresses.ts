@@ -2,7 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
-import { pageOf, paging } from "./paging.ts";
+import { pageOf, paging } from "./shapes/paging.ts";
 
 export const listAddresses = operation({
   id: "counterparty-addresses.list",

@@ -3,7 +3,7 @@ import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { counterpartyParams } from "./counterparties.ts";
-import { pageOf, paging } from "./paging.ts";
+import { pageOf, paging } from "./shapes/paging.ts";
 
 const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 

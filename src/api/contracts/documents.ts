@@ -3,10 +3,10 @@ import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { base64 } from "./base64.ts";
 import { examplePdf } from "./example-pdf.ts";
-import { compositeIdParam, contractIdParam, userScoping } from "./records.ts";
-import { withoutEffect } from "./without-effect.ts";
+import { base64 } from "./shapes/base64.ts";
+import { compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import { withoutEffect } from "./shapes/without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { base64 } from "./base64.ts";
 import { examplePdf } from "./example-pdf.ts";
-import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./parties.ts";
-import { ListedContract } from "./records.ts";
+import { base64 } from "./shapes/base64.ts";
+import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
+import { ListedContract } from "./shapes/records.ts";
 
 /** A number, or its digits as text: systems that keep ids as text send them so. */
 export const Identifier = z.union([

@@ -3,8 +3,8 @@ import { oneOf } from "../choices.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { compositeIdParam, contractIdParam } from "./records.ts";
-import { withoutEffect } from "./without-effect.ts";
+import { compositeIdParam, contractIdParam } from "./shapes/records.ts";
+import { withoutEffect } from "./shapes/without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { ExternalMetadataIn } from "./parties.ts";
-import { CreatedContract, compositeIdParam, ExternalMetadataOut } from "./records.ts";
+import { ExternalMetadataIn } from "./shapes/parties.ts";
+import { CreatedContract, compositeIdParam, ExternalMetadataOut } from "./shapes/records.ts";
 
 const params = z.object({ contract_id: compositeIdParam });
 const Answer = z.strictObject({ external_metadata: ExternalMetadataOut });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { compositeIdParam, contractIdParam } from "./records.ts";
+import { compositeIdParam, contractIdParam } from "./shapes/records.ts";
 
 export const updateIntakeForm = operation({
   id: "intake-form.update",

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { OrgUser } from "./people.ts";
+import { OrgUser } from "./shapes/people.ts";
 
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
 export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]);

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { Attribute } from "./questions.ts";
-import { userScoping } from "./records.ts";
+import { Attribute } from "./shapes/questions.ts";
+import { userScoping } from "./shapes/records.ts";
 
 const KeyPointer = z.strictObject({
   id: z.int(),

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { base64 } from "./base64.ts";
 import { examplePdf } from "./example-pdf.ts";
-import { ExternalMetadataIn, PocDetails } from "./parties.ts";
-import { ListedContract } from "./records.ts";
+import { base64 } from "./shapes/base64.ts";
+import { ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
+import { ListedContract } from "./shapes/records.ts";
 
 /** What both routes take: contract-api-facts.md, 4.8. */
 const paper = {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { pageOf, paging } from "./paging.ts";
+import { pageOf, paging } from "./shapes/paging.ts";
 
 const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
 

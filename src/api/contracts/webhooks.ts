@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { OrgUser } from "./people.ts";
+import { OrgUser } from "./shapes/people.ts";
 
 const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the subscription"),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { ContractStatus } from "../contracts/records.ts";
+import { ContractStatus } from "../contracts/shapes/records.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";

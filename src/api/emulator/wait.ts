@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { ContractStatus } from "../contracts/records.ts";
+import { ContractStatus } from "../contracts/shapes/records.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";

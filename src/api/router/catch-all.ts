@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures.ts";
+import { forwarding } from "./failures/index.ts";
 
 export const forwardAnything = operation({
   id: "catch-all",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures.ts";
+import { forwarding } from "./failures/index.ts";
 
 /** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (decisions.md, R15 and R21). */
 const webhook = {

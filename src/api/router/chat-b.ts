@@ -1,6 +1,6 @@
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures.ts";
+import { forwarding } from "./failures/index.ts";
 
 export const receiveActivity = operation({
   id: "chat-b.messaging",

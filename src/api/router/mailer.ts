@@ -2,7 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures.ts";
+import { forwarding } from "./failures/index.ts";
 
 export const receiveBlackhole = operation({
   id: "mailer.blackhole",

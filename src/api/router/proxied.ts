@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures.ts";
+import { forwarding } from "./failures/index.ts";
 
 /** What the routes that are proxied to clusters share (decisions.md, R34). */
 const proxied = {

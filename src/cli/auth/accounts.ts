@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
+import { readPrivate } from "../config/private-file.ts";
+import { changePrivate } from "../config/private-file-change.ts";
+import { configFolder } from "../config/profile.ts";
 import { CommandFailed } from "../failure.ts";
-import { readPrivate } from "../private-file.ts";
-import { changePrivate } from "../private-file-change.ts";
-import { configFolder } from "../profile.ts";
 
 /** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */
 export interface Account {

@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
+import { readPrivate } from "../config/private-file.ts";
+import { changePrivate } from "../config/private-file-change.ts";
+import { configFolder } from "../config/profile.ts";
 import { CommandFailed } from "../failure.ts";
-import { readPrivate } from "../private-file.ts";
-import { changePrivate } from "../private-file-change.ts";
-import { configFolder } from "../profile.ts";
 import type { AuthServer } from "./server.ts";
 
 /** A sign-in that was begun and not waited for. It holds the device's secret: the file is its owner's alone. */

@@ -1,8 +1,8 @@
 import type { Client } from "../../client/client.ts";
 import { textOf as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
+import { openClient } from "../connection/http.ts";
 import { CommandFailed } from "../failure.ts";
-import { openClient } from "../http.ts";
 
 /** What an OAuth endpoint said: the members of its JSON object, none when it sent something else. */
 export interface OAuthAnswer {

@@ -2,7 +2,7 @@ import { withoutTrailing } from "../../base/trailing.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context, Input } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
-import { checkedUrl } from "../globals.ts";
+import { checkedUrl } from "../parse/globals.ts";
 import { oauthGet, refusal, textOf } from "./oauth-call.ts";
 
 /** Where a device gets its codes and its tokens. */

@@ -2,21 +2,21 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { isoSeconds } from "../../base/clock.ts";
-import { existingFile, openInput } from "../body.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
-import type { InvalidRow } from "./batches.ts";
-import { fileBytes } from "./bytes.ts";
-import { createJob, type JobRecord, newJobId } from "./jobs.ts";
+import { existingFile, openInput } from "../parse/body.ts";
+import type { InvalidRow } from "./input/batches.ts";
+import { fileBytes } from "./input/bytes.ts";
+import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
+import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
+import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
+import { writableJobsFolder } from "./log/state-folder.ts";
 import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { counted } from "./report.ts";
-import { invalidResult, resultLine, resultsHeader } from "./results.ts";
 import { safeGlobals } from "./resume-line.ts";
-import { writableJobsFolder } from "./state-folder.ts";
-import { type Survey, surveyOf } from "./survey.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What a bulk command line asks for, before its input was looked at. */

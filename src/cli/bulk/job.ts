@@ -1,18 +1,18 @@
 import { join } from "node:path";
-import { openInput } from "../body.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
-import { type Batch, batchesOf, type InvalidRow } from "./batches.ts";
-import { fileBytes } from "./bytes.ts";
-import type { JobRecord } from "./jobs.ts";
+import { openInput } from "../parse/body.ts";
+import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
+import { fileBytes } from "./input/bytes.ts";
+import { rowsOf } from "./input/rows.ts";
+import { shareOf } from "./input/shard.ts";
 import { parseLimit } from "./limits.ts";
-import type { OpenJob } from "./open-job.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import type { OpenJob } from "./log/open-job.ts";
+import { resultLines } from "./log/results.ts";
 import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
-import { resultLines } from "./results.ts";
-import { rowsOf } from "./rows.ts";
 import { createSender, type Outcome } from "./send.ts";
-import { shareOf } from "./shard.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */

@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import { email, type IdentifierKind, word } from "./identifiers.ts";
+import { email, type IdentifierKind, word } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */

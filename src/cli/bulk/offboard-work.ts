@@ -1,5 +1,5 @@
 import { lookupTable } from "../../base/lookup-table.ts";
-import { email, type IdentifierKind, word } from "./identifiers.ts";
+import { email, type IdentifierKind, word } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 interface OffboardKind extends IdentifierKind {

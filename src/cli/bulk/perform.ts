@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
 import type { Context } from "../command.ts";
 import { CommandFailed, HalfDone, UsageError, type Verdict } from "../failure.ts";
-import { setOutput } from "../github-actions.ts";
-import { commandLine } from "../help.ts";
-import type { InvalidRow } from "./batches.ts";
+import { commandLine } from "../help/examples.ts";
+import { setOutput } from "../output/github-actions.ts";
+import type { InvalidRow } from "./input/batches.ts";
 import { resultsPath, runJob } from "./job.ts";
-import { type JobRecord, lockJob, lockPath, removeJob } from "./jobs.ts";
-import { OpenJob } from "./open-job.ts";
+import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
+import { OpenJob } from "./log/open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
 import { reportOf, showReport } from "./report.ts";
 import { type BulkWork, workNamed } from "./work.ts";

@@ -1,9 +1,9 @@
-import { readInput } from "../body.ts";
 import type { Context } from "../command.ts";
+import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
-import { stateFile } from "../run-file.ts";
-import type { InputFormat } from "./rows.ts";
-import type { Shard } from "./shard.ts";
+import { readInput } from "../parse/body.ts";
+import type { InputFormat } from "./input/rows.ts";
+import type { Shard } from "./input/shard.ts";
 import type { Scope } from "./work.ts";
 
 /** The input of a job, and how to know it again. */

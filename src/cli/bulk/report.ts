@@ -1,7 +1,7 @@
 import type { Context } from "../command.ts";
-import type { InvalidRow } from "./batches.ts";
-import type { JobRecord } from "./jobs.ts";
-import type { OpenJob } from "./open-job.ts";
+import type { InvalidRow } from "./input/batches.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import type { OpenJob } from "./log/open-job.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What was done, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */

@@ -1,12 +1,12 @@
-import { existingFile } from "../body.ts";
 import type { Context } from "../command.ts";
 import { UsageError, type Verdict } from "../failure.ts";
-import type { JobRecord } from "./jobs.ts";
+import { existingFile } from "../parse/body.ts";
+import { fingerprintOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
+import type { JobRecord } from "./log/jobs.ts";
 import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { refuseChanged, targetName } from "./plan.ts";
-import { fingerprintOf } from "./survey.ts";
 
 /** Goes on with a stopped job; refused when it would do something else than was begun. */
 export async function resumeJob(

@@ -5,7 +5,7 @@ import { buildRequest } from "../../client/request.ts";
 import { judgeResponse } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
-import type { Batch } from "./batches.ts";
+import type { Batch } from "./input/batches.ts";
 import type { BulkWork, Scope } from "./work.ts";
 
 export interface Sender {

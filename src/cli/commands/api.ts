@@ -5,10 +5,10 @@ import { ServiceError } from "../../client/errors.ts";
 import { problemOf } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/request.ts";
 import { textOf } from "../../client/response.ts";
-import { readInput } from "../body.ts";
 import type { Command, Context, Input } from "../command.ts";
+import { shownHeader } from "../connection/redact.ts";
 import { UsageError } from "../failure.ts";
-import { shownHeader } from "../redact.ts";
+import { readInput } from "../parse/body.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Described, operationBehind } from "../described.ts";
-import { globalFlags } from "../globals.ts";
+import { type Described, operationBehind } from "../help/described.ts";
+import { globalFlags } from "../parse/globals.ts";
 
 /** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;

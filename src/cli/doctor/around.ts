@@ -1,8 +1,8 @@
 import { readAccounts } from "../auth/accounts.ts";
 import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
+import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
 import { explain } from "../exit.ts";
-import { readRunFile, runFileOf, stateFile } from "../run-file.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 
 /** The sign-ins that are kept, and the emulator of this folder. */

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
+import { configFolder, profilesPath, readProfiles } from "../config/profile.ts";
 import { explain } from "../exit.ts";
-import { configFolder, profilesPath, readProfiles } from "../profile.ts";
 import { effectiveSettings } from "../settings.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 

@@ -1,8 +1,8 @@
 import { ProxyTrouble } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
+import { proxiesOf, proxyOf, proxyVariables } from "../connection/proxies.ts";
 import { explain } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { proxiesOf, proxyOf, proxyVariables } from "../proxies.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 import { verdictOf } from "./trouble.ts";
 

@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import { locate } from "../argv.ts";
 import { groupNames } from "../groups.ts";
 import type { Host } from "../host.ts";
+import { locate } from "../parse/argv.ts";
 import { laidOut } from "./layout.ts";
 import { pageOf, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
@@ -22,11 +22,11 @@ export async function helpText(
   const isVerb = words[0] === "help";
   const named = isVerb ? words.slice(1) : words;
   if (isVerb && argv.includes("--json")) {
-    const [{ wholeTree }, { manifest }] = await Promise.all([import("../tree.ts"), import("../manifest.ts")]);
+    const [{ wholeTree }, { manifest }] = await Promise.all([import("./tree.ts"), import("./manifest.ts")]);
     return `${JSON.stringify(manifest(await wholeTree(declarationsOf), host.version), null, 2)}\n`;
   }
   if (isVerb && argv.includes("--man")) {
-    const [{ wholeTree }, manual] = await Promise.all([import("../tree.ts"), import("../manual.ts")]);
+    const [{ wholeTree }, manual] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
     if (named.length > 0) await check(named);
     const tree = await wholeTree(declarationsOf);
     const group = tree.find(({ name }) => name === named[0]);

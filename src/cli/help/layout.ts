@@ -1,5 +1,5 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import { exampleLines } from "../help.ts";
+import { exampleLines } from "./examples.ts";
 
 /** What stands on a help page, before it is laid out for a window. */
 export interface Page {

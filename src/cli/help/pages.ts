@@ -1,8 +1,8 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import { begins } from "../argv.ts";
-import { type Described, operationBehind } from "../described.ts";
-import { globalFlags } from "../globals.ts";
 import { type Group, groups } from "../groups.ts";
+import { begins } from "../parse/argv.ts";
+import { globalFlags } from "../parse/globals.ts";
+import { type Described, operationBehind } from "./described.ts";
 import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
 import type { Page, Table } from "./layout.ts";
 import { topics } from "./topics.ts";

@@ -1,5 +1,5 @@
 import { lookupTable } from "../../base/lookup-table.ts";
-import { environment } from "../environment.ts";
+import { environment } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import type { Page } from "./layout.ts";
 

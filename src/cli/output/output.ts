@@ -1,7 +1,7 @@
 import { UsageError } from "../failure.ts";
-import type { Format, Globals } from "../globals.ts";
 import type { Host } from "../host.ts";
-import { meant } from "../suggest.ts";
+import type { Format, Globals } from "../parse/globals.ts";
+import { meant } from "../parse/suggest.ts";
 import { printerOn } from "./print.ts";
 import { bold, type Line } from "./styled.ts";
 import { cell, record, table } from "./text.ts";

@@ -1,7 +1,7 @@
-import { annotates } from "../github-actions.ts";
+import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
-import { withoutSent } from "../sent-secrets.ts";
 import { hasColour } from "./colour.ts";
+import { annotates } from "./github-actions.ts";
 import type { Paint } from "./paint.ts";
 import type { Line } from "./styled.ts";
 import { csvLine, csvSafeLine, tsvLine } from "./text.ts";

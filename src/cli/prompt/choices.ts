@@ -1,6 +1,6 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { Context } from "../command.ts";
-import { readProfiles } from "../profile.ts";
+import { readProfiles } from "../config/profile.ts";
 import type { Choice } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 

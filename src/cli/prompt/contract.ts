@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { Attribute } from "../../api/contracts/questions.ts";
+import type { Attribute } from "../../api/contracts/shapes/questions.ts";
 import type { Context, Input } from "../command.ts";
-import { commandLine } from "../help.ts";
+import { commandLine } from "../help/examples.ts";
 import { askChoice, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 

@@ -1,6 +1,6 @@
 import type { Captured } from "../command.ts";
-import { commandLine } from "../help.ts";
-import type { Receiver } from "../receiver.ts";
+import type { Receiver } from "../commands/webhooks/receiver.ts";
+import { commandLine } from "../help/examples.ts";
 
 /** One command that was run, and whether it did what it should. */
 export interface Step {

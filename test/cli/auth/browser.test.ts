@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { browserCommand } from "../../../src/cli/auth/browser.ts";
-import { cliEmulator } from "../../support/cli-emulator.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { movedWall } from "../../support/moved-wall.ts";
 
 describe("a browser", () => {

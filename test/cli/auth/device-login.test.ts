@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../../support/cli-emulator.ts";
-import { following } from "../../support/following.ts";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { decoded } from "../../support/identity/sign-in.ts";
 import { movedWall } from "../../support/moved-wall.ts";
-import { decoded } from "../../support/sign-in.ts";
 
 /** The emulator, and a wall that moves its clock too; somebody decides after so many polls. */
 async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli-emulator.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { movedWall } from "../../support/moved-wall.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
 
 const challenge = {
   device_code: "device-secret",

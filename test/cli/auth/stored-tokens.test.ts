@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator, testFolder } from "../../support/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { signIn } from "../../support/identity/sign-in.ts";
+import { inFolderOf } from "../../support/identity/sign-ins.ts";
 import { movedWall } from "../../support/moved-wall.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
-import { signIn } from "../../support/sign-in.ts";
-import { inFolderOf } from "../../support/sign-ins.ts";
 
 const hours = (count: number) => count * 3_600_000;
 

@@ -3,9 +3,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { bulkService } from "../../support/bulk-service.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { runCli } from "../../support/run-cli.ts";
+import { bulkService } from "../../support/cli/bulk-service.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 
 const digest = "ab".repeat(32);
 

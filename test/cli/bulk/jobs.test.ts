@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWall } from "../../../src/base/clock.ts";
-import { bulkService } from "../../support/bulk-service.ts";
-import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+import { bulkService } from "../../support/cli/bulk-service.ts";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
 /** The second call fails, so that one batch is done. */

@@ -8,7 +8,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { build } from "esbuild";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
 
 const address = (i: number) => `person.${i}@kill.example`;

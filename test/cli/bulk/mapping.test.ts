@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { type CliEmulator, cliEmulator } from "../../support/cli-emulator.ts";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */
 async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { bulkStage } from "../../support/bulk-stage.ts";
-import { cliEmulator } from "../../support/cli-emulator.ts";
-import { enter, person } from "../../support/person.ts";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { enter, person } from "../../support/cli/person.ts";
 
 const everyKind = [
   "email Ada@Example.com",

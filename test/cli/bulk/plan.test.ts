@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkService } from "../../support/bulk-service.ts";
-import { bulkStage } from "../../support/bulk-stage.ts";
+import { bulkService } from "../../support/cli/bulk-service.ts";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
 
 const plan = "router map-clients rows.txt --batch-size 2 --cluster eu-1 --skip-invalid --plan-out plan.json";
 const apply = "router map-clients --apply plan.json --concurrency 1";

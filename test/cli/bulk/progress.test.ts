@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/bulk-stage.ts";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --cluster eu-1";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/bulk-stage.ts";
-import type { RunOptions } from "../../support/run-cli.ts";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import type { RunOptions } from "../../support/cli/run-cli.ts";
 
 const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
 

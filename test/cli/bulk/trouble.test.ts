@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { BulkCall } from "../../support/bulk-service.ts";
-import { bulkStage, numbered, type Script } from "../../support/bulk-stage.ts";
+import type { BulkCall } from "../../support/cli/bulk-service.ts";
+import { bulkStage, numbered, type Script } from "../../support/cli/bulk-stage.ts";
 import { StandingWall } from "../../support/standing-wall.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";

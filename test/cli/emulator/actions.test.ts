@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/bulk-stage.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { runCli } from "../../support/run-cli.ts";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 
 const actions = { GITHUB_ACTIONS: "true" };
 const script = (text: string) => ["emulator", "exec", "--", process.execPath, "--input-type=module", "-e", text];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli-emulator.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator fault", () => {
   it("scripts trouble, counts what it met, and takes it away again", async (t) => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli-emulator.ts";
-import { following } from "../../support/following.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
 
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);

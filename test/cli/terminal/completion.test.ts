@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { completionScript, shells } from "../../../src/cli/completion/scripts.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { runCli } from "../../support/run-cli.ts";
-import { hasProgram, installSvc, terminal } from "../../support/terminal.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
 
 const run = promisify(execFile);
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
-import { hasProgram, installSvc, terminal } from "../../support/terminal.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { globalFlags } from "../../../src/cli/globals.ts";
+import { globalFlags } from "../../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/all-commands.ts";
-import { astray, said } from "../../support/astray.ts";
-import { credentials, wordsOf } from "../../support/command-lines.ts";
-import { wrongJson, wrongText } from "../../support/refused-well.ts";
-import { runCli } from "../../support/run-cli.ts";
+import { allCommands } from "../../support/cli/all-commands.ts";
+import { astray, said } from "../../support/cli/astray.ts";
+import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
+import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 
 const everywhere = await allCommands();
 /** What they send stands in a page or an export: no example could be run as it stands. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
 
 const secret = "creator-northwind";
 

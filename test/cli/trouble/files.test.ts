@@ -3,12 +3,12 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/all-commands.ts";
-import { astray, said } from "../../support/astray.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/command-lines.ts";
-import { wrongText } from "../../support/refused-well.ts";
-import { type RunOptions, runCli } from "../../support/run-cli.ts";
+import { allCommands } from "../../support/cli/all-commands.ts";
+import { astray, said } from "../../support/cli/astray.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/cli/command-lines.ts";
+import { wrongText } from "../../support/cli/refused-well.ts";
+import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 /** A place of a command line where a file is named. */
 interface Place {

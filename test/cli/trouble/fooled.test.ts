@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { astray } from "../../support/astray.ts";
-import { wordsOf } from "../../support/command-lines.ts";
-import { attack, fooled, foolingService, obeyed } from "../../support/fooling.ts";
-import { linesThatSend, type PreparedLine, runPrepared } from "../../support/prepared-lines.ts";
-import type { RunOptions, RunResult } from "../../support/run-cli.ts";
+import { astray } from "../../support/cli/astray.ts";
+import { wordsOf } from "../../support/cli/command-lines.ts";
+import { attack, fooled, foolingService, obeyed } from "../../support/cli/fooling.ts";
+import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
+import type { RunOptions, RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { astray, said } from "../../support/astray.ts";
-import { secret, strangers, wordsOf } from "../../support/command-lines.ts";
-import { hostile } from "../../support/hostile.ts";
-import { linesThatSend, type PreparedLine, runPrepared } from "../../support/prepared-lines.ts";
-import type { RunResult } from "../../support/run-cli.ts";
+import { astray, said } from "../../support/cli/astray.ts";
+import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
+import { hostile } from "../../support/cli/hostile-service.ts";
+import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
+import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
 const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli-emulator.ts";
-import { hostile } from "../../support/hostile.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { hostile } from "../../support/cli/hostile-service.ts";
 import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 

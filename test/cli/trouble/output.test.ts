@@ -6,10 +6,10 @@ import { describe, it } from "node:test";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
-import { cliEmulator, testFolder } from "../../support/cli-emulator.ts";
-import { hostile } from "../../support/hostile.ts";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { hostile } from "../../support/cli/hostile-service.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
 
 /** Runs a command whose standard output, or standard error, takes nothing; gives what it says and its exit code. */
 async function onBrokenOutput(

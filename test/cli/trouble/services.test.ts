@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/all-commands.ts";
-import { astray, said } from "../../support/astray.ts";
-import { secret, strangers, wordsOf } from "../../support/command-lines.ts";
-import { hostile, type Trouble, troubles } from "../../support/hostile.ts";
-import { linesThatSend, type PreparedLine, runPrepared, sendsNothing } from "../../support/prepared-lines.ts";
-import { type Expected, wrongJson, wrongText } from "../../support/refused-well.ts";
-import type { RunResult } from "../../support/run-cli.ts";
+import { allCommands } from "../../support/cli/all-commands.ts";
+import { astray, said } from "../../support/cli/astray.ts";
+import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
+import { hostile, type Trouble, troubles } from "../../support/cli/hostile-service.ts";
+import { linesThatSend, type PreparedLine, runPrepared, sendsNothing } from "../../support/cli/prepared-lines.ts";
+import { type Expected, wrongJson, wrongText } from "../../support/cli/refused-well.ts";
+import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
 const nowhere = { url: "http://127.0.0.1:1" };

@@ -3,11 +3,11 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
-import { cliEmulator } from "../../support/cli-emulator.ts";
-import { following } from "../../support/following.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
-import { runCli } from "../../support/run-cli.ts";
 
 /** An emulator with one contract, and what the commands need. */
 async function withContract(t: TestContext) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { SavedDeliveries, savedHeaders } from "../../../src/cli/commands/webhooks/saved.ts";
 import type { Host } from "../../../src/cli/host.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
 
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 

@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
-import { testFolder } from "../../support/cli-emulator.ts";
-import { runCli } from "../../support/run-cli.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 
 // Made with OpenSSL, not with code of ours (conformance.md, 10.1, W4).
 const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString("base64");

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
-import { cliEmulator } from "../../support/cli-emulator.ts";
-import { following } from "../../support/following.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { enter, person } from "../../support/cli/person.ts";
+import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { nda } from "../../support/nda.ts";
-import { enter, person } from "../../support/person.ts";
 import { receiver } from "../../support/receiver.ts";
-import { type RunOptions, runCli } from "../../support/run-cli.ts";
 
 /** An emulator with a contract and a receiver that is told of signatures. */
 async function withReceiver(t: TestContext) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { schedule } from "../../../emulator/clock/schedule.ts";
-import { collections } from "../../../emulator/collections.ts";
-import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { collections } from "../../../emulator/compose/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { StandingWall } from "../../support/standing-wall.ts";

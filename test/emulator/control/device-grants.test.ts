@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { device } from "../../support/devices.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { hiddenIn } from "../../support/forms.ts";
+import { device } from "../../support/identity/devices.ts";
+import { hiddenIn } from "../../support/identity/forms.ts";
 import { assertRefused } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { stylesheetHash } from "../../../emulator/stylesheet.ts";
+import { stylesheetHash } from "../../../emulator/http/stylesheet.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { hiddenIn } from "../../support/forms.ts";
+import { hiddenIn } from "../../support/identity/forms.ts";
 import { assertRefused } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };

@@ -3,7 +3,7 @@ import net from "node:net";
 import { describe, it } from "node:test";
 import { part } from "../../../emulator/http/parts.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
-import { StoreFailed } from "../../../emulator/store/store.ts";
+import { StoreFailed } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import {

@@ -3,10 +3,10 @@ import type { lookup } from "node:dns";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing.ts";
-import { defaultSettings } from "../../../emulator/settings.ts";
+import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing/outgoing.ts";
+import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWall } from "../../../src/base/clock.ts";
-import { forwardProxy } from "../../support/forward-proxy.ts";
+import { forwardProxy } from "../../support/cli/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";
 import { StandingWall } from "../../support/standing-wall.ts";
 

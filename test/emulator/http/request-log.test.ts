@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { redactHeaders } from "../../../emulator/http/redact.ts";
-import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log.ts";
+import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
+import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 
 const request = (target: string, rawHeaders: readonly string[] = []): Omit<LoggedRequest, "id"> => ({

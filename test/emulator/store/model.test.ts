@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
-import { systemDisk } from "../../../emulator/store/disk.ts";
-import { openFileStore } from "../../../emulator/store/file-store.ts";
-import { LiveStore } from "../../../emulator/store/live-store.ts";
-import { recover } from "../../../emulator/store/recovery.ts";
-import type { Slice, Store, Transaction } from "../../../emulator/store/store.ts";
+import { systemDisk } from "../../../emulator/store/file/disk.ts";
+import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { recover } from "../../../emulator/store/file/recovery.ts";
+import { LiveStore } from "../../../emulator/store/live/live-store.ts";
+import type { Slice, Store, Transaction } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { collections, owners, type Person, people, person, temporaryFolder } from "../../support/store.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { collections } from "../../../emulator/collections.ts";
-import { trialStates } from "../../../emulator/router/trial-signups.ts";
-import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { collections } from "../../../emulator/compose/collections.ts";
+import { trialStates } from "../../../emulator/router/trial/signups.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import { keepNewest, mostOfStrangers } from "../../../emulator/store/newest.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { emulator } from "../../support/emulator.ts";

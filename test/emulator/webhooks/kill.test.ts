@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli-emulator.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { begin, draft } from "../../support/contracts.ts";
 import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
 import { receiver } from "../../support/receiver.ts";

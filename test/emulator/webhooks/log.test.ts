@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Store } from "../../../emulator/store/store.ts";
+import type { Store } from "../../../emulator/store/port.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import {
   dropExpired,

@@ -1,6 +1,6 @@
 import type { Command, Context, Input } from "../../command.ts";
+import { chosenProfile } from "../../config/profile.ts";
 import { UsageError } from "../../failure.ts";
-import { chosenProfile } from "../../profile.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authDeviceLogin: Command = {

@@ -1,7 +1,7 @@
 import type { Command, Context, Input } from "../../command.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
 const password: SecretSource = { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" };
 

@@ -1,6 +1,6 @@
 import type { Command } from "../../command.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
 const signingSecret: SecretSource = {
   flag: "signing-secret-file",

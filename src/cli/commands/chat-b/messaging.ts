@@ -1,7 +1,7 @@
 import type { Command, Context } from "../../command.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
 
 const token: SecretSource = { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" };
 

@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { readProfiles } from "../../profile.ts";
+import { readProfiles } from "../../config/profile.ts";
 
 const fields = ["name", "current", "router_url", "contracts_url", "client_id", "has_secret", "clusters"];
 

@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { confirmYes } from "../../confirm.ts";
+import { confirmYes } from "../../prompt/confirm.ts";
 
 export const configRemove: Command = {
   words: ["config", "remove"],
@@ -8,7 +8,7 @@ export const configRemove: Command = {
   flags: [],
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {
-    const { refuseUnknown, removeProfile } = await import("../../profile-change.ts");
+    const { refuseUnknown, removeProfile } = await import("../../config/profile-change.ts");
     const name = String(input.positionals.profile);
     await refuseUnknown(context, name);
     await confirmYes(`Remove profile ${name} with its credentials`, context);

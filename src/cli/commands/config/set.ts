@@ -1,7 +1,7 @@
-import { readInput } from "../../body.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
+import { readInput } from "../../parse/body.ts";
 import type { Setting } from "../../settings.ts";
 
 export const configSet: Command = {
@@ -34,7 +34,7 @@ export const configSet: Command = {
   ],
   async run(input, context) {
     const { settingOf, withSetting } = await import("../../settings.ts");
-    const { changeProfile } = await import("../../profile-change.ts");
+    const { changeProfile } = await import("../../config/profile-change.ts");
     const setting = settingOf(String(input.positionals.key));
     const value = setting.checked(await valueFor(setting, input, context));
     const name = await changeProfile(context, (profile) => withSetting(profile, setting.key, value));

@@ -8,7 +8,7 @@ export const configUnset: Command = {
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
     const { settingOf, withSetting } = await import("../../settings.ts");
-    const { changeProfile } = await import("../../profile-change.ts");
+    const { changeProfile } = await import("../../config/profile-change.ts");
     const { key } = settingOf(String(input.positionals.key));
     const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
       mustExist: true,

@@ -7,7 +7,7 @@ export const configUse: Command = {
   flags: [],
   examples: [{ title: "Work on staging from now on", argv: ["config", "use", "staging"] }],
   async run(input, context) {
-    const { useProfile } = await import("../../profile-change.ts");
+    const { useProfile } = await import("../../config/profile-change.ts");
     const name = String(input.positionals.profile);
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);

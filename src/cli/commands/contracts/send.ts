@@ -1,8 +1,8 @@
 import type { Command, Context } from "../../command.ts";
+import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
 import { CommandFailed, HalfDone } from "../../failure.ts";
-import { checkedDuration } from "../../globals.ts";
-import { pollUntil } from "../../poll.ts";
+import { checkedDuration } from "../../parse/globals.ts";
 import { isFinal } from "./final-status.ts";
 
 export const contractsSend: Command = {

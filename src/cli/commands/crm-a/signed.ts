@@ -1,9 +1,9 @@
 import { buildRequest } from "../../../client/request.ts";
 import type { Command } from "../../command.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedUrl } from "../../globals.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+import { checkedUrl } from "../../parse/globals.ts";
 
 const clientSecret: SecretSource = {
   flag: "client-secret-file",

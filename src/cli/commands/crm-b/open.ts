@@ -1,8 +1,8 @@
-import { readInput } from "../../body.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../secrets.ts";
+import { readInput } from "../../parse/body.ts";
 
 const consumerSecret: SecretSource = {
   flag: "consumer-secret-file",

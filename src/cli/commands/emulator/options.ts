@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { readDocument } from "../../body.ts";
 import type { Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedDuration, checkedUrl } from "../../globals.ts";
 import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
-import { meant } from "../../suggest.ts";
+import { readDocument } from "../../parse/body.ts";
+import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
+import { meant } from "../../parse/suggest.ts";
 
 const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
 

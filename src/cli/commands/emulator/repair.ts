@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../base/lookup-table.ts";
-import { existingFile } from "../../body.ts";
 import type { Command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
+import { existingFile } from "../../parse/body.ts";
 
 const codes = lookupTable<string>({
   StateInUse: "state_in_use",

@@ -18,7 +18,7 @@ export const emulatorRequests: Command = {
     if (!input.flags.follow) return runDerived(spec!, input, context);
     const [{ watchRequests }, { follow }] = await Promise.all([
       import("../../../api/emulator/requests.ts"),
-      import("../../follow.ts"),
+      import("../../connection/follow.ts"),
     ]);
     const names = ["service", "operation", "status", "since"];
     const query = Object.fromEntries(

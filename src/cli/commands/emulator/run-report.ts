@@ -2,8 +2,8 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { createClient } from "../../../client/client.ts";
-import { addSummary, annotates, markdownCell, printGroup } from "../../github-actions.ts";
 import type { Host } from "../../host.ts";
+import { addSummary, annotates, markdownCell, printGroup } from "../../output/github-actions.ts";
 
 type Logged = ResultOf<typeof listRequests>["items"][number];
 

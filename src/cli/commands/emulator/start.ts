@@ -1,9 +1,9 @@
 import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { Command, Context } from "../../command.ts";
-import { maskSecrets } from "../../github-actions.ts";
+import { stateFile } from "../../connection/run-file.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
-import { stateFile } from "../../run-file.ts";
+import { maskSecrets } from "../../output/github-actions.ts";
 import { secretsOf } from "./exec.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "../../command.ts";
+import { pollUntil } from "../../connection/poll.ts";
 import { CommandFailed } from "../../failure.ts";
-import { pollUntil } from "../../poll.ts";
 import { isGone } from "./gone.ts";
 
 /** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */

@@ -6,7 +6,7 @@ import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, HalfDone, UsageError } from "../../failure.ts";
-import { checkedDuration } from "../../globals.ts";
+import { checkedDuration } from "../../parse/globals.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;

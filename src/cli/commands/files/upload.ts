@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { candidates, upload } from "../../uploads.ts";
+import { candidates, upload } from "../../connection/uploads.ts";
 
 const fields = ["file_id", "filename", "path", "bytes", "content_type"];
 

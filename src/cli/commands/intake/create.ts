@@ -1,7 +1,7 @@
 import type { Command, Input } from "../../command.ts";
+import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
 import { call } from "../../derived.ts";
 import { HalfDone } from "../../failure.ts";
-import { candidates, upload, uploadedBefore } from "../../uploads.ts";
 
 export const intakeCreate: Command = {
   words: ["intake", "create"],

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { formatByName, type InputFormat, inputFormats } from "../../bulk/rows.ts";
-import { parseShard } from "../../bulk/shard.ts";
+import { formatByName, type InputFormat, inputFormats } from "../../bulk/input/rows.ts";
+import { parseShard } from "../../bulk/input/shard.ts";
 import type { Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 

@@ -1,6 +1,6 @@
-import type { StoredJob } from "../../bulk/jobs.ts";
+import type { StoredJob } from "../../bulk/log/jobs.ts";
 import type { Command } from "../../command.ts";
-import { checkedDuration } from "../../globals.ts";
+import { checkedDuration } from "../../parse/globals.ts";
 
 const usualAge = "30d";
 
@@ -26,7 +26,7 @@ export const jobsPrune: Command = {
     { title: "All that is done and older than a week", argv: ["router", "jobs", "prune", "--older-than", "7d"] },
   ],
   async run({ flags }, { host, output }) {
-    const { listJobs, removeJob } = await import("../../bulk/jobs.ts");
+    const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
     const ageMs = checkedDuration((flags["older-than"] as string | undefined) ?? usualAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);

@@ -1,8 +1,8 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import type { StoredJob } from "../../bulk/jobs.ts";
+import type { StoredJob } from "../../bulk/log/jobs.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
-import { commandLine } from "../../help.ts";
+import { commandLine } from "../../help/examples.ts";
 import { concurrencyOf } from "./bulk-flags.ts";
 
 const id: PositionalSpec = { name: "job", description: "Id of the job, as it was printed first", optional: true };
@@ -11,8 +11,8 @@ const last: FlagSpec = { flag: "last", type: "switch", description: "The newest 
 /** The job that is named, or the newest one. */
 async function jobOf({ positionals, flags }: Input, { host }: Context): Promise<StoredJob> {
   const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
-    import("../../bulk/jobs.ts"),
-    import("../../bulk/state-folder.ts"),
+    import("../../bulk/log/jobs.ts"),
+    import("../../bulk/log/state-folder.ts"),
   ]);
   const name = positionals.job as string | undefined;
   const isLast = flags.last === true;
@@ -69,7 +69,7 @@ export const jobsList: Command = {
   flags: [],
   examples: [{ title: "What ran here?", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
-    const { listJobs } = await import("../../bulk/jobs.ts");
+    const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     await output.show(jobs.map(shown), { fields, columns, none: "No jobs" });
@@ -146,7 +146,7 @@ export const jobsResults: Command = {
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
   async run(input, context) {
     const { folder } = await jobOf(input, context);
-    const { showResults } = await import("../../bulk/show-results.ts");
+    const { showResults } = await import("../../bulk/log/show-results.ts");
     await showResults(folder, input.flags.status as string | undefined, context);
     return undefined;
   },

@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
 import type { Command } from "../../command.ts";
-import { confirmName } from "../../confirm.ts";
 import { runDerived } from "../../derived.ts";
+import { confirmName } from "../../prompt/confirm.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */

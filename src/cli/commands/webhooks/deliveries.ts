@@ -4,8 +4,8 @@ import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deli
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import { follow } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
-import { follow } from "../../follow.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;

@@ -1,7 +1,7 @@
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
-import { readInput } from "../../body.ts";
 import type { Command, Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { readInput } from "../../parse/body.ts";
 import { keyFlag, neededKey } from "./key.ts";
 import { givenSignature } from "./verify.ts";
 

@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { readInput } from "../../body.ts";
 import type { Context, Input } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { readInput } from "../../parse/body.ts";
 
 export const keyFlag: FlagSpec = {
   flag: "key-file",

@@ -2,10 +2,10 @@ import type { fireActivity } from "../../../api/emulator/activities.ts";
 import type { ArgumentsOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { assigned, assignment, readDocument } from "../../body.ts";
 import type { Context, Input } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
+import { assigned, assignment, readDocument } from "../../parse/body.ts";
 
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { NetworkError } from "../../../client/errors.ts";
 import { textOf } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
+import { openTransport } from "../../connection/http.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedUrl } from "../../globals.ts";
-import { openTransport } from "../../http.ts";
+import { checkedUrl } from "../../parse/globals.ts";
 import { type Delivery, headersToSend } from "./saved.ts";
 
 /** What a receiver answered, or why it did not. */

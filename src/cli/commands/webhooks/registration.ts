@@ -1,7 +1,7 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { meant } from "../../suggest.ts";
+import { meant } from "../../parse/suggest.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
 export function givenActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createWhole } from "../../../files/whole-file.ts";
-import { readInput } from "../../body.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
+import { readInput } from "../../parse/body.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface Delivery {

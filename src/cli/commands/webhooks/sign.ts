@@ -1,6 +1,6 @@
 import { contentHashHeader, contentHashOfStream } from "../../../schemes/webhook.ts";
-import { openInput } from "../../body.ts";
 import type { Command } from "../../command.ts";
+import { openInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 
 export const webhooksSign: Command = {

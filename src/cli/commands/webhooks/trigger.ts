@@ -49,7 +49,7 @@ export const webhooksTrigger: Command = {
     const usual = { activity, ...(await payloadChanges(input, context)), wait: true };
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
-      const { printPlan } = await import("../../dry-run.ts");
+      const { printPlan } = await import("../../connection/dry-run.ts");
       await printPlan(fireActivity, { args: { body: usual }, contentType: undefined }, context);
       return undefined;
     }

@@ -1,7 +1,7 @@
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { openInput, readInput } from "../../body.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { openInput, readInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 import { parseHeaders, savedHeaders } from "./saved.ts";
 

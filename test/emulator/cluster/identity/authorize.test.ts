@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator } from "../../../support/emulator.ts";
-import { linksIn } from "../../../support/forms.ts";
-import { authorize, authorizePath, callback, changed, request, sentBack } from "../../../support/sign-in.ts";
+import { linksIn } from "../../../support/identity/forms.ts";
+import { authorize, authorizePath, callback, changed, request, sentBack } from "../../../support/identity/sign-in.ts";
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { calculateJwkThumbprint } from "jose";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { decoded, signIn } from "../../../support/sign-in.ts";
+import { decoded, signIn } from "../../../support/identity/sign-in.ts";
 
 interface Jwk {
   readonly kid: string;

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { basicHeader } from "../../../../src/schemes/http-basic.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
 import {
   type Changes,
   callback,
@@ -15,7 +14,8 @@ import {
   tokenPath,
   userinfo,
   verifier,
-} from "../../../support/sign-in.ts";
+} from "../../../support/identity/sign-in.ts";
+import { assertRefused } from "../../../support/refused.ts";
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";

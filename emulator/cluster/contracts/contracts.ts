@@ -1,0 +1,81 @@
+import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import type { Handlers } from "../../http/handler.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { draftFromTemplate } from "./creation/template-contract.ts";
+import { create, transition } from "./lifecycle/transition.ts";
+import { performer } from "./performer.ts";
+import { recipientsOf } from "./recipients.ts";
+import { createdContract } from "./records.ts";
+import { compositeId, requireContract, requireContractNumber } from "./rows.ts";
+import { requireInScope } from "./user-scope.ts";
+
+type ContractOperation =
+  | "contracts.create"
+  | "contracts.send"
+  | "contracts.status"
+  | "contracts.recipients"
+  | "contracts.recipient-link"
+  | "contracts.embedded-link";
+
+export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member> = {
+  "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail }) =>
+    store.transaction("contracts.create", async (tx) => {
+      const world = { clock, settings };
+      const by = performer(caller);
+      const draft = await draftFromTemplate(tx, caller, body, clock.now(), fail);
+      const created = await create(tx, world, draft, "create-from-template", { by });
+      const options = body.send_to_counterparty_config;
+      // Nothing but missing signatories can stand in the way of a draft that has just been made.
+      const refuse = fail as Fail<"no-signatories"> as Fail<RefusalOf<"send">>;
+      const row = body.workflow_config?.auto_send_to_counterparty
+        ? await transition(tx, world, created, "send", { by, addressees: addressees(options) }, refuse)
+        : created;
+      return createdContract(tx, { cluster }, row);
+    }),
+
+  "contracts.send": ({ params, body }, { store, clock, settings, caller, fail }) =>
+    store.transaction("contracts.send", async (tx) => {
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      const by = performer(caller);
+      await transition(tx, { clock, settings }, row, "send", { by, addressees: addressees(body) }, fail);
+      return {};
+    }),
+
+  "contracts.status": (input, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireInScope(view, caller, input, fail);
+      return { contract_status: row.status, contract_name: row.name };
+    }),
+
+  "contracts.recipients": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContract(view, caller, params.composite_id, fail);
+      return { items: await recipientsOf(view, row) };
+    }),
+
+  "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, fail);
+      const email = query.recipient_email.toLowerCase();
+      const signatory = row.signatories.find((each) => each.email.toLowerCase() === email);
+      if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
+      return { link: `${cluster.url}/contracts/${compositeId(row)}?signatory=${signatory.id}` };
+    }),
+
+  "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, fail);
+      const email = query.cp_email_id.toLowerCase();
+      const party = row.counterparties.find(({ poc }) => poc?.email.toLowerCase() === email);
+      if (!party) return fail("not-a-contact", { email: query.cp_email_id });
+      return { url: `${cluster.url}/contracts/${compositeId(row)}?counterparty=${party.counterparty_id}` };
+    }),
+};
+
+interface SendOptions {
+  readonly to_emails?: readonly string[] | undefined;
+  readonly cc_emails?: readonly string[] | undefined;
+}
+
+const addressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });

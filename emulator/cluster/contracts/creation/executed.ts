@@ -1,0 +1,86 @@
+import type * as z from "zod";
+import type { ImportExecutedRequest } from "../../../../src/api/contracts/executed.ts";
+import type { Fail } from "../../../../src/api/failures.ts";
+import type { Handlers } from "../../../http/handler.ts";
+import type { View } from "../../../store/port.ts";
+import type { Workspace } from "../../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../../context.ts";
+import { keepFile, newVersion } from "../../documents/inline-file.ts";
+import { Problems } from "../../field-problems.ts";
+import { type Checked, checkPdf } from "../../pdf/pdf.ts";
+import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
+import { requireKnownConfiguration } from "../external-metadata.ts";
+import { create } from "../lifecycle/transition.ts";
+import { type GivenParty, partiesOf, partyOfFields } from "../parties.ts";
+import { performer } from "../performer.ts";
+import { listedContract } from "../records.ts";
+import { newContract } from "./new-contract.ts";
+import { givenParties } from "./template-parties.ts";
+
+type Request = z.output<typeof ImportExecutedRequest>;
+
+export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member> = {
+  "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
+    const { workspace, user } = caller;
+    const base64 = body.file_base64 ?? body.file_content;
+    const checked = base64 === undefined ? undefined : await checkPdf(base64, pdfs, fail);
+    // Looked at before the bytes are kept, so that a refused import leaves nothing behind.
+    const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
+    const blob = await keepFile(blobs, file);
+
+    return store.transaction("executed.import", async (tx) => {
+      const at = clock.now();
+      const { type, entity } = await acceptable(tx, workspace, body, checked, fail);
+      const contract = newContract(tx, caller, at, {
+        name: body.contract_name,
+        kind: "EXECUTED_CONTRACT",
+        contract_type_id: type.id,
+        entity_id: entity.id,
+        counterparties: await partiesOf(tx, counterparties(body), workspace, at),
+        external_metadata: body.external_metadata ?? null,
+        versions: [newVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
+      });
+      const by = performer(caller);
+      return listedContract(
+        tx,
+        { cluster },
+        await create(tx, { clock, settings }, contract, "import-executed", { by }),
+      );
+    });
+  },
+};
+
+/** The rows and the file that a request names, or every field that is wrong (decisions.md, C8). */
+async function acceptable(
+  view: View,
+  workspace: Workspace,
+  body: Request,
+  checked: Checked | undefined,
+  fail: Fail<"invalid-fields" | "unknown-object-configuration">,
+) {
+  const problems = new Problems();
+  const type = await ownContractType(view, workspace, body.contract_type_id, problems);
+  const entityField =
+    body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
+      ? "organization_entity_id"
+      : "creator_organization_entity_id";
+  const entityId = body[entityField];
+  if (entityId === undefined) problems.add([entityField], "Field required");
+  const entity = entityId === undefined ? undefined : await ownEntity(view, workspace, entityId, entityField, problems);
+  if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
+  if (!checked) problems.add(["file_base64"], "Field required");
+  // decisions.md, C8: on file_base64, whichever spelling was sent.
+  else if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
+
+  if (problems.found || !type || !entity || !checked || checked.problem !== undefined) {
+    return fail("invalid-fields", problems.found);
+  }
+  requireKnownConfiguration(body.external_metadata, fail);
+  return { type, entity, file: checked.file };
+}
+
+/** The specification's fields name one counterparty; the other spelling is a list. */
+function counterparties(body: Request): GivenParty[] {
+  const party = partyOfFields(body);
+  return party ? [party] : givenParties(body.counterparty_details ?? []);
+}

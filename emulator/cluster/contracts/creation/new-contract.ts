@@ -1,0 +1,47 @@
+import type { Transaction } from "../../../store/port.ts";
+import type { Member } from "../../context.ts";
+import { type Contract, contracts } from "../rows.ts";
+
+type Given = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
+
+/** A contract row with the next number, of the caller's workspace; the lifecycle gives it its status and stores it. */
+export function newContract(tx: Transaction, { workspace, user }: Member, at: number, given: Given): Contract {
+  return {
+    id: tx.next("contract"),
+    cluster_id: workspace.cluster_id,
+    workspace_id: workspace.id,
+    status: "DRAFT",
+    held_from: null,
+    template_id: null,
+    counterparty_review: false,
+    entity_id: null,
+    contract_data: {},
+    intake_form: null,
+    counterparties: [],
+    signatories: [],
+    reviews: [],
+    approvals: [],
+    external_metadata: null,
+    versions: [],
+    note: null,
+    parents: [],
+    supporting_documents: [],
+    timers: [],
+    created_by: user.id,
+    business_user_id: user.id,
+    created_at: at,
+    updated_at: at,
+    sent_to_counterparty_at: null,
+    sent_for_signature_at: null,
+    executed_at: null,
+    deleted_at: null,
+    ...given,
+  };
+}
+
+/** Stores a change that moves nothing, with its time. */
+export function changed(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
+  const after = { ...row, ...change, updated_at: at };
+  tx.put(contracts, after);
+  return after;
+}

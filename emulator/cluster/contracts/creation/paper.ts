@@ -1,0 +1,67 @@
+import type { Call, Handlers } from "../../../http/handler.ts";
+import type { ClusterWorld, Member } from "../../context.ts";
+import { keepFile, newVersion } from "../../documents/inline-file.ts";
+import { checkPdf } from "../../pdf/pdf.ts";
+import { create } from "../lifecycle/transition.ts";
+import { partiesOf } from "../parties.ts";
+import { performer } from "../performer.ts";
+import { listedContract } from "../records.ts";
+import type { Review } from "../rows.ts";
+import { newContract } from "./new-contract.ts";
+import { acceptable, type PaperRequest, type Reviewer } from "./paper-checks.ts";
+import { paperSignatories } from "./paper-signatories.ts";
+import { signatoryRows } from "./template-signatories.ts";
+
+type PaperOperation = "paper.upload-for-review" | "paper.upload-for-signature";
+
+/** Third-party paper by its two routes (contract-api.md, Endpoints, rule 3; decisions.md, C9). */
+export const paperHandlers: Handlers<PaperOperation, ClusterWorld, Member> = {
+  "paper.upload-for-review": ({ body }, call) => uploaded("review", body, call),
+  "paper.upload-for-signature": ({ body }, call) => uploaded("sign", body, call),
+};
+
+type PaperCall = ClusterWorld &
+  Pick<
+    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>,
+    "caller" | "fail"
+  >;
+
+async function uploaded(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
+  const { store, blobs, pdfs, clock, settings, cluster, caller, fail } = call;
+  const { workspace, user } = caller;
+  const checked = await checkPdf(body.file_base64, pdfs, fail);
+  // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
+  const { file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
+  const blob = await keepFile(blobs, file);
+
+  return store.transaction(`paper.upload-for-${route}`, async (tx) => {
+    const at = clock.now();
+    const { type, entity, party, reviewer, owner } = await acceptable(tx, workspace, route, body, checked, fail);
+    const counterparties = await partiesOf(tx, [party], workspace, at);
+    const people = await paperSignatories(tx, workspace, body.creator_signatories ?? [], counterparties);
+    const contract = newContract(tx, caller, at, {
+      name: body.contract_name,
+      kind: route === "review" ? "THIRD_PARTY_CONTRACT" : "SIGN_CONTRACT",
+      contract_type_id: type.id,
+      entity_id: entity?.id ?? null,
+      counterparties,
+      signatories: signatoryRows(people, at, () => tx.next("signatory")),
+      reviews: route === "review" ? [openReview(reviewer, at)] : [],
+      intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
+      external_metadata: body.external_metadata ?? null,
+      versions: [newVersion(tx, user, at, { file_name: body.file_name, blob })],
+      business_user_id: owner?.id ?? user.id,
+    });
+    const by = performer(caller);
+    const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
+    return listedContract(tx, { cluster }, await create(tx, { clock, settings }, contract, trigger, { by }));
+  });
+}
+
+const openReview = (reviewer: Reviewer, at: number): Review => ({
+  id: 1,
+  by: "internal",
+  ...reviewer,
+  requested_at: at,
+  completed_at: null,
+});

@@ -1,0 +1,73 @@
+import type * as z from "zod";
+import type { CreateContractRequest } from "../../../../src/api/contracts/contracts.ts";
+import type { Fail } from "../../../../src/api/failures.ts";
+import type { Transaction, View } from "../../../store/port.ts";
+import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
+import type { Member } from "../../context.ts";
+import { Problems } from "../../field-problems.ts";
+import { problemsOf, withDefaults } from "../../templates/answers.ts";
+import { ownTemplate } from "../../workspace/own-rows.ts";
+import { noSuchRow } from "../../workspace/people.ts";
+import { requireKnownConfiguration } from "../external-metadata.ts";
+import { partiesOf } from "../parties.ts";
+import type { Contract } from "../rows.ts";
+import { newContract } from "./new-contract.ts";
+import { checkCounterparties, givenParties, nameOf } from "./template-parties.ts";
+import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
+
+type Request = z.output<typeof CreateContractRequest>;
+type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
+
+/** The draft that a creation request asks for, not stored yet (decisions.md, C10; contract-api-facts.md, 4.3). */
+export async function draftFromTemplate(
+  tx: Transaction,
+  caller: Member,
+  body: Request,
+  at: number,
+  fail: Fail<Refusals>,
+): Promise<Contract> {
+  const { workspace } = caller;
+  const problems = new Problems();
+  const template = await usableTemplate(tx, workspace, body.contract_template_id);
+  if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
+  const entity = await entityOf(tx, workspace, body.entity_reference_id);
+  if (!entity && body.entity_reference_id != null) {
+    problems.add(["entity_reference_id"], noSuchRow(body.entity_reference_id));
+  }
+  const contract_data = withDefaults(template.attributes, body.contract_data);
+  problems.addAll(["contract_data"], problemsOf(template.attributes, contract_data));
+  checkCounterparties(body.counter_party_details, template, workspace, problems);
+  const given = body.signatories ?? [];
+  checkSignatories(given, body.counter_party_details.map(nameOf), problems);
+  if (problems.found) return fail("invalid-fields", problems.found);
+  requireKnownConfiguration(body.external_metadata, fail);
+
+  const counterparties = await partiesOf(tx, givenParties(body.counter_party_details), workspace, at);
+  const people = signatoriesOf(given, counterparties, template, fail);
+  const others = counterparties.map((party) => party.name).join(", ");
+  return newContract(tx, caller, at, {
+    name: body.contract_name ?? (others ? `${template.name} - ${others}` : template.name),
+    kind: "TEMPLATE_CONTRACT",
+    contract_type_id: template.contract_type_id,
+    template_id: template.id,
+    counterparty_review: template.counterparty_review,
+    entity_id: entity?.id ?? null,
+    contract_data,
+    counterparties,
+    signatories: signatoryRows(people, at, () => tx.next("signatory")),
+    external_metadata: body.external_metadata ?? null,
+  });
+}
+
+/** The template, or what is wrong with the id. */
+async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
+  const template = await ownTemplate(view, workspace, id);
+  if (!template) return noSuchRow(id);
+  return template.signature_capable ? template : "This template cannot be sent for signature";
+}
+
+/** The entity of a reference id; without one, the primary entity. */
+async function entityOf(view: View, workspace: Workspace, reference?: string | null): Promise<Entity | undefined> {
+  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
+}

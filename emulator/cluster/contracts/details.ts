@@ -1,0 +1,120 @@
+import { isoSeconds } from "../../../src/base/clock.ts";
+import type { Handlers } from "../../http/handler.ts";
+import type { View } from "../../store/port.ts";
+import { emit } from "../../webhooks/emit.ts";
+import { templates } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { problemsOf } from "../templates/answers.ts";
+import { activeUser, noSuchRow } from "../workspace/people.ts";
+import { changed } from "./creation/new-contract.ts";
+import { contractFacts } from "./facts.ts";
+import { pendingWith } from "./pending-with.ts";
+import { performer } from "./performer.ts";
+import { type Contract, contracts, requireContract, requireContractNumber } from "./rows.ts";
+import { requireInScope } from "./user-scope.ts";
+
+type DetailOperation =
+  | "contract-details.update-data"
+  | "contract-details.notes"
+  | "contract-details.put-note"
+  | "contract-details.business-user"
+  | "contract-details.relate"
+  | "contract-details.process-metrics";
+
+/** What is kept beside a contract (contract-api-facts.md, section 6). */
+export const contractDetailHandlers: Handlers<DetailOperation, ClusterWorld, Member> = {
+  "contract-details.update-data": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("contract-details.update-data", async (tx) => {
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      if (row.status === "EXECUTED") return fail("contract-data-executed");
+      const editable = row.status === "DRAFT" || row.status === "REDLINING";
+      if (row.kind !== "TEMPLATE_CONTRACT" || !editable) return fail("contract-data-closed");
+      const template = await tx.get(templates, String(row.template_id));
+      const problems = problemsOf(template?.attributes ?? [], body.data, { partial: true });
+      if (problems) return fail("invalid-fields", { data: problems });
+
+      const at = clock.now();
+      const after = changed(tx, row, at, { contract_data: { ...row.contract_data, ...body.data } });
+      await emit(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: "CONTRACT_DATA_UPDATED",
+        at,
+        performed_by: performer(caller),
+        contract: await contractFacts(tx, after),
+      });
+      return { data: after.contract_data };
+    }),
+
+  "contract-details.notes": (input, { store, caller, fail }) =>
+    store.read(async (view) => noteOf(await requireInScope(view, caller, input, fail))),
+
+  "contract-details.put-note": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("contract-details.put-note", async (tx) => {
+      const row = await requireContract(tx, caller, params.contract_id, fail);
+      if (params.note_id !== noteOf(row).id) return fail("not-found");
+      const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
+      return noteOf(changed(tx, row, clock.now(), { note }));
+    }),
+
+  "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("contract-details.business-user", async (tx) => {
+      const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
+      const user = await activeUser(tx, caller.workspace, String(body.user_id));
+      if (!user) return fail("invalid-fields", { user_id: [noSuchRow(body.user_id)] });
+      changed(tx, row, clock.now(), { business_user_id: user.id });
+      return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
+    }),
+
+  "contract-details.relate": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("contract-details.relate", async (tx) => {
+      const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+      const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
+        fail("invalid-fields", { related_contract_id: [noSuchRow(body.related_contract_id)] }),
+      );
+      // PARENT is said of the other contract; the rest is said of what hangs on this one.
+      const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
+      if (await descends(tx, parent, child.id)) return fail("circular-relation");
+      const relation = { contract_id: parent.id, relation_type: body.relation_type };
+      changed(tx, child, clock.now(), { parents: [...child.parents, relation] });
+      return body;
+    }),
+
+  "contract-details.process-metrics": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
+      return {
+        contract_status: row.status,
+        type_of_workflow:
+          row.kind === "TEMPLATE_CONTRACT" ? ("TEMPLATE_WORKFLOW" as const) : ("UPLOAD_WORKFLOW" as const),
+        pending_with: pendingWith(row) ?? null,
+        contract_sent_to_cp_datetime: timeOf(row.sent_to_counterparty_at),
+        marked_for_signature_datetime: timeOf(row.sent_for_signature_at),
+        contract_executed_datetime: timeOf(row.executed_at),
+        contract_signed_by_signatory_list: row.signatories.flatMap(({ is_counterparty, email, action }) =>
+          action?.is_success
+            ? [{ is_creator_party: !is_counterparty, signed_datetime: isoSeconds(action.at), signatory_email: email }]
+            : [],
+        ),
+        contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
+      };
+    }),
+};
+
+const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
+
+/** A contract has one note, which is empty at first; its id is the contract's number. */
+const noteOf = ({ id, note }: Contract) => ({
+  id,
+  text: note?.text ?? "",
+  ...(note?.note_tag != null && { note_tag: note.note_tag }),
+});
+
+/** Whether a contract is another one, or hangs on it over any number of steps. */
+async function descends(view: View, row: Contract, ancestorId: number): Promise<boolean> {
+  if (row.id === ancestorId) return true;
+  for (const { contract_id } of row.parents) {
+    const parent = await view.get(contracts, String(contract_id));
+    if (parent && (await descends(view, parent, ancestorId))) return true;
+  }
+  return false;
+}

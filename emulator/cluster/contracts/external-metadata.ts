@@ -1,0 +1,54 @@
+import type { Fail } from "../../../src/api/failures.ts";
+import type { Handlers } from "../../http/handler.ts";
+import { emit } from "../../webhooks/emit.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { changed } from "./creation/new-contract.ts";
+import { contractFacts } from "./facts.ts";
+import { performer } from "./performer.ts";
+import { createdContract } from "./records.ts";
+import { contracts, type ExternalMetadata, inWorkspace, requireContract } from "./rows.ts";
+
+type MetadataOperation = "external-metadata.put" | "external-metadata.show" | "external-metadata.find";
+
+/** contract-api-facts.md, 2.5 */
+const foundAtMost = 50;
+
+export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld, Member> = {
+  "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("external-metadata.put", async (tx) => {
+      const row = await requireContract(tx, caller, params.contract_id, fail);
+      requireKnownConfiguration(body.external_metadata, fail);
+      const at = clock.now();
+      const external_metadata = { ...row.external_metadata, ...body.external_metadata };
+      const after = changed(tx, row, at, { external_metadata });
+      await emit(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: row.external_metadata ? "CONTRACT_EXTERNAL_METADATA_UPDATED" : "CONTRACT_EXTERNAL_METADATA_CREATED",
+        at,
+        performed_by: performer(caller),
+        contract: await contractFacts(tx, after),
+      });
+      return { external_metadata };
+    }),
+
+  "external-metadata.show": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContract(view, caller, params.contract_id, fail);
+      return { external_metadata: row.external_metadata ?? {} };
+    }),
+
+  "external-metadata.find": ({ params }, { store, cluster, caller }) =>
+    store.read(async (view) => {
+      const equals = inWorkspace(caller.workspace.id, params.external_metadata_id);
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
+      return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
+    }),
+};
+
+/** No emulated workspace has object configurations, so whatever is named is unknown (contract-api-facts.md, 2.4). */
+export function requireKnownConfiguration(
+  metadata: ExternalMetadata | null | undefined,
+  fail: Fail<"unknown-object-configuration">,
+): void {
+  if (metadata?.object_configuration_id !== undefined) fail("unknown-object-configuration");
+}

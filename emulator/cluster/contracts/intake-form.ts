@@ -1,0 +1,65 @@
+import type { Fail } from "../../../src/api/failures.ts";
+import { isoSeconds } from "../../../src/base/clock.ts";
+import type { Handlers } from "../../http/handler.ts";
+import { emit } from "../../webhooks/emit.ts";
+import { type ContractType, contractTypes } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { problemsOf } from "../templates/answers.ts";
+import { orgUser } from "../workspace/people.ts";
+import { changed } from "./creation/new-contract.ts";
+import { contractFacts } from "./facts.ts";
+import { performer } from "./performer.ts";
+import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
+
+type IntakeFormOperation = "intake-form.update" | "intake-form.responses";
+
+export const intakeFormHandlers: Handlers<IntakeFormOperation, ClusterWorld, Member> = {
+  "intake-form.update": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("intake-form.update", async (tx) => {
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      const type = await tx.get(contractTypes, String(row.contract_type_id));
+      requireOpen(row, type, fail);
+      const problems = problemsOf(type?.intake_form ?? [], body, { partial: true });
+      if (problems) return fail("invalid-fields", problems);
+
+      const at = clock.now();
+      const intake_form = { data: { ...row.intake_form?.data, ...body }, created_at: at };
+      const after = changed(tx, row, at, { intake_form });
+      await emit(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: "CONTRACT_DATA_UPDATED",
+        at,
+        performed_by: performer(caller),
+        contract: await contractFacts(tx, after),
+      });
+      return { data: intake_form.data, created: isoSeconds(at) };
+    }),
+
+  "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, fail);
+      const creator = await orgUser(view, row.created_by);
+      const template = query.questionnaire_type === "TEMPLATE";
+      const answers = template ? row.contract_data : row.intake_form?.data;
+      const created = template ? row.created_at : row.intake_form?.created_at;
+      const respondent = { created_by: creator.name, org_name: caller.workspace.name };
+      return {
+        questionnaire_response_data: answers ?? {},
+        respondents: created === undefined ? [] : [{ created_at: isoSeconds(created), ...respondent }],
+      };
+    }),
+};
+
+/** decisions.md, C14 */
+function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {
+  const paper = row.kind === "THIRD_PARTY_CONTRACT" || row.kind === "SIGN_CONTRACT";
+  if (!paper || !type?.editable_response)
+    fail("intake-form-closed", { reason: "its workflow has no editable response" });
+  if (row.status === "REDLINING") return;
+  if (row.kind !== "SIGN_CONTRACT" || row.status !== "SIGN") {
+    fail("intake-form-closed", { reason: `the contract is in status ${row.status}` });
+  }
+  if (row.signatories.some(({ action }) => action !== null)) {
+    fail("intake-form-closed", { reason: "a signatory has signed" });
+  }
+}

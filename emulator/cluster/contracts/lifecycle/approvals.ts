@@ -1,0 +1,118 @@
+import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
+import type { Fail } from "../../../../src/api/failures.ts";
+import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
+import { isoSeconds } from "../../../../src/base/clock.ts";
+import type { Handlers } from "../../../http/handler.ts";
+import type { View } from "../../../store/port.ts";
+import { roles, type Workspace } from "../../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../../context.ts";
+import { activeUser, noSuchRow, orgUser } from "../../workspace/people.ts";
+import { type Approval, type Contract, requireContract } from "../rows.ts";
+import { withTurnsToApprove } from "./approval-order.ts";
+import { transition } from "./transition.ts";
+
+export const approvalHandlers: Handlers<"approvals.create" | "approvals.list", ClusterWorld, Member> = {
+  "approvals.create": ({ params, body }, world) =>
+    world.store.transaction("approvals.create", async (tx) => {
+      const { caller, fail, clock } = world;
+      const contract = await requireContract(tx, caller, params.composite_id, fail);
+      await requireApprovers(tx, caller.workspace, body.approvals, fail);
+      if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
+        fail("approvals-in-progress");
+      }
+      const asked = body.approvals.map(
+        (given): Approval => ({
+          id: tx.next("approval"),
+          name: given.name,
+          notes: given.notes,
+          approver_user_id: given.approver_user_id ?? null,
+          approver_role_id: given.approver_role_id ?? null,
+          order: given.order ?? null,
+          status: "NOT_STARTED",
+          created_by: caller.user.id,
+          created_at: clock.now(),
+          actions: [],
+        }),
+      );
+      const by = { name: caller.user.name, email: caller.user.email };
+      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, ...asked]) });
+      const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
+      return after.approvals.slice(-asked.length).map((approval) => requestRecord(approval, after));
+    }),
+
+  "approvals.list": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const contract = await requireContract(view, caller, params.composite_id, fail);
+      return {
+        results: await Promise.all(contract.approvals.map((approval) => approvalRecord(view, approval, contract))),
+      };
+    }),
+};
+
+type Asked = InputOf<typeof requestApprovals>["body"]["approvals"];
+
+/** Each approval names exactly one user or role of the workspace. */
+async function requireApprovers(
+  view: View,
+  workspace: Workspace,
+  asked: Asked,
+  fail: Fail<"invalid-fields">,
+): Promise<void> {
+  const problems: [number, Record<string, string[]>][] = [];
+  for (const [index, { approver_user_id: user, approver_role_id: role }] of asked.entries()) {
+    if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
+    else if (user !== undefined && role !== undefined) {
+      problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
+    } else if (user !== undefined && !(await activeUser(view, workspace, String(user)))) {
+      problems.push([index, { approver_user_id: [noSuchRow(user)] }]);
+    } else if (role !== undefined && (await view.get(roles, String(role)))?.workspace_id !== workspace.id) {
+      problems.push([index, { approver_role_id: [noSuchRow(role)] }]);
+    }
+  }
+  if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
+}
+
+const requestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
+  id: approval.id,
+  contract_id: contract.id,
+  name: approval.name,
+  ...(approval.approver_user_id !== null && { approver_user_id: approval.approver_user_id }),
+  ...(approval.approver_role_id !== null && { approver_role_id: approval.approver_role_id }),
+  is_sent: approval.status !== "NOT_STARTED",
+  notes: approval.notes,
+  ...(approval.order !== null && { order: approval.order }),
+});
+
+async function approvalRecord(
+  view: View,
+  approval: Approval,
+  contract: Contract,
+): Promise<ResultOf<typeof listApprovals>["results"][number]> {
+  const sent = approval.status !== "NOT_STARTED";
+  return {
+    approval: {
+      id: approval.id,
+      contract_id: contract.id,
+      approval_name: approval.name,
+      // Those of the public route are asked for by hand.
+      approval_type: "AD_HOC",
+      ...(approval.approver_user_id !== null && { org_user: await personRecord(view, approval.approver_user_id) }),
+      sent_for_approval: sent,
+      ...(sent && { last_sent_at: isoSeconds(approval.created_at) }),
+      notes: approval.notes,
+      created_by_org_user: await personRecord(view, approval.created_by),
+      status: approval.status,
+    },
+    approval_actions: approval.actions.map(({ status, notes, at }, index) => ({
+      status,
+      ...(notes !== null && { notes }),
+      created: isoSeconds(at),
+      latest: index === approval.actions.length - 1,
+    })),
+  };
+}
+
+async function personRecord(view: View, userId: number) {
+  const { id, name, email } = await orgUser(view, userId);
+  return { id, name, email };
+}

@@ -1,0 +1,58 @@
+import type { Activity } from "../../../../src/api/activities.ts";
+import { fail } from "../../../../src/api/failures.ts";
+import { type Kind, type Kinds, onlyRecorded } from "../../../clock/kind.ts";
+import { schedule } from "../../../clock/schedule.ts";
+import type { Transaction } from "../../../store/port.ts";
+import { emit } from "../../../webhooks/emit.ts";
+import { SYSTEM } from "../../../webhooks/payload.ts";
+import { contractFacts } from "../facts.ts";
+import { type Contract, contracts } from "../rows.ts";
+import { emailEventData } from "./email-events.ts";
+import { sign } from "./signatures.ts";
+import type { LifecycleWorld } from "./transition.ts";
+
+type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+
+/**
+ * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
+ * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
+ */
+export function contractKinds(world: LifecycleWorld): Kinds {
+  const { clock } = world;
+
+  const kind = (work: Work): Kind => ({
+    prepare: async (_, entries) =>
+      entries.map((entry) =>
+        onlyRecorded(async (tx) => {
+          tx.delete(schedule, String(entry.id));
+          const [id = "", ...rest] = entry.ref.split(" ");
+          const contract = await tx.get(contracts, id);
+          // Ended when the contract left its state, while the entry was already on its way.
+          if (!contract?.timers.includes(entry.id)) return "ended";
+          return work(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
+        }),
+      ),
+  });
+
+  return {
+    "contract-activity": kind(async (tx, contract, [activity, recipient = "", mode]) => {
+      tx.put(contracts, contract);
+      await emit(tx, clock, {
+        workspace_id: contract.workspace_id,
+        activity: activity as Activity,
+        at: clock.now(),
+        performed_by: SYSTEM,
+        contract: await contractFacts(tx, contract),
+        data: emailEventData({ recipient, mode: mode === "cc" ? "cc" : "to" }, clock.now()),
+      });
+      return "told";
+    }),
+    "auto-sign": kind(async (tx, contract, [signatoryId]) => {
+      const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
+      tx.put(contracts, contract);
+      if (!signatory || signatory.action) return "signed-before";
+      await sign(tx, world, contract, { email: signatory.email }, fail);
+      return "signed";
+    }),
+  };
+}

@@ -1,0 +1,144 @@
+import {
+  type Condition,
+  type ForbiddenMove,
+  lifecycle,
+  type Move,
+  type Requirement,
+  requirements,
+  type Trigger,
+  triggers,
+} from "../../../../src/api/contracts/lifecycle.ts";
+import type { FailureCode } from "../../../../src/api/failures.ts";
+import type { Contract, Signatory } from "../rows.ts";
+
+/** The moved contract and the row of the table that moved it, or the failure it is refused with. */
+export type Outcome =
+  | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
+  | { readonly refused: FailureCode; readonly data: unknown };
+
+const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
+
+const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
+  contract.reviews.some((review) => review.by === by && review.completed_at === null);
+
+const pendingApprovals = (contract: Contract): number =>
+  contract.approvals.filter((approval) => approval.status === "PENDING" || approval.status === "NOT_STARTED").length;
+
+const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
+  "template-asks-for-review": (contract) => contract.counterparty_review,
+  "internal-review-open": (contract) => openReview(contract, "internal"),
+  "approvals-pending": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) > 0,
+  "counterparty-review-open": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) === 0,
+  "approval-was-last": (contract) =>
+    pendingApprovals(contract) === 1 &&
+    contract.reviews.every((review) => review.completed_at !== null) &&
+    contract.reviews.some((review) => review.by === "counterparty") &&
+    contract.signatories.length > 0,
+  "from-template": (contract) => contract.kind === "TEMPLATE_CONTRACT",
+};
+
+const met: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
+  "has-signatories": (contract) => contract.signatories.length > 0,
+  "reviews-complete": (contract) => contract.reviews.every((review) => review.completed_at !== null),
+  "approvals-complete": (contract) => pendingApprovals(contract) === 0,
+  "review-open": (contract) => contract.reviews.some((review) => review.completed_at === null),
+  "approval-pending": (contract) => pendingApprovals(contract) > 0,
+};
+
+/**
+ * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a contract that is being
+ * created, else its status. Changes nothing but what it returns; `at` is virtual milliseconds.
+ */
+export function move(
+  contract: Contract,
+  trigger: Trigger,
+  at: number,
+  from: Move["from"][number] = contract.status,
+): Outcome {
+  const row = moves.find(
+    (candidate) =>
+      candidate.trigger === trigger &&
+      (candidate.from as readonly string[]).includes(from) &&
+      (!("when" in candidate) || candidate.when === undefined || holds[candidate.when](contract)),
+  );
+  if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };
+  if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
+  const missing = row.requires?.find((requirement) => !met[requirement](contract));
+  if (missing !== undefined) return { refused: requirements[missing], data: undefined };
+  return { taken: row, contract: settled(contract, row, at) };
+}
+
+/** The contract after a move: its status, and what being in the new state means for it. */
+function settled(contract: Contract, { trigger, to }: Move, at: number): Contract {
+  const moved = { ...reviewed(contract, trigger, to, at), updated_at: at };
+  switch (to) {
+    case "=":
+      return moved;
+    case "(deleted)":
+      return { ...moved, deleted_at: at };
+    case "held":
+      return { ...moved, status: contract.held_from ?? "DRAFT", held_from: null };
+    case "ON_HOLD":
+      return { ...moved, status: to, held_from: contract.status };
+    case "SIGN":
+      return { ...moved, status: to, sent_for_signature_at: at, signatories: invited(contract.signatories, at) };
+    case "EXECUTED":
+      return { ...moved, status: to, executed_at: at };
+    case "VOIDED":
+      return { ...moved, status: to, held_from: null };
+    default:
+      return { ...moved, status: to, signatories: recalled(contract.signatories) };
+  }
+}
+
+function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
+  if (trigger === "send" && to === "REDLINING") {
+    const review = { id: contract.reviews.length + 1, by: "counterparty" as const, description: "" };
+    const nobody = { reviewer_user_id: null, reviewer_role_id: null };
+    return {
+      ...contract,
+      sent_to_counterparty_at: at,
+      reviews: [...contract.reviews, { ...review, ...nobody, requested_at: at, completed_at: null }],
+    };
+  }
+  if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
+  if (trigger === "complete-review") return { ...contract, reviews: oldestCompleted(contract, at) };
+  return contract;
+}
+
+/** An internal review comes first: the other side's is not complete before ours is. */
+function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
+  const waiting = reviews.filter((review) => review.completed_at === null);
+  const done = waiting.find((review) => review.by === "internal") ?? waiting[0];
+  return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
+}
+
+/** Everybody starts anew; those whose turn it is have the contract before them. */
+function invited(signatories: readonly Signatory[], at: number): Signatory[] {
+  const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
+  return withTurns(fresh, at);
+}
+
+/** Signatures given so far are void with the links; who declined stays visible until the next round. */
+function recalled(signatories: readonly Signatory[]): Signatory[] {
+  return signatories.map((signatory) =>
+    signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
+  );
+}
+
+/** Whoever signs before that signatory and has not signed yet. Without an order nobody does. */
+export function waitsFor(signatories: readonly Signatory[], { sign_order }: Signatory): Signatory | undefined {
+  if (sign_order === null) return undefined;
+  return signatories.find(
+    (other) => other.action === null && other.sign_order !== null && other.sign_order < sign_order,
+  );
+}
+
+/** Puts the contract before those whose turn has come. */
+export function withTurns(signatories: readonly Signatory[], at: number): Signatory[] {
+  return signatories.map((signatory) =>
+    signatory.action === null && signatory.sent_at === null && !waitsFor(signatories, signatory)
+      ? { ...signatory, sent_at: at }
+      : signatory,
+  );
+}

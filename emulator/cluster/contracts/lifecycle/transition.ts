@@ -1,0 +1,92 @@
+import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
+import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
+import type { Clock } from "../../../../src/base/clock.ts";
+import type { Transaction } from "../../../store/port.ts";
+import { emit } from "../../../webhooks/emit.ts";
+import { type Person, SYSTEM } from "../../../webhooks/payload.ts";
+import type { Settings } from "../../../world/settings.ts";
+import { contractFacts } from "../facts.ts";
+import { type Contract, contracts } from "../rows.ts";
+import { type Addressees, dataPerPerson } from "./email-events.ts";
+import { move } from "./lifecycle.ts";
+import { startTimers, stopTimers } from "./timers.ts";
+
+/** What moving a contract needs of the world. */
+export interface LifecycleWorld {
+  readonly clock: Clock;
+  readonly settings: Settings;
+}
+
+export interface Pull {
+  /** Who does it; ignored where the table says that the service does. */
+  readonly by: Person;
+  /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
+  readonly addressees?: Addressees;
+  /** What else changes on the contract, once the table has allowed the move. */
+  readonly patch?: (moved: Contract) => Contract;
+}
+
+/**
+ * Pulls a trigger on a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
+ * starts its timers, and tells the subscriptions. Refuses with what the table says.
+ */
+export async function transition<T extends Trigger>(
+  tx: Transaction,
+  world: LifecycleWorld,
+  contract: Contract,
+  trigger: T,
+  pull: Pull,
+  fail: Fail<RefusalOf<T>>,
+): Promise<Contract> {
+  // RefusalOf<T> is computed from the table that pulled() reads, so the operation has declared whatever it refuses with.
+  return pulled(tx, world, contract, trigger, pull, contract.status, fail as unknown as Refuse);
+}
+
+/** The same for a contract that is being created; creation is never refused by the table. */
+export function create(
+  tx: Transaction,
+  world: LifecycleWorld,
+  contract: Contract,
+  trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
+  pull: Pull,
+): Promise<Contract> {
+  return pulled(tx, world, contract, trigger, pull, "(new)", (code) => {
+    throw new Error(`The lifecycle table refuses to create a contract: ${code}`);
+  });
+}
+
+type Refuse = (code: FailureCode, data: unknown) => never;
+
+async function pulled(
+  tx: Transaction,
+  { clock, settings }: LifecycleWorld,
+  before: Contract,
+  trigger: Trigger,
+  { by, addressees, patch }: Pull,
+  from: Contract["status"] | "(new)",
+  refuse: Refuse,
+): Promise<Contract> {
+  const at = clock.now();
+  const outcome = move(before, trigger, at, from);
+  if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
+
+  const { taken } = outcome;
+  const moved = patch ? patch(outcome.contract) : outcome.contract;
+  const leaves = moved.status !== before.status || moved.deleted_at !== null || from === "(new)";
+  const stopped = leaves ? stopTimers(tx, moved) : moved;
+  const after = startTimers(tx, stopped, { taken, leaves, at, autoSignMs: settings.autoSignMs, addressees });
+  tx.put(contracts, after);
+
+  const facts = await contractFacts(tx, after);
+  const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
+  for (const activity of taken.emits) {
+    for (const data of dataPerPerson(activity, after, addressees)) {
+      await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
+    }
+    if (activity === "CONTRACT_CREATED" && after.external_metadata) {
+      const created = "CONTRACT_EXTERNAL_METADATA_CREATED";
+      await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
+    }
+  }
+  return after;
+}

@@ -1,0 +1,224 @@
+import * as z from "zod";
+import { contractStatuses } from "../../../src/api/contract-statuses.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import { rows, type View } from "../../store/port.ts";
+import type { Member } from "../context.ts";
+
+/** The kinds that the public routes can make, as webhook payloads name them (contract-api-facts.md, 4.1). */
+export const kinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;
+export type ContractKind = (typeof kinds)[number];
+
+/** Somebody who signs, with what became of it. Times are virtual milliseconds. */
+export const Signatory = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string(),
+  is_counterparty: z.boolean(),
+  counterparty_name: z.string().nullable(),
+  title: z.string(),
+  note: z.string().nullable(),
+  /** Null: may sign at any time. */
+  sign_order: z.int().nullable(),
+  created_at: z.number(),
+  /** When the contract was last put before this person. */
+  sent_at: z.number().nullable(),
+  action: z
+    .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: z.number() })
+    .nullable()
+    .describe("Null until acted on; is_success false: declined"),
+});
+export type Signatory = z.infer<typeof Signatory>;
+
+/** A party of the other side, as the contract names it; `counterparty_id` is its row in the workspace's list. */
+export const Party = z.strictObject({
+  counterparty_id: z.int(),
+  is_individual: z.boolean(),
+  /** Of the organization; for an individual, first and last name. */
+  name: z.string(),
+  organization_type: z.string().nullable(),
+  poc: z.strictObject({ first_name: z.string(), last_name: z.string(), email: z.string() }).nullable(),
+  organization_details: z.record(z.string(), z.unknown()).nullable(),
+});
+export type Party = z.infer<typeof Party>;
+
+/** A review that keeps the contract out of signature while it is open: by us (`internal`) or by the other side. */
+export const Review = z.strictObject({
+  id: z.int(),
+  by: z.enum(["internal", "counterparty"]),
+  reviewer_user_id: z.int().nullable(),
+  reviewer_role_id: z.int().nullable(),
+  description: z.string(),
+  requested_at: z.number(),
+  completed_at: z.number().nullable(),
+});
+export type Review = z.infer<typeof Review>;
+
+/** An approval (contract-api-facts.md, section 6). PENDING blocks the signature of a contract under review. */
+export const Approval = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  notes: z.string(),
+  approver_user_id: z.int().nullable(),
+  approver_role_id: z.int().nullable(),
+  order: z.int().nullable(),
+  status: z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED", "APPROVED", "SKIPPED"]),
+  created_by: z.int(),
+  created_at: z.number(),
+  actions: z.array(
+    z.strictObject({
+      status: z.enum(["APPROVED", "REJECTED", "SUGGESTED", "SKIPPED"]),
+      notes: z.string().nullable(),
+      at: z.number(),
+    }),
+  ),
+});
+export type Approval = z.infer<typeof Approval>;
+
+const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
+
+/** A document of the contract, newest version last; the bytes are a blob. */
+export const Version = z.strictObject({
+  id: z.int(),
+  file_name: z.string(),
+  content_type: z.string(),
+  blob: StoredBlob,
+  is_executed_version: z.boolean(),
+  uploaded_at: z.number(),
+  uploaded_by: z.int(),
+});
+export type Version = z.infer<typeof Version>;
+
+/** Metadata of an external system (decisions.md, C13). */
+export const ExternalMetadata = z.strictObject({
+  id: z.string().optional(),
+  integration_name: z.string().optional(),
+  record_type: z.string().optional(),
+  record_data: z.record(z.string(), z.unknown()).optional(),
+  object_configuration_id: z.string().optional(),
+});
+export type ExternalMetadata = z.infer<typeof ExternalMetadata>;
+
+export const Contract = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  name: z.string(),
+  kind: z.enum(kinds),
+  status: z.enum(contractStatuses),
+  /** What a resume returns to; null unless on hold. */
+  held_from: z.enum(contractStatuses).nullable(),
+  contract_type_id: z.int(),
+  template_id: z.int().nullable(),
+  /** Sending shares it with the counterparty for review first (taken from the template). */
+  counterparty_review: z.boolean(),
+  entity_id: z.int().nullable(),
+  /** Answers to the template's attributes. */
+  contract_data: z.record(z.string(), z.unknown()),
+  /** Answers to the intake form of the contract type. */
+  intake_form: z.strictObject({ data: z.record(z.string(), z.unknown()), created_at: z.number() }).nullable(),
+  counterparties: z.array(Party),
+  signatories: z.array(Signatory),
+  reviews: z.array(Review),
+  approvals: z.array(Approval),
+  external_metadata: ExternalMetadata.nullable(),
+  versions: z.array(Version),
+  note: z.strictObject({ text: z.string(), note_tag: z.string().nullable() }).nullable(),
+  /** The contracts that this one hangs on: it is a child, an addendum or an amendment of them. */
+  parents: z.array(z.strictObject({ contract_id: z.int(), relation_type: z.string() })),
+  supporting_documents: z.array(
+    z.strictObject({
+      id: z.int(),
+      name: z.string(),
+      file_name: z.string(),
+      blob: StoredBlob,
+      created_at: z.number(),
+    }),
+  ),
+  /** Entries of the schedule that end when the contract leaves its state (decisions.md, C22). */
+  timers: z.array(z.int()),
+  created_by: z.int(),
+  business_user_id: z.int(),
+  created_at: z.number(),
+  updated_at: z.number(),
+  /** When it was shared with the counterparty, put before the signatories, and executed. */
+  sent_to_counterparty_at: z.number().nullable(),
+  sent_for_signature_at: z.number().nullable(),
+  executed_at: z.number().nullable(),
+  /** Deleted contracts are 404 everywhere. */
+  deleted_at: z.number().nullable(),
+});
+export type Contract = z.infer<typeof Contract>;
+
+/** A value of an index that belongs to a workspace. */
+export const inWorkspace = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
+
+/** A whole number, not below 0, as text in the order of numbers. */
+export const sortable = (value: number): string => String(value).padStart(16, "0");
+
+/** Deleted contracts stay as rows, but are in no index. */
+const listed = <V>(row: Contract, value: V): string | undefined =>
+  row.deleted_at === null ? inWorkspace(row.workspace_id, String(value)) : undefined;
+
+/** Every value begins with the workspace's id, but for `counterparty`; numbers and times are `sortable`. */
+export const contracts = rows<
+  Contract,
+  "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
+>({
+  name: "contracts",
+  schema: Contract,
+  key: (row) => String(row.id),
+  indexes: {
+    /** In reverse: the newest first. */
+    number: (row) => listed(row, sortable(row.id)),
+    status: (row) => listed(row, row.status),
+    type: (row) => listed(row, row.contract_type_id),
+    party_email: (row) => row.counterparties.flatMap(({ poc }) => (poc && listed(row, poc.email.toLowerCase())) ?? []),
+    created: (row) => listed(row, sortable(row.created_at)),
+    updated: (row) => listed(row, sortable(row.updated_at)),
+    /** The id of the external metadata. */
+    external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
+    /** The counterparty's id: the last one is its newest contract (decisions.md, C17). */
+    counterparty: (row) =>
+      row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
+  },
+});
+
+/** All contracts of a workspace; in reverse, the newest first. */
+export const ofWorkspace = (workspaceId: number) =>
+  ({ by: "number", from: inWorkspace(workspaceId, ""), to: inWorkspace(workspaceId, "~") }) as const;
+
+/** `T-12`, or `H-12` for a contract executed outside the service (contract-api-facts.md, section 1). */
+export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
+  `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
+
+export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
+
+/**
+ * The contract of a composite id. `not-found` when it is unknown, deleted, of another workspace, or written with the
+ * other letter or without one: paths named composite take only the composite form (decisions.md, C12).
+ */
+export async function requireContract(
+  view: View,
+  caller: Member,
+  composite: string,
+  fail: Fail<"not-found">,
+): Promise<Contract> {
+  const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
+  const row = number === undefined ? undefined : await visible(view, caller, number);
+  return row && compositeId(row) === composite ? row : fail("not-found");
+}
+
+/** The contract of a plain integer id, for the paths that take one (contract-api-facts.md, section 8). */
+export async function requireContractNumber(
+  view: View,
+  caller: Member,
+  id: number,
+  fail: Fail<"not-found">,
+): Promise<Contract> {
+  return (await visible(view, caller, String(id))) ?? fail("not-found");
+}
+
+async function visible(view: View, { workspace }: Member, key: string): Promise<Contract | undefined> {
+  const row = await view.get(contracts, key);
+  return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
+}

@@ -1,0 +1,88 @@
+import type { Handlers } from "../../http/handler.ts";
+import { reply } from "../../http/reply.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { pageOfList } from "../paging.ts";
+import { noSuchRow } from "../workspace/people.ts";
+import { tellOfCounterparty } from "./activities.ts";
+import { onePrimary } from "./primary.ts";
+import { type Contact, counterparties, requireCounterparty } from "./rows.ts";
+
+type ContactOperation =
+  | "counterparty-contacts.list"
+  | "counterparty-contacts.create"
+  | "counterparty-contacts.update-many"
+  | "counterparty-contacts.update"
+  | "counterparty-contacts.delete";
+
+export const counterpartyContactHandlers: Handlers<ContactOperation, ClusterWorld, Member> = {
+  "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
+    store.read(async (view) => pageOfList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
+
+  "counterparty-contacts.create": ({ params, body }, world) =>
+    world.store.transaction("counterparty-contacts.create", async (tx) => {
+      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      // Somebody is always the primary contact.
+      const is_primary = body.is_primary || row.contacts.length === 0;
+      const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
+      const after = { ...row, contacts: onePrimary([...row.contacts, contact], contact) };
+      tx.put(counterparties, after);
+      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
+      return contact;
+    }),
+
+  "counterparty-contacts.update-many": ({ params, body }, world) =>
+    world.store.transaction("counterparty-contacts.update-many", async (tx) => {
+      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      const unknown = body.contacts.flatMap(({ id }, index) =>
+        row.contacts.some((contact) => contact.id === id) ? [] : [[index, { id: [noSuchRow(id)] }]],
+      );
+      if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
+
+      let contacts: readonly Contact[] = row.contacts;
+      for (const change of body.contacts) contacts = withChange(contacts, change);
+      const after = { ...row, contacts: [...contacts] };
+      tx.put(counterparties, after);
+      const ids = [...new Set(body.contacts.map(({ id }) => id))];
+      for (const contact_id of ids) {
+        await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+      }
+      return ids.map((id) => contacts.find((contact) => contact.id === id)!);
+    }),
+
+  "counterparty-contacts.update": ({ params, body }, world) =>
+    world.store.transaction("counterparty-contacts.update", async (tx) => {
+      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      const contact = row.contacts.find(({ id }) => id === params.contact_id) ?? world.fail("not-found");
+      const after = { ...row, contacts: withChange(row.contacts, { ...body, id: contact.id }) };
+      tx.put(counterparties, after);
+      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id: contact.id });
+      return after.contacts.find(({ id }) => id === contact.id)!;
+    }),
+
+  "counterparty-contacts.delete": ({ params }, world) =>
+    world.store.transaction("counterparty-contacts.delete", async (tx) => {
+      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      const gone = row.contacts.find(({ id }) => id === params.contact_id) ?? world.fail("not-found");
+      const left = row.contacts.filter(({ id }) => id !== gone.id);
+      const contacts = gone.is_primary ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 })) : left;
+      tx.put(counterparties, { ...row, contacts });
+      return reply(204, undefined);
+    }),
+};
+
+interface Change {
+  readonly id: number;
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly is_primary?: boolean | undefined;
+}
+
+const withChange = (contacts: readonly Contact[], { id, name, email, is_primary }: Change): Contact[] => {
+  const contact = contacts.find((each) => each.id === id)!;
+  return onePrimary(contacts, {
+    id,
+    name: name ?? contact.name,
+    email: email ?? contact.email,
+    is_primary: is_primary ?? contact.is_primary,
+  });
+};

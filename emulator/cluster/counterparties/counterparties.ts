@@ -1,0 +1,125 @@
+import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
+import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
+import type { Handlers } from "../../http/handler.ts";
+import type { Workspace } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { pageOfList, pageOfSlice } from "../paging.ts";
+import { tellOfCounterparty } from "./activities.ts";
+import { addressRecord, newAddress } from "./addresses.ts";
+import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
+
+type CounterpartyOperation =
+  | "counterparties.list"
+  | "counterparties.create"
+  | "counterparties.show"
+  | "counterparties.update";
+
+export const counterpartyHandlers: Handlers<CounterpartyOperation, ClusterWorld, Member> = {
+  "counterparties.list": ({ query }, { store, caller }) =>
+    store.read(async (view) => {
+      const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
+      const wanted = filterOf(query);
+      const page = wanted
+        ? pageOfList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
+        : await pageOfSlice(view, counterparties, ofWorkspace, query);
+      return { ...page, results: page.results.map(counterpartyRecord) };
+    }),
+
+  "counterparties.create": ({ body }, world) => {
+    const problems = problemsOf(body, world.caller.workspace);
+    if (problems) return world.fail("invalid-fields", problems);
+    return world.store.transaction("counterparties.create", async (tx) => {
+      const { contact_name, contact_email, primary_address } = body;
+      const hasContact = contact_name !== undefined && contact_email !== undefined;
+      const row: Counterparty = {
+        id: tx.next("counterparty"),
+        workspace_id: world.caller.workspace.id,
+        name: (body.is_individual ? contact_name : body.organization_name) ?? "",
+        is_individual: body.is_individual,
+        organization_type: body.organization_type ?? null,
+        brand_name: body.brand_name ?? null,
+        contacts: hasContact
+          ? [{ id: tx.next("counterparty_contact"), name: contact_name, email: contact_email, is_primary: true }]
+          : [],
+        addresses: primary_address ? [newAddress(tx, primary_address, true)] : [],
+        custom_fields: body.custom_fields ?? {},
+        status: "ACTIVE",
+        created_at: world.clock.now(),
+      };
+      tx.put(counterparties, row);
+      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CREATED", row);
+      for (const { id } of row.contacts) {
+        await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_CREATED", row, { contact_id: id });
+      }
+      for (const { id } of row.addresses) {
+        await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", row, { address_id: id });
+      }
+      return counterpartyRecord(row);
+    });
+  },
+
+  "counterparties.show": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => counterpartyRecord(await requireCounterparty(view, caller, params, fail))),
+
+  "counterparties.update": ({ params, body }, world) =>
+    world.store.transaction("counterparties.update", async (tx) => {
+      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      const after: Counterparty = {
+        ...row,
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
+        ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
+      };
+      tx.put(counterparties, after);
+      await tellOfCounterparty(tx, world, "COUNTER_PARTY_UPDATED", after);
+      return counterpartyRecord(after);
+    }),
+};
+
+function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
+  const primary = row.addresses.find((address) => address.is_primary);
+  return {
+    id: row.id,
+    name: row.name,
+    is_individual: row.is_individual,
+    contacts: row.contacts.map(({ id, name, email }) => ({ id, name, email })),
+    ...(primary && { primary_address: addressRecord(primary) }),
+    status: row.status,
+    custom_fields: row.custom_fields,
+    ...(row.brand_name !== null && { brand_name: row.brand_name }),
+  };
+}
+
+/** Fields that are required only together with others, and the label that only the workspace knows. */
+function problemsOf(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
+  const contact = ["contact_name", "contact_email"] as const;
+  const someContact = contact.some((name) => body[name] !== undefined);
+  const required = [
+    ...(body.is_individual ? [] : ["organization_name" as const]),
+    ...(body.is_individual || someContact ? contact : []),
+  ];
+  const problems: [string, string[]][] = required
+    .filter((name) => body[name] === undefined)
+    .map((name) => [name, ["Field required"]]);
+  const labels = organization_types.map(({ name }) => name);
+  if (body.organization_type != null && !labels.includes(body.organization_type)) {
+    problems.push(["organization_type", [`Value should be one of ${labels.join(", ")}`]]);
+  }
+  return problems.length > 0 ? Object.fromEntries(problems) : undefined;
+}
+
+const customFilter = "filter_custom__";
+
+/** Which rows the query wants; undefined: all. */
+function filterOf(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
+  const email = query.filter__client_email_address;
+  const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));
+  if (email === undefined && custom.length === 0) return undefined;
+  const address = String(email).trim().toLowerCase();
+  return (row) =>
+    (email === undefined || row.contacts.some((contact) => contact.email.toLowerCase() === address)) &&
+    custom.every(([name, value]) => {
+      const field = name.slice(customFilter.length);
+      return Object.hasOwn(row.custom_fields, field) && String(row.custom_fields[field]) === String(value);
+    });
+}

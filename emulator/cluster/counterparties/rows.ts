@@ -1,0 +1,102 @@
+import * as z from "zod";
+import type { Fail } from "../../../src/api/failures.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import type { Member } from "../context.ts";
+
+export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
+export type Contact = z.infer<typeof Contact>;
+
+export const CounterpartyAddress = z.strictObject({
+  id: z.int(),
+  line_one: z.string(),
+  city_name: z.string(),
+  state_name: z.string(),
+  zipcode: z.string(),
+  country_name: z.string(),
+  email: z.string().nullable(),
+  phone: z.string().nullable(),
+  is_primary: z.boolean(),
+});
+export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
+
+/** A party of the other side, in the workspace's list (contract-api-facts.md, section 6). */
+export const Counterparty = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  /** Of the organization; for an individual, first and last name. */
+  name: z.string(),
+  is_individual: z.boolean(),
+  organization_type: z.string().nullable(),
+  brand_name: z.string().nullable(),
+  contacts: z.array(Contact),
+  addresses: z.array(CounterpartyAddress),
+  custom_fields: z.record(z.string(), z.unknown()),
+  status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
+  created_at: z.number(),
+});
+export type Counterparty = z.infer<typeof Counterparty>;
+
+const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
+
+export const counterparties = rows<Counterparty, "workspace" | "name">({
+  name: "counterparties",
+  schema: Counterparty,
+  key: (row) => String(row.id),
+  indexes: {
+    workspace: (row) => row.workspace_id,
+    /** `<workspace id> <name in lower case>` */
+    name: (row) => nameKey(row.workspace_id, row.name),
+  },
+});
+
+/** The counterparty that a path names; `not-found` when it is unknown or of another workspace. */
+export async function requireCounterparty(
+  view: View,
+  { workspace }: Member,
+  { counter_party_id }: { readonly counter_party_id: number },
+  fail: Fail<"not-found">,
+): Promise<Counterparty> {
+  const row = await view.get(counterparties, String(counter_party_id));
+  return row?.workspace_id === workspace.id ? row : fail("not-found");
+}
+
+export interface NamedParty {
+  readonly workspace_id: number;
+  readonly name: string;
+  readonly is_individual: boolean;
+  readonly organization_type: string | null;
+  readonly contact: { readonly name: string; readonly email: string } | null;
+}
+
+/**
+ * The counterparty of a name, as a contract gives it: the one in the workspace's list, else a new one. No activity is
+ * told, since decisions.md (C8 and C9) lists all that creating a contract tells.
+ */
+export async function counterpartyNamed(tx: Transaction, party: NamedParty, at: number): Promise<Counterparty> {
+  const equals = nameKey(party.workspace_id, party.name);
+  const found = await tx.list(counterparties, { by: "name", equals });
+  const known = found.find((row) => row.is_individual === party.is_individual && row.status !== "ARCHIVED");
+  if (known) return withContact(tx, known, party.contact);
+
+  const { contact, ...rest } = party;
+  const row: Counterparty = {
+    ...rest,
+    id: tx.next("counterparty"),
+    brand_name: null,
+    contacts: contact ? [{ id: tx.next("counterparty_contact"), ...contact, is_primary: true }] : [],
+    addresses: [],
+    custom_fields: {},
+    status: "ACTIVE",
+    created_at: at,
+  };
+  tx.put(counterparties, row);
+  return row;
+}
+
+function withContact(tx: Transaction, row: Counterparty, contact: NamedParty["contact"]): Counterparty {
+  if (!contact || row.contacts.some(({ email }) => email.toLowerCase() === contact.email.toLowerCase())) return row;
+  const added = { id: tx.next("counterparty_contact"), ...contact, is_primary: row.contacts.length === 0 };
+  const changed = { ...row, contacts: [...row.contacts, added] };
+  tx.put(counterparties, changed);
+  return changed;
+}

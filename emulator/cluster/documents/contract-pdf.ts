@@ -1,0 +1,86 @@
+import { isoSeconds } from "../../../src/base/clock.ts";
+import type { Blobs } from "../../store/blobs.ts";
+import type { View } from "../../store/port.ts";
+import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
+import { type Contract, compositeId, referenceId, type Version } from "../contracts/rows.ts";
+import type { Sheet } from "../pdf/render.ts";
+import { keepFile, pdfType } from "./inline-file.ts";
+
+/** A document to hand out: a version that was uploaded, whose bytes are a blob, or one that is made now. */
+export type Document = Kept | Made;
+
+interface Named {
+  readonly file_name: string;
+  readonly content_type: string;
+}
+export interface Kept extends Named {
+  readonly blob: Version["blob"];
+  readonly version_id?: number;
+}
+export interface Made extends Named {
+  readonly bytes: Buffer;
+}
+
+export const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+
+/** The newest version of a type; undefined when none was uploaded. */
+export function newestVersion({ versions }: Contract, contentType: string): Kept | undefined {
+  const found = versions.findLast((version) => version.content_type === contentType);
+  return found && { ...found, version_id: found.id };
+}
+
+/** The PDF of a sheet. Kept nowhere: it can be made again. */
+export async function madePdf(sheet: Sheet): Promise<Made> {
+  const { renderPdf } = await import("../pdf/render.ts");
+  const file_name = `${sheet.title.replace(/[^\w .-]+/g, "_")}.pdf`;
+  return { file_name, content_type: pdfType, bytes: await renderPdf(sheet) };
+}
+
+/** The document with its bytes among the blobs, for a row to refer to. */
+export async function kept(blobs: Blobs, document: Document): Promise<Kept> {
+  return "blob" in document ? document : { ...document, blob: await keepFile(blobs, document.bytes) };
+}
+
+/** The bytes of a document, whole or while they are read. */
+export function bytesOf(blobs: Blobs, document: Document): Buffer | AsyncIterable<Uint8Array> {
+  if ("bytes" in document) return document.bytes;
+  const { sha256 } = document.blob;
+  const bytes = blobs.open(sha256);
+  if (!bytes) throw new Error(`The bytes ${sha256} of a document are gone`);
+  return bytes;
+}
+
+/** What the document of a template contract says. */
+export async function sheetOf(view: View, row: Contract): Promise<Sheet> {
+  const template = row.template_id === null ? undefined : await view.get(templates, String(row.template_id));
+  const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+  const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
+  return {
+    title: row.name,
+    subtitle: `${template?.name ?? ""} - ${compositeId(row)} - ${referenceId(row)}`,
+    rows: [
+      ["Parties", parties.join(" and ")],
+      ...answerRows(template?.attributes ?? [], row.contract_data),
+      ...row.signatories.map(({ name, title, action }) => {
+        const signed = action?.is_success ? `signed ${isoSeconds(action.at)}` : "not signed";
+        return ["Signature", `${name}${title ? `, ${title}` : ""}: ${signed}`] as const;
+      }),
+    ],
+    at: row.updated_at,
+  };
+}
+
+/** What a template would say with these answers, before there is a contract. */
+export const previewOf = (template: Template, answers: Readonly<Record<string, unknown>>, at: number): Sheet => ({
+  title: template.name,
+  subtitle: "Preview",
+  rows: answerRows(template.attributes, answers),
+  at,
+});
+
+function answerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
+  const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
+  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, textOf(answer)]);
+}
+
+const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : JSON.stringify(answer));

@@ -1,0 +1,28 @@
+import type { Blob, Blobs } from "../../store/blobs.ts";
+import type { Transaction } from "../../store/port.ts";
+import type { User } from "../../world/workspaces.ts";
+import type { Version } from "../contracts/rows.ts";
+import { cleanFilename } from "../storage/filenames.ts";
+
+/** Keeps the bytes of a document that came inline. Done before the transaction that refers to it. */
+export const keepFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);
+
+async function* once(file: Buffer): AsyncGenerator<Uint8Array, void> {
+  yield file;
+}
+
+export const pdfType = "application/pdf";
+
+/** The row of a document version, with the next number. */
+export function newVersion(
+  tx: Transaction,
+  by: User,
+  at: number,
+  given: Pick<Version, "file_name" | "blob"> & Partial<Pick<Version, "content_type" | "is_executed_version">>,
+): Version {
+  const id = tx.next("contract_version");
+  const { content_type = pdfType, is_executed_version = false } = given;
+  // It will stand in URLs and in the header of a download.
+  const file_name = cleanFilename(given.file_name, content_type);
+  return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
+}

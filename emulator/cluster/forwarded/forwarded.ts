@@ -1,0 +1,86 @@
+import { aboutNotEmulated } from "../../../src/api/contracts/not-emulated.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { Passthrough } from "../../http/reply.ts";
+import { appsOf } from "../../world/apps.ts";
+import { newWorkspacePath } from "../../world/new-workspace.ts";
+import type { ClusterWorld } from "../context.ts";
+import { contractPage } from "../contracts/page.ts";
+import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
+import type { Inbox } from "./inbox.ts";
+
+const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "application/json", ...headers }).flat(),
+    Buffer.from(JSON.stringify(body)),
+  );
+
+/** The contract API, in whatever version (decisions.md, C24), and the storage answer unknown paths of their own with 404. */
+const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
+
+type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
+
+/** What an emulated cluster does with forwarded requests that it knows, by method and path. */
+const known = lookupTable<Answer>({
+  "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
+    const { captcha } = await store.read(appsOf);
+    const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
+    return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
+  },
+  [`POST ${newWorkspacePath}`]: createTrialWorkspace,
+});
+
+const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
+
+/** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
+async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterWorld) {
+  if (!identityPath.test(path)) return undefined;
+  const { identityAnswers } = await import("../identity/answers.ts");
+  return identityAnswers[`${request.method} ${path}`]?.(request, world);
+}
+
+/**
+ * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
+ * with an echo (decisions.md, R38). Everything is noted in the inbox.
+ */
+export const forwardedTo =
+  (world: ClusterWorld, inbox: Inbox) =>
+  async (request: ReceivedRequest): Promise<Passthrough | undefined> => {
+    // A person's browser, not something forwarded: it leaves no row in the inbox.
+    const page = await contractPage(request, world);
+    if (page) return page;
+    const path = request.target.split("?")[0]!;
+    const answer =
+      (await scripted(request, path, world)) ??
+      (await known[`${request.method} ${path}`]?.(request, world)) ??
+      (await identityAnswer(request, path, world));
+    if (!answer && ownPaths.test(path)) return notBuilt(path);
+    const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
+    inbox.add({
+      at: world.clock.now(),
+      method: request.method,
+      target: request.target,
+      rawHeaders: request.rawHeaders,
+      body: request.body,
+      status: given.status,
+    });
+    return given;
+  };
+
+/** A public route that the emulator does not have; undefined where the service has none either. */
+function notBuilt(path: string): Passthrough | undefined {
+  const about = aboutNotEmulated(path);
+  if (about === undefined) return undefined;
+  const message = `The service has this route (${about}), but its bodies are not public: the emulator does not have it.`;
+  const hint = "Script an answer to it in the seed (apps.answers).";
+  return json(501, { error: { code: "not_built", message, hint } });
+}
+
+async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterWorld) {
+  const { answers } = await store.read(appsOf);
+  const found = answers.find(
+    (each) => each.path === path && each.method === method && (each.cluster_id ?? cluster.id) === cluster.id,
+  );
+  return found && json(found.status, found.body, found.headers);
+}

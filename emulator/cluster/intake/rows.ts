@@ -1,0 +1,100 @@
+import * as z from "zod";
+import type { IntakeDetail, IntakeRecord } from "../../../src/api/contracts/intake.ts";
+import { isoSeconds } from "../../../src/base/clock.ts";
+import { rows, type View } from "../../store/port.ts";
+import { workflows } from "../../world/workspaces.ts";
+import { storedObjects } from "../storage/objects.ts";
+import { orgUser } from "../workspace/people.ts";
+
+const IntakeAssignee = z.strictObject({
+  user_id: z.int(),
+  assignee_type: z.enum(["ASSIGNED_TO", "COLLABORATOR"]),
+});
+
+export const Intake = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  public_id: z.string(),
+  title: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
+  priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
+  /** Virtual milliseconds. */
+  due_at: z.number().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  workflow_id: z.int(),
+  /** The published version of the workflow at the time of creation. */
+  frozen_workflow_id: z.int(),
+  file_ids: z.array(z.string()),
+  assignees: z.array(IntakeAssignee),
+  created_by: z.int(),
+  created_at: z.number(),
+  modified_at: z.number(),
+  /** Deleted intakes are kept, and are answered like unknown ones. */
+  deleted_at: z.number().nullable(),
+});
+export type Intake = z.infer<typeof Intake>;
+
+/** Deleted intakes are in no index. */
+export const intakes = rows<Intake, "workspace">({
+  name: "intakes",
+  schema: Intake,
+  key: (row) => String(row.id),
+  indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
+});
+
+/** `I-0081` (contract-api-facts.md, 3.2). */
+export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
+
+/** An intake as the list shows it. */
+export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
+  const workflow = await view.get(workflows, String(row.workflow_id));
+  if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
+  return {
+    id: row.id,
+    title: row.title,
+    description: row.description,
+    status: row.status,
+    priority: row.priority,
+    due_date: row.due_at === null ? null : isoSeconds(row.due_at),
+    metadata: row.metadata,
+    public_id: row.public_id,
+    reference_id: intakeReference(row),
+    created_by: await orgUser(view, row.created_by),
+    created_at: isoSeconds(row.created_at),
+    modified_at: isoSeconds(row.modified_at),
+    frozen_workflow: {
+      id: row.frozen_workflow_id,
+      workflow_id: workflow.id,
+      title: workflow.title,
+      description: workflow.description,
+      type: workflow.type,
+    },
+  };
+}
+
+/** An intake with its people and files. */
+export async function intakeDetail(view: View, row: Intake): Promise<z.infer<typeof IntakeDetail>> {
+  const people = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
+    Promise.all(
+      row.assignees
+        .filter(({ assignee_type }) => assignee_type === type)
+        .map(async ({ user_id }) => ({
+          entity_id: String(user_id),
+          entity_type: "ORG_USER" as const,
+          assignee_type: type,
+          assignee_org_user: await orgUser(view, user_id),
+        })),
+    );
+  const attachments = await Promise.all(
+    row.file_ids.map(async (uuid) => ({ uuid, name: (await view.get(storedObjects, uuid))?.filename ?? "" })),
+  );
+  return {
+    ...(await intakeRecord(view, row)),
+    assignees: await people("ASSIGNED_TO"),
+    collaborators: await people("COLLABORATOR"),
+    // Tasks are made in the application alone.
+    tasks: [],
+    attachments,
+  };
+}

@@ -1,0 +1,78 @@
+import * as z from "zod";
+import { signUrl } from "../../../src/schemes/signed-url.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import type { ClusterWorld } from "../context.ts";
+
+/** A place in the signed storage: a workspace file, or a document made for download. */
+export const StoredObject = z.strictObject({
+  /** UUID; of a workspace file it is the `file_id`. */
+  key: z.string(),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  purpose: z.enum(["workspace-file", "document"]),
+  filename: z.string(),
+  /** As given at initialization; the PUT must carry exactly this. */
+  content_type: z.string(),
+  created_at: z.number(),
+  /** The bytes; null until they have come. */
+  blob: z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() }).nullable(),
+});
+export type StoredObject = z.infer<typeof StoredObject>;
+
+export const storedObjects = rows<StoredObject>({
+  name: "stored_objects",
+  schema: StoredObject,
+  key: (row) => row.key,
+  indexes: {},
+});
+
+const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
+
+/** What signs a cluster's URLs; kept in the state, so that a URL outlives a restart. */
+export const storageKeys = rows<z.infer<typeof StorageKey>>({
+  name: "storage_keys",
+  schema: StorageKey,
+  key: (row) => row.cluster_id,
+  indexes: {},
+});
+
+/** decisions.md, C5 */
+export const signedUrlSeconds = 15 * 60;
+
+type Signing = Pick<ClusterWorld, "cluster" | "clock" | "ids">;
+
+/**
+ * A URL that is good for one method on one object, for 15 virtual minutes. A PUT is bound to the object's content
+ * type. Made in a transaction, because the first one of a cluster makes its signing key.
+ */
+export async function signedObjectUrl(
+  tx: Transaction,
+  world: Signing,
+  method: "GET" | "PUT",
+  object: Pick<StoredObject, "key" | "filename" | "content_type">,
+): Promise<{ readonly url: string; readonly expiresAtMs: number }> {
+  const nowMs = world.clock.now();
+  const url = signUrl({
+    key: await signingKey(tx, world),
+    method,
+    url: `${world.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
+    contentType: method === "PUT" ? object.content_type : undefined,
+    nowMs,
+    expiresSeconds: signedUrlSeconds,
+  });
+  return { url, expiresAtMs: nowMs + signedUrlSeconds * 1_000 };
+}
+
+async function signingKey(tx: Transaction, { cluster, ids }: Signing): Promise<Buffer> {
+  const known = await storageKeyOf(tx, cluster.id);
+  if (known) return known;
+  const key = ids.bytes(32);
+  tx.put(storageKeys, { cluster_id: cluster.id, key: key.toString("base64") });
+  return key;
+}
+
+/** The key that verifies a cluster's URLs; undefined before it has signed one. */
+export async function storageKeyOf(view: View, clusterId: string): Promise<Buffer | undefined> {
+  const row = await view.get(storageKeys, clusterId);
+  return row && Buffer.from(row.key, "base64");
+}

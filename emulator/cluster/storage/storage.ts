@@ -1,0 +1,91 @@
+import type { Fail } from "../../../src/api/failures.ts";
+import { putObject } from "../../../src/api/storage/objects.ts";
+import { isoSeconds } from "../../../src/base/clock.ts";
+import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
+import type { Call, Handlers } from "../../http/handler.ts";
+import { reply } from "../../http/reply.ts";
+import { BlobTooLarge } from "../../store/blobs.ts";
+import { StoreFailed } from "../../store/port.ts";
+import type { ClusterWorld } from "../context.ts";
+import { type StoredObject, storageKeyOf, storedObjects } from "./objects.ts";
+
+/** Any page may upload and download by a signed URL: the URL itself is the credential. */
+const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
+
+export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWorld, unknown> = {
+  "storage.put": async ({ params, body }, world) => {
+    refuseCredentials(world);
+    const object = await requireSigned("PUT", params.object_key, world);
+    const { maxBytes } = putObject.request.body;
+    try {
+      const blob = await world.blobs.put(body, maxBytes);
+      await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
+      return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
+    } catch (error) {
+      if (error instanceof BlobTooLarge) return world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
+      if (error instanceof StoreFailed) return world.fail("storage-store-failed", idsOf(world));
+      throw error;
+    }
+  },
+
+  "storage.get": async ({ params }, world) => {
+    const object = await requireSigned("GET", params.object_key, world);
+    const content = object.blob && world.blobs.open(object.blob.sha256);
+    if (!object.blob || !content) {
+      return world.fail("storage-no-such-key", { key: `${object.key}/${object.filename}`, ...idsOf(world) });
+    }
+    return reply(200, content, {
+      ...cors,
+      "content-type": object.content_type,
+      "content-length": String(object.blob.size),
+      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(object.filename)}`,
+      etag: `"${object.blob.md5}"`,
+    });
+  },
+};
+
+/** What the storage's refusals end with. */
+const idsOf = ({ ids, cluster }: Pick<ClusterWorld, "ids" | "cluster">) => ({
+  requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
+  hostId: cluster.id,
+});
+
+type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
+type Asked = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+
+/** The object that a signed URL names. The virtual time at which the request came decides (conformance.md, 11.4). */
+async function requireSigned(method: "GET" | "PUT", key: string, world: Asked): Promise<StoredObject> {
+  const { request, clock, store, cluster, fail } = world;
+  const nowMs = clock.now();
+  const [object, signingKey] = await store.read(async (view) => [
+    await view.get(storedObjects, key),
+    await storageKeyOf(view, cluster.id),
+  ]);
+  if (!object || !signingKey) return fail("storage-signature-mismatch", idsOf(world));
+
+  const verdict = verifySignedUrl({
+    key: signingKey,
+    method,
+    url: request.origin + request.target,
+    contentType: request.headers["content-type"],
+    nowMs,
+  });
+  if (verdict.ok) return object;
+  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", idsOf(world));
+  return fail("storage-expired", {
+    lifetimeSeconds: verdict.expiresSeconds,
+    expires: isoSeconds(verdict.expiresAtMs),
+    now: isoSeconds(nowMs),
+    ...idsOf(world),
+  });
+}
+
+/** A credential must never reach the storage (contract-api.md, Authentication; decisions.md, C5). */
+function refuseCredentials(
+  world: ClusterWorld & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
+): void {
+  const sent = ["client-id", "client-secret"].filter((name) => world.request.headers[name] !== undefined);
+  if (sent.length === 0) return;
+  if (world.settings.strict.has("storage")) world.fail("storage-credentials", idsOf(world));
+  world.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
+}

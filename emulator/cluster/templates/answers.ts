@@ -1,0 +1,89 @@
+import type { Question } from "../../world/workspaces.ts";
+
+/** What is wrong, by variable, in the words of shape C. */
+export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Checks answers to the attributes of a template or to the questions of an intake form (contract-api-facts.md, 4.3).
+ * Unknown keys are accepted; `partial` leaves out the question whether required ones are there. Undefined: all is well.
+ */
+export function problemsOf(
+  questions: readonly Question[],
+  answers: Readonly<Record<string, unknown>>,
+  { partial = false } = {},
+): AnswerProblems | undefined {
+  const problems = new Map<string, readonly string[]>();
+  for (const question of questions) {
+    const { variable, required } = question;
+    const answer = Object.hasOwn(answers, variable) ? answers[variable] : undefined;
+    if (answer === undefined || answer === null || answer === "") {
+      const left = partial && !Object.hasOwn(answers, variable);
+      if (required && !left) problems.set(variable, ["Field required"]);
+    } else {
+      const problem = wrong(question, answer);
+      if (problem !== undefined) problems.set(variable, [problem]);
+    }
+  }
+  return problems.size > 0 ? Object.fromEntries(problems) : undefined;
+}
+
+/** The answers with the default of each question that has one and is not answered. */
+export function withDefaults(
+  questions: readonly Question[],
+  answers: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const defaults = questions.flatMap(({ variable, default_value }) =>
+    default_value === undefined || default_value === null ? [] : [[variable, default_value] as const],
+  );
+  return { ...Object.fromEntries(defaults), ...answers };
+}
+
+function wrong({ type, options }: Question, answer: unknown): string | undefined {
+  const values = options?.map((option) => option.value);
+  const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
+  const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;
+  switch (type) {
+    case "string":
+      return typeof answer === "string" ? undefined : "Input should be a valid string";
+    case "boolean":
+      return typeof answer === "boolean" ? undefined : "Input should be a valid boolean";
+    case "int":
+      return Number.isInteger(answer) || isDuration(answer) ? undefined : "Input should be a valid integer";
+    case "float":
+      return typeof answer === "number" || isCurrency(answer) ? undefined : "Input should be a valid number";
+    case "date":
+      return isDate(answer) ? undefined : "Input should be a valid date";
+    case "enum":
+      return known(answer) ? undefined : oneOf();
+    case "array of strings":
+      return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
+    case "array of options":
+      if (!Array.isArray(answer)) return "Input should be a valid list";
+      return answer.every(known) ? undefined : oneOf();
+    case "repeating":
+      return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isArrayOf = (value: unknown, each: (value: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(each);
+
+/** `{"type": "USD", "value": 1}` */
+const isCurrency = (value: unknown): boolean =>
+  isObject(value) && typeof value.type === "string" && typeof value.value === "number";
+
+/** `{"days": 180, "type": "MONTHS", "value": 6}` */
+const isDuration = (value: unknown): boolean =>
+  isObject(value) && typeof value.days === "number" && ["DAYS", "MONTHS", "YEARS"].includes(String(value.type));
+
+/** `2031-05-07`, or a date and time in ISO 8601, of a day that exists. */
+function isDate(value: unknown): boolean {
+  const day =
+    typeof value === "string" ? /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.exec(value)?.[1] : undefined;
+  if (day === undefined) return false;
+  const at = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) && !Number.isNaN(Date.parse(String(value)));
+}

@@ -1,0 +1,166 @@
+import * as z from "zod";
+import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
+import type { InputOf } from "../../../src/api/operation.ts";
+import type { Handlers } from "../../http/handler.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import { type ContractType, contractTypes } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { tellOfContract } from "../contracts/activities.ts";
+import { type Contract, requireContract } from "../contracts/rows.ts";
+import { requireInScope } from "../contracts/user-scope.ts";
+import { noSuchRow } from "../workspace/people.ts";
+import { problemsOf } from "./answers.ts";
+import { keyPointerNamed, keyPointerSections } from "./key-pointer-definitions.ts";
+import { attributeRecord } from "./templates.ts";
+
+const KeyPointer = z.strictObject({
+  id: z.int(),
+  contract_id: z.int(),
+  field_name: z.string(),
+  label: z.string(),
+  data_type: z.string(),
+  /** Any JSON value; null is none. */
+  value: z.unknown(),
+});
+type KeyPointer = z.infer<typeof KeyPointer>;
+
+/** What is recorded on a contract beside its text. */
+export const keyPointers = rows<KeyPointer, "contract">({
+  name: "key_pointers",
+  schema: KeyPointer,
+  key: (row) => String(row.id),
+  indexes: { contract: (row) => row.contract_id },
+});
+
+type KeyPointerOperation =
+  | "key-pointers.definitions"
+  | "key-pointers.list"
+  | "key-pointers.set"
+  | "key-pointers.update";
+
+export const keyPointerHandlers: Handlers<KeyPointerOperation, ClusterWorld, Member> = {
+  "key-pointers.definitions": ({ query }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const type = await view.get(contractTypes, String(query.contract_type_id));
+      if (type?.workspace_id !== caller.workspace.id) {
+        return fail("invalid-fields", { contract_type_id: [noSuchRow(query.contract_type_id)] });
+      }
+      return keyPointerSections(type).map(({ section, descriptors }) => ({
+        id: section.id,
+        descriptors: descriptors.map(attributeRecord),
+        section,
+      }));
+    }),
+
+  "key-pointers.list": (input, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const contract = await requireInScope(view, caller, input, fail);
+      return (await ofContract(view, contract)).map(keyPointerRecord);
+    }),
+
+  "key-pointers.set": ({ params, body }, world) =>
+    world.store.transaction("key-pointers.set", async (tx) => {
+      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
+      const type = await typeOf(tx, contract);
+      const known = await ofContract(tx, contract);
+      const wanted = body.key_pointers.map((row) => matched(row, type, known));
+      const problems = wanted.flatMap((match, index) => ("problem" in match ? [[index, match.problem]] : []));
+      if (problems.length > 0) world.fail("invalid-fields", { key_pointers: Object.fromEntries(problems) });
+
+      const written = new Map<string, KeyPointer>(known.map((row) => [row.field_name, row]));
+      const touched = new Set<string>();
+      for (const match of wanted) {
+        if ("problem" in match) continue;
+        const { field_name } = match.target;
+        const before = written.get(field_name);
+        const row: KeyPointer = {
+          ...match.target,
+          id: before?.id ?? tx.next("key_pointer"),
+          contract_id: contract.id,
+          value: match.value,
+        };
+        tx.put(keyPointers, row);
+        written.set(field_name, row);
+        touched.add(field_name);
+        await told(
+          tx,
+          world,
+          before ? "CONTRACT_KEY_POINTER_UPDATION" : "CONTRACT_KEY_POINTER_CREATION",
+          contract,
+          row,
+        );
+      }
+      return [...touched].map((name) => keyPointerRecord(written.get(name)!));
+    }),
+
+  "key-pointers.update": ({ params, body }, world) =>
+    world.store.transaction("key-pointers.update", async (tx) => {
+      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
+      const known = await ofContract(tx, contract);
+      const before = known.find(({ id }) => id === params.key_pointer_id) ?? world.fail("not-found");
+      const value = body.value ?? null;
+      const problem = problemWith(before.field_name, value, await typeOf(tx, contract));
+      if (problem) world.fail("invalid-fields", { value: problem });
+      const row = { ...before, value };
+      tx.put(keyPointers, row);
+      await told(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+      return keyPointerRecord(row);
+    }),
+};
+
+const ofContract = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
+
+async function typeOf(view: View, contract: Contract): Promise<ContractType> {
+  const type = await view.get(contractTypes, String(contract.contract_type_id));
+  if (!type) throw new Error(`Contract ${contract.id} is of type ${contract.contract_type_id}, which does not exist`);
+  return type;
+}
+
+const keyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointer) => ({
+  id,
+  value,
+  label,
+  field_name,
+  data_type,
+  format_option: {},
+});
+
+type Given = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
+type Match =
+  | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
+  | { readonly problem: Readonly<Record<string, readonly string[]>> };
+
+/** The key pointer that a row names by id or by field name, or what is wrong with the row. */
+function matched(given: Given, type: ContractType, known: readonly KeyPointer[]): Match {
+  const { key_pointer_id, key_pointer_field_name } = given;
+  const value = given.value ?? null;
+  if (key_pointer_id !== undefined) {
+    const row = known.find(({ id }) => id === key_pointer_id);
+    if (!row) return { problem: { key_pointer_id: [noSuchRow(key_pointer_id)] } };
+    const problem = problemWith(row.field_name, value, type);
+    return problem ? { problem: { value: problem } } : { target: row, value };
+  }
+  if (key_pointer_field_name === undefined) return { problem: { key_pointer_id: ["Field required"] } };
+
+  const definition = keyPointerNamed(type, key_pointer_field_name);
+  if (!definition) return { problem: { key_pointer_field_name: [noSuchRow(key_pointer_field_name)] } };
+  const problem = problemWith(key_pointer_field_name, value, type);
+  if (problem) return { problem: { value: problem } };
+  const { variable, display_label, type: data_type } = definition;
+  return { target: { field_name: variable, label: display_label, data_type }, value };
+}
+
+/** What is wrong with a value; null, which clears it, is always right. */
+function problemWith(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
+  const definition = keyPointerNamed(type, fieldName);
+  if (!definition || value === null) return undefined;
+  return problemsOf([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
+}
+
+const told = (
+  tx: Transaction,
+  world: Pick<ClusterWorld, "clock"> & { readonly caller: Member },
+  activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",
+  contract: Contract,
+  { id, field_name, value }: KeyPointer,
+): Promise<void> => tellOfContract(tx, world, activity, contract, { key_pointer: { id, field_name, value } });

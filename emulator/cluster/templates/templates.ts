@@ -1,0 +1,73 @@
+import type * as z from "zod";
+import type { Attribute } from "../../../src/api/contracts/shapes/questions.ts";
+import type { listTemplates } from "../../../src/api/contracts/templates.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import type { InputOf } from "../../../src/api/operation.ts";
+import type { Handlers } from "../../http/handler.ts";
+import type { View } from "../../store/port.ts";
+import { type Question, type Template, templates } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+
+type TemplateOperation = "templates.list" | "templates.show" | "templates.update" | "templates.metadata";
+
+export const templateHandlers: Handlers<TemplateOperation, ClusterWorld, Member> = {
+  "templates.list": ({ query }, { store, caller }) =>
+    store.read(async (view) => {
+      const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
+      return { items: all.filter((row) => isWanted(row, query)).map(templateRecord) };
+    }),
+
+  "templates.show": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => templateRecord(await requireTemplate(view, caller, params, fail))),
+
+  "templates.update": ({ params, body }, { store, caller, fail }) =>
+    store.transaction("templates.update", async (tx) => {
+      const row = await requireTemplate(tx, caller, params, fail);
+      const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
+      tx.put(templates, after);
+      return templateRecord(after);
+    }),
+
+  "templates.metadata": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const { attributes, counter_party_kind } = await requireTemplate(view, caller, params, fail);
+      return { attributes: attributes.map(attributeRecord), counter_party_kind };
+    }),
+};
+
+async function requireTemplate(
+  view: View,
+  { workspace }: Member,
+  { template_id }: { readonly template_id: number },
+  fail: Fail<"not-found">,
+): Promise<Template> {
+  const row = await view.get(templates, String(template_id));
+  return row?.workspace_id === workspace.id ? row : fail("not-found");
+}
+
+const templateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
+
+type Query = InputOf<typeof listTemplates>["query"];
+
+// Every template here is for two parties, so exclude_multi_party leaves none out.
+function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: Query): boolean {
+  const has = (tag: string) => row.tags.includes(tag);
+  const takes = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
+  return (
+    (include_archived || !row.archived) &&
+    (!tags?.length || tags.some(has)) &&
+    (!tags_all?.length || tags_all.every(has)) &&
+    (!cp_types?.length || (cp_types_all ? cp_types.every(takes) : cp_types.some(takes)))
+  );
+}
+
+/** A question as templates and intake forms show it: what it does not have is left out. */
+export const attributeRecord = (question: Question): z.input<typeof Attribute> => ({
+  display_label: question.display_label,
+  variable: question.variable,
+  type: question.type,
+  ...(question.help_text !== undefined && { help_text: question.help_text }),
+  ...(question.options && { options: question.options }),
+  required: question.required,
+  ...(question.default_value !== undefined && { default_value: question.default_value }),
+});

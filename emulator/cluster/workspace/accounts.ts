@@ -1,0 +1,16 @@
+import type { View } from "../../store/port.ts";
+import { users } from "../../world/workspaces.ts";
+import { trialWorkspaces } from "./trial-workspace.ts";
+
+/**
+ * Whether a user of any workspace has that address, active or not. The workspace that was made for the signup itself
+ * does not count: asked for again, it is the same one.
+ */
+export async function hasAccount(
+  view: View,
+  { email, token }: { readonly email: string; readonly token?: string | undefined },
+): Promise<boolean> {
+  const own = token === undefined ? undefined : await view.get(trialWorkspaces, token);
+  const found = await view.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  return found.some(({ workspace_id }) => workspace_id !== own?.workspace_id);
+}

@@ -1,0 +1,58 @@
+import { type Fail, fail } from "../../../src/api/failures.ts";
+import { sameSecret } from "../../../src/base/hmac.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { View } from "../../store/port.ts";
+import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { rateLimit } from "./rate-limit.ts";
+
+type Headers = ReceivedRequest["headers"];
+
+/**
+ * Says whom the headers client-id, client-secret and user-email name, or refuses (decisions.md, C2 and C4). One
+ * authenticator belongs to one listener: it keeps the count of the rate limit.
+ */
+export function apiKeyAuthenticator(
+  world: Pick<ClusterWorld, "store" | "settings" | "cluster" | "wall">,
+): (request: Pick<ReceivedRequest, "headers">) => Promise<Member> {
+  const limit = rateLimit(world.settings.rateLimit, world.wall);
+  return async ({ headers }) => {
+    const member = await world.store.read((view) => memberOf(view, world.cluster.id, headers));
+    limit(member.workspace.id, fail);
+    return member;
+  };
+}
+
+async function memberOf(view: View, clusterId: string, headers: Headers): Promise<Member> {
+  const clientId = headers["client-id"];
+  const secret = headers["client-secret"];
+  // A bearer token alone is refused like no credentials at all.
+  if (!clientId || !secret) return fail("no-credentials");
+
+  const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
+  // A key opens the cluster of its workspace alone.
+  const workspace = found.find((row) => row.cluster_id === clusterId);
+  // Compared even when there is nothing to compare with, so that the time does not tell which ids exist.
+  const matches = sameSecret(secret, workspace?.client_secret ?? "");
+  if (!workspace || !matches) return fail("wrong-credentials");
+
+  const email = headers["user-email"];
+  const user = email ? await activeMember(view, workspace, email) : await actingUser(view, workspace);
+  return { workspace, user };
+}
+
+async function activeMember(view: View, workspace: Workspace, email: string): Promise<User> {
+  const found = await view.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
+}
+
+async function actingUser(view: View, workspace: Workspace): Promise<User> {
+  const user = await view.get(users, String(workspace.acting_user_id));
+  if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
+  return user;
+}
+
+/** Refuses a key from which Developer Settings was taken in the seed (contract-api-facts.md, 2.2). */
+export function requireDeveloperSettings({ workspace }: Member, refuse: Fail<"developer-settings-required">): void {
+  if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
+}

@@ -1,0 +1,63 @@
+import type { View } from "../../store/port.ts";
+import {
+  type ContractType,
+  contractTypes,
+  type Entity,
+  entities,
+  type Template,
+  templates,
+  type User,
+  users,
+  type Workspace,
+} from "../../world/workspaces.ts";
+import type { Problems } from "../field-problems.ts";
+import { noSuchRow } from "./people.ts";
+
+/**
+ * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (decisions.md, C1) and is
+ * undefined.
+ */
+export async function ownContractType(
+  view: View,
+  workspace: Workspace,
+  id: number | string,
+  problems: Problems,
+): Promise<ContractType | undefined> {
+  const type = await view.get(contractTypes, String(Number(id)));
+  if (type?.workspace_id === workspace.id) return type;
+  problems.add(["contract_type_id"], noSuchRow(id));
+  return undefined;
+}
+
+/** A template that the workspace can use; undefined when it is unknown, foreign or archived. */
+export async function ownTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
+  const template = await view.get(templates, String(id));
+  return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
+}
+
+export async function ownEntity(
+  view: View,
+  workspace: Workspace,
+  id: number | string,
+  field: string,
+  problems: Problems,
+): Promise<Entity | undefined> {
+  const entity = await view.get(entities, String(Number(id)));
+  if (entity?.workspace_id === workspace.id) return entity;
+  problems.add([field], noSuchRow(id));
+  return undefined;
+}
+
+export async function primaryEntity(view: View, workspace: Workspace): Promise<Entity | undefined> {
+  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return own.find((entity) => entity.is_primary);
+}
+
+/** An active user of the workspace by address. */
+export async function ownUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
+  const named = await view.list(users, { by: "email", equals: email.toLowerCase() });
+  return named.find((user) => user.workspace_id === workspace.id && user.is_active);
+}
+
+/** How a body that names somebody else is refused. */
+export const noSuchUser = (email: string): string => `Object with email=${email} does not exist.`;

@@ -1,0 +1,93 @@
+import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
+import type { ResultOf } from "../../../src/api/operation.ts";
+import type { Handlers } from "../../http/handler.ts";
+import { forbiddenUrl } from "../../http/outgoing/receivers.ts";
+import { reply } from "../../http/reply.ts";
+import type { View } from "../../store/port.ts";
+import { latestDeliveriesOf, resend } from "../../webhooks/log.ts";
+import { type Subscription, subscriptions } from "../../webhooks/subscriptions.ts";
+import type { Settings } from "../../world/settings.ts";
+import type { ClusterWorld, Member } from "../context.ts";
+import { requireContractNumber } from "../contracts/rows.ts";
+import { requireDeveloperSettings } from "./credentials.ts";
+import { customHeaders } from "./custom-headers.ts";
+import { orgUser } from "./people.ts";
+
+export const webhookHandlers: Handlers<
+  "webhooks.create" | "webhooks.delete" | "webhooks.hmac-key" | "webhooks.re-trigger",
+  ClusterWorld,
+  Member
+> = {
+  "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail }) => {
+    requireDeveloperSettings(caller, fail);
+    if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
+    const custom = customHeaders(body.custom_headers ?? {});
+    if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
+    return store.transaction("webhooks.create", async (tx) => {
+      const row: Subscription = {
+        id: tx.next("webhook"),
+        workspace_id: caller.workspace.id,
+        cluster_id: cluster.id,
+        title: body.title,
+        description: body.description ?? null,
+        url: body.url,
+        only_for_activities: [...new Set(body.only_for_activities)],
+        custom_headers: custom.headers,
+        status: "ACTIVE",
+        failure_count: 0,
+        created_by: caller.user.id,
+        created_at: clock.now(),
+      };
+      tx.put(subscriptions, row);
+      return subscriptionRecord(tx, row);
+    });
+  },
+
+  // Any key of the workspace may read it (contract-api-facts.md, 2.2).
+  "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
+
+  "webhooks.delete": ({ params }, { store, caller, fail }) => {
+    requireDeveloperSettings(caller, fail);
+    return store.transaction("webhooks.delete", async (tx) => {
+      const row = await tx.get(subscriptions, String(params.webhook_id));
+      if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
+      // Deliveries that wait end as skipped_deleted when their turn comes (decisions.md, C18).
+      tx.delete(subscriptions, String(row.id));
+      return reply(204, undefined);
+    });
+  },
+
+  "webhooks.re-trigger": ({ body }, { store, clock, caller, fail }) =>
+    store.transaction("webhooks.re-trigger", async (tx) => {
+      for (const id of body.contract_ids) {
+        await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
+      }
+      const latest = await latestDeliveriesOf(tx, caller.workspace.id, body.contract_ids);
+      if (latest.length === 0) fail("nothing-to-re-trigger");
+      for (const delivery of latest) resend(tx, delivery, clock.now());
+      return { message: "Success" };
+    }),
+};
+
+async function subscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
+  return {
+    id: row.id,
+    title: row.title,
+    only_for_activities: row.only_for_activities,
+    url: row.url,
+    created_by_user: await orgUser(view, row.created_by),
+    description: row.description,
+    custom_headers: row.custom_headers,
+    status: row.status,
+  };
+}
+
+/** https always registers, http only where deliveries may go (decisions.md, C16). */
+function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  // A credential in the URL would be stored and logged with it.
+  if (url.username || url.password) return false;
+  if (url.protocol !== "http:") return url.protocol === "https:";
+  return !strict.has("receivers") && forbiddenUrl(text, { allow: webhookAllow, strict: false }) === undefined;
+}

@@ -1,0 +1,57 @@
+import type { ClockMode } from "../clock/virtual-clock.ts";
+import { defaultSettings, type Settings } from "../world/settings.ts";
+import { namedSeeds, parseSeed, type Seed } from "./seed.ts";
+
+/** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
+export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
+  /** Port of the router; the clusters take the ones after it. 0 (default): all free ports. */
+  readonly port?: number;
+  /** Address to listen on; the default is loopback. */
+  readonly host?: string;
+  /** Names that the Host header may have beside those of this machine. */
+  readonly allowedHosts?: readonly string[];
+  /** Where the state is kept. Omitted: in memory, and gone at the end. */
+  readonly file?: string | undefined;
+  /** Keeps everything in memory even when a file is named. */
+  readonly ephemeral?: boolean;
+  /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
+  readonly runFile?: string | undefined;
+  /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
+  readonly seed?: keyof typeof namedSeeds | Seed | object;
+  readonly clock?: {
+    readonly mode?: ClockMode;
+    /** Virtual seconds per second, in mode `real`. */
+    readonly speed?: number;
+    /** ISO time at which a new state begins; default: now, or the seed's `time` with `deterministic`. */
+    readonly start?: string;
+  };
+  /** Token of the control plane; default: a new one. */
+  readonly token?: string | undefined;
+  readonly strict?: Iterable<string>;
+  /** Told about bugs and warnings, a line each; default: nobody. */
+  readonly log?: (line: string) => void;
+}
+
+/** The settings of these options, over the defaults. */
+export function settingsFrom(options: EmulatorOptions, publicUrl: string): Settings {
+  const given = Object.fromEntries(
+    Object.keys(defaultSettings)
+      .map((name) => [name, options[name as keyof EmulatorOptions]])
+      .filter(([, value]) => value !== undefined),
+  );
+  return { ...defaultSettings, publicUrl, ...given, strict: new Set(options.strict) as Settings["strict"] };
+}
+
+/** The seed that the options name; throws with every wrong field named. */
+export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
+  if (typeof seed !== "string") return parseSeed(seed);
+  const named = Object.hasOwn(namedSeeds, seed) ? namedSeeds[seed] : undefined;
+  if (!named) throw new Error(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
+  return parseSeed(named);
+}
+
+/** Virtual milliseconds at which a new state begins; undefined: now. */
+export function startOf({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
+  const start = clock?.start ?? (deterministic ? seed.time : undefined);
+  return start === undefined ? undefined : Date.parse(start);
+}

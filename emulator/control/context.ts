@@ -1,0 +1,39 @@
+import type { Runner } from "../clock/runner.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { Inbox } from "../cluster/forwarded/inbox.ts";
+import type { Seed } from "../compose/seed.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { World } from "../http/handler.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { Blobs } from "../store/blobs.ts";
+import type { Cluster } from "../world/clusters.ts";
+import type { RenewableIds } from "../world/renewable-ids.ts";
+import type { Settings } from "../world/settings.ts";
+
+/** What the handlers of the control plane may use. */
+export interface ControlWorld extends World {
+  readonly settings: Settings;
+  readonly blobs: Blobs;
+  readonly clusters: readonly Cluster[];
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  readonly ids: RenewableIds;
+  readonly requestLog: RequestLog;
+  readonly faults: Faults;
+  /** What was forwarded to each emulated cluster, by its id. */
+  readonly inboxes: ReadonlyMap<string, Inbox>;
+  readonly instance: Instance;
+}
+
+/** This emulator, as something that can be started and stopped. */
+export interface Instance {
+  readonly id: string;
+  /** What the forms of its pages are signed with; new at each start. */
+  readonly formKey: Uint8Array;
+  readonly seed: Seed;
+  /** Virtual milliseconds at which a new state begins; undefined: at the wall's time. */
+  readonly start: number | undefined;
+  isReady(): boolean;
+  /** Ends the emulator, once the answer under way is sent. */
+  stop(): void;
+}

@@ -1,0 +1,87 @@
+import type { Wall } from "../../../src/base/clock.ts";
+
+/** Somebody who waits, between those who came before and after. */
+class Place<Waiting> {
+  readonly waiting: Waiting | undefined;
+  readonly until: number;
+  before: Place<Waiting> = this;
+  after: Place<Waiting> = this;
+
+  constructor(waiting: Waiting | undefined, until: number) {
+    this.waiting = waiting;
+    this.until = until;
+  }
+
+  enter(end: Place<Waiting>): void {
+    this.before = end.before;
+    this.after = end;
+    this.before.after = this;
+    end.before = this;
+  }
+
+  /** Forgets its neighbours, too: dead, it must not lead the garbage collector to those who came later. */
+  leave(): void {
+    this.before.after = this.after;
+    this.after.before = this.before;
+    this.before = this;
+    this.after = this;
+  }
+}
+
+/**
+ * Deadlines that are all equally far away when they are set, with one pending sleep for all of them: a timer for each
+ * of thousands of requests, nearly none of which is ever late, would be felt. So would a Set: each table that it
+ * outgrows goes on pointing at the next, and all that ever stood in one is taken along into the old generation.
+ */
+export class Deadlines<Waiting> {
+  readonly #wall: Wall;
+  readonly #afterMs: number;
+  readonly #late: (waiting: Waiting) => void;
+  /** In the order in which they were set, which is the order in which they come. */
+  readonly #end = new Place<Waiting>(undefined, Number.POSITIVE_INFINITY);
+  readonly #stop = new AbortController();
+  #sleeping = false;
+
+  /** `late` is told of each that did not leave in time. */
+  constructor(wall: Wall, afterMs: number, late: (waiting: Waiting) => void) {
+    this.#wall = wall;
+    this.#afterMs = afterMs;
+    this.#late = late;
+  }
+
+  /** Returns the way to leave, which may be used again. */
+  enter(waiting: Waiting): () => void {
+    const place = new Place(waiting, this.#wall.now() + this.#afterMs);
+    place.enter(this.#end);
+    if (!this.#sleeping) void this.#watch();
+    return () => place.leave();
+  }
+
+  /** Everybody leaves, the first one first. */
+  *clear(): Generator<Waiting> {
+    for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
+      first.leave();
+      yield first.waiting!;
+    }
+  }
+
+  /** Nothing is late any more. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #watch(): Promise<void> {
+    this.#sleeping = true;
+    for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
+      if (this.#stop.signal.aborted) break;
+      const left = first.until - this.#wall.now();
+      if (left > 0) {
+        await this.#wall.sleep(left, this.#stop.signal);
+      } else {
+        first.leave();
+        this.#late(first.waiting!);
+      }
+    }
+    this.#sleeping = false;
+  }
+}

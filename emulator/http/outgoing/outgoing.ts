@@ -1,0 +1,157 @@
+import { lookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { Agent, errors } from "undici";
+import type { Wall } from "../../../src/base/clock.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { atOnce } from "../../clock/runner.ts";
+import { Deadlines } from "./deadlines.ts";
+import { PostExchange } from "./post-exchange.ts";
+import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "./receivers.ts";
+
+/** One POST to a receiver. */
+export interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** What came of it: an answer of any status, or the reason why there was none. */
+export type Posted =
+  | { readonly status: number; readonly body: Buffer }
+  | { readonly error: { readonly code: string; readonly message: string } };
+
+export interface Outgoing {
+  /** Why nothing may be sent there; undefined when it may, as far as the URL tells. */
+  forbidden(url: string): Forbidden | undefined;
+  /** Sends once, follows no redirect. Rejects with BrokenOff, and with nothing else. */
+  post(request: Post): Promise<Posted>;
+  /** Breaks off every POST that is under way. */
+  breakOff(): void;
+  close(): Promise<void>;
+}
+
+export interface OutgoingOptions extends ReceiverRules {
+  readonly wall: Wall;
+  readonly connectTimeoutMs: number;
+  /** For the whole answer, from the moment a connection was asked for. */
+  readonly responseTimeoutMs: number;
+  /** Where names are looked up; default: as the system does. */
+  readonly lookup?: typeof lookup;
+}
+
+/** The emulator ends: nobody knows what came of the POST. */
+export class BrokenOff extends Error {
+  override readonly name = "BrokenOff";
+}
+
+const targetsKept = 10_000;
+
+/** The sender of webhooks, with connections that are kept open between attempts. */
+export function createOutgoing(options: OutgoingOptions): Outgoing {
+  const agent = new Agent({
+    // So that no attempt waits for a connection.
+    connections: atOnce,
+    pipelining: 1,
+    // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
+  });
+  const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+    exchange.breakOff(new TooLate()),
+  );
+  const targets = new Map<string, Target>();
+
+  // The rules never change, so each URL is judged once.
+  function targetOf(url: string): Target {
+    const known = targets.get(url);
+    if (known) return known;
+    const forbidden = forbiddenUrl(url, options);
+    const target = forbidden ? { forbidden } : placeOf(new URL(url));
+    if (targets.size >= targetsKept) targets.clear();
+    targets.set(url, target);
+    return target;
+  }
+
+  return {
+    forbidden: (url) => targetOf(url).forbidden,
+    post({ url, headers, body }) {
+      const { forbidden, origin, path } = targetOf(url);
+      if (forbidden) return Promise.resolve({ error: forbidden });
+      return new Promise((resolve, reject) => {
+        const exchange = new PostExchange((ended) => {
+          leave();
+          if ("status" in ended) resolve(ended);
+          else if (ended.cause instanceof BrokenOff) reject(ended.cause);
+          else resolve({ error: described(ended.cause) });
+        });
+        const leave = underWay.enter(exchange);
+        agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+      });
+    },
+    breakOff() {
+      for (const exchange of underWay.clear()) exchange.breakOff(new BrokenOff());
+    },
+    async close() {
+      underWay.stop();
+      await agent.destroy();
+    },
+  };
+}
+
+/** A URL as it is sent to, or why nothing may be. */
+type Target =
+  | { readonly forbidden: Forbidden; readonly origin?: never; readonly path?: never }
+  | { readonly forbidden?: never; readonly origin: string; readonly path: string };
+
+const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
+
+class TooLate extends Error {}
+
+/**
+ * Resolves a name, judges every address it stands for, and connects to just those: a name cannot mean something else
+ * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` judges.
+ */
+function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, "", 0);
+      // The rules about ports were judged with the URL; here only the host decides.
+      const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
+      const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
+      for (const { address } of addresses) {
+        const forbidden = forbiddenAddress(address, url, { ...rules, allow });
+        if (forbidden) return callback(Object.assign(new Error(forbidden.message), { code: forbidden.code }), "", 0);
+      }
+      const [first] = addresses;
+      if (options.all) return callback(null, addresses);
+      callback(null, first?.address ?? "", first?.family ?? 0);
+    });
+  };
+}
+
+/** Words for the failures of a connection, by the code that Node or undici gives. */
+const words = lookupTable<readonly [code: string, message: string]>({
+  UND_ERR_CONNECT_TIMEOUT: ["connect_timeout", "The receiver did not accept a connection in time."],
+  ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
+  ECONNRESET: ["connection_reset", "The receiver closed the connection before it had answered."],
+  EPIPE: ["connection_reset", "The receiver closed the connection before it had answered."],
+  UND_ERR_SOCKET: ["connection_reset", "The receiver closed the connection before it had answered."],
+  ENOTFOUND: ["name_not_found", "The receiver's name has no address."],
+  EAI_AGAIN: ["name_not_found", "The receiver's name has no address."],
+  EHOSTUNREACH: ["unreachable", "The receiver's address cannot be reached."],
+  ENETUNREACH: ["unreachable", "The receiver's address cannot be reached."],
+});
+
+function described(error: unknown): { code: string; message: string } {
+  if (error instanceof TooLate) return { code: "response_timeout", message: "The receiver did not answer in time." };
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const [name, message] = words[code] ?? [];
+  if (name !== undefined && message !== undefined) return { code: name, message };
+  const text = error instanceof Error ? error.message : String(error);
+  if (code === "address_not_allowed") return { code, message: text };
+  if (/CERT|TLS|SSL|SELF_SIGNED|ISSUER|UNABLE_TO/.test(code))
+    return { code: "tls_error", message: `${text} (${code})` };
+  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The answer is not HTTP." };
+  return { code: "network_error", message: code ? `${text} (${code})` : text };
+}

@@ -1,0 +1,58 @@
+import type { Operation } from "../../../src/api/operation.ts";
+
+const maxDistance = 0.5;
+/** More than twice the longest that is declared is like none of them. */
+const longestSegment = 100;
+
+/**
+ * The operation that a request for an unknown path probably meant; undefined when none is like it. Paths are compared
+ * segment by segment, and a name in braces may stand for any segment.
+ */
+export function nearestOperation(
+  method: string,
+  path: string,
+  operations: readonly Operation[],
+): Operation | undefined {
+  const given = segmentsOf(path);
+  let best: Operation | undefined;
+  let least = maxDistance;
+  for (const operation of operations) {
+    const declared = segmentsOf(operation.path);
+    const longest = Math.max(given.length, declared.length, 1);
+    // Each segment too many counts as one, so that it need not be compared with the others.
+    if (Math.abs(given.length - declared.length) / longest >= least) continue;
+    const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
+    const distance = pathDistance(given, declared) / longest + other;
+    if (distance < least) {
+      least = distance;
+      best = operation;
+    }
+  }
+  return best;
+}
+
+const segmentsOf = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
+
+const pathDistance = (given: readonly string[], declared: readonly string[]): number =>
+  editDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : segmentDistance(a, b)));
+
+const segmentDistance = (a: string, b: string): number =>
+  a === b
+    ? 0
+    : a.length > longestSegment
+      ? 1
+      : editDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
+
+/** Levenshtein's, with a cost of 1 for what is there on one side only. */
+function editDistance(from: readonly string[], to: readonly string[], swap: (a: string, b: string) => number): number {
+  let row = to.map((_, i) => i + 1);
+  row.unshift(0);
+  for (const [i, a] of from.entries()) {
+    const next = [i + 1];
+    for (const [j, b] of to.entries()) {
+      next.push(Math.min(row[j]! + swap(a, b), row[j + 1]! + 1, next[j]! + 1));
+    }
+    row = next;
+  }
+  return row[to.length]!;
+}

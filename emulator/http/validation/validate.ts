@@ -1,0 +1,101 @@
+import type * as z from "zod";
+import type { Operation } from "../../../src/api/operation.ts";
+import type { Fields } from "../bodies/form.ts";
+import { lastOf, parseFields } from "../bodies/form.ts";
+import type { Decoded } from "../bodies/json.ts";
+import type { Part, Problem } from "../dialects/problem.ts";
+import { edgeOf } from "./edge.ts";
+import { takesAnyStrings } from "./schema.ts";
+
+/** What a handler is given, before its type is known. */
+export interface Input {
+  params: unknown;
+  query: unknown;
+  headers: unknown;
+  body: unknown;
+}
+
+/** What came, in parts. */
+export interface Sent {
+  readonly params: Fields;
+  /** Without the question mark. */
+  readonly search: string;
+  readonly headers: Fields;
+  readonly decoded: Decoded | undefined;
+}
+
+/** Checks every part of a request and puts the values into `input`; the answer lists what is wrong, in wire order. */
+export type Validate = (sent: Sent, input: Input) => readonly Problem[];
+
+type Check = (sent: Sent, input: Input, problems: Problem[]) => void;
+
+const none: readonly Problem[] = [];
+
+/** Undefined when the operation takes nothing that could be wrong. */
+export function validatorFor({ request, service }: Operation): Validate | undefined {
+  const checks: Check[] = [];
+  if (request.params) checks.push(paramsCheck(request.params));
+  if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
+  if (request.headers) checks.push(fieldsCheck("header", request.headers, ({ headers }) => headers));
+  const { body } = request;
+  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service.noBody === "empty"));
+  if (checks.length === 0) return undefined;
+  return (sent, input) => {
+    const problems: Problem[] = [];
+    for (const check of checks) check(sent, input, problems);
+    return problems.length === 0 ? none : problems;
+  };
+}
+
+function paramsCheck(schema: z.ZodObject): Check {
+  if (!takesAnyStrings(schema)) return fieldsCheck("path", schema, ({ params }) => params);
+  return ({ params }, input) => {
+    input.params = params;
+  };
+}
+
+const partOfInput = { path: "params", query: "query", header: "headers" } as const;
+
+function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (sent: Sent) => Fields): Check {
+  const read = edgeOf(schema);
+  const names = Object.keys(schema.shape);
+  const place = partOfInput[part];
+  return (sent, input, problems) => {
+    let fields = pick(sent);
+    // Of the headers only those that are declared; the others are the protocol's business.
+    if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
+    const values = read(fields);
+    const parsed = schema.safeParse(values);
+    if (parsed.success) {
+      input[place] = parsed.data;
+      return;
+    }
+    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : lastOf(fields[name]));
+    const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
+    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
+  };
+}
+
+function bodyCheck(schema: z.ZodType, absentIsEmpty: boolean): Check {
+  const optional = schema.safeParse(undefined).success;
+  const nullable = schema.safeParse(null).success;
+  return ({ decoded }, input, problems) => {
+    let value = decoded?.value;
+    if (value === null && !nullable && !absentIsEmpty) value = undefined;
+    if (value === undefined) {
+      // FastAPI misses the body; the other frameworks read no body as an empty one, and miss its fields.
+      if (optional) {
+        input.body = schema.parse(undefined);
+        return;
+      }
+      if (absentIsEmpty) value = {};
+    }
+    const parsed = schema.safeParse(value, { reportInput: true });
+    if (parsed.success) {
+      input.body = parsed.data;
+      return;
+    }
+    const sent = value === undefined ? undefined : decoded?.value === undefined ? value : decoded.source();
+    for (const issue of parsed.error.issues) problems.push({ part: "body", issue, schema, sent });
+  };
+}

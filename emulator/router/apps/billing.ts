@@ -1,0 +1,23 @@
+import type { RouterHandlers } from "../context.ts";
+import { forwardTo } from "../proxied/forward.ts";
+import { clusterOfPrefix } from "../resolve/named-cluster.ts";
+import { textAt } from "../resolve/request-fields.ts";
+
+/** Events carry the customer in one of three places, by their type (conformance.md, 7.6). */
+const places = [
+  ["content", "customer", "id"],
+  ["content", "subscription", "customer_id"],
+  ["content", "invoice", "customer_id"],
+];
+
+export const billingHandlers = {
+  "billing.event": ({ body }, call) => {
+    const customer = places.map((path) => textAt(body, ...path)).find((id) => id !== undefined);
+    const underscore = customer?.lastIndexOf("_") ?? -1;
+    if (customer === undefined || underscore < 1) return call.fail("no-customer-id");
+    const owner =
+      clusterOfPrefix(call.clusters, customer) ??
+      call.fail("unknown-cluster", { cluster: customer.slice(0, underscore) });
+    return forwardTo(call, [owner]);
+  },
+} satisfies RouterHandlers<"billing.event">;

@@ -1,0 +1,125 @@
+import { verifyChatA } from "../../../src/schemes/chat-a.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { Passthrough } from "../../http/reply.ts";
+import { appsOf } from "../../world/apps.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { RouterCall, RouterHandlers, RouterWorld } from "../context.ts";
+import { type ForwardCall, forwardTo, ownAnswer } from "../proxied/forward.ts";
+import { formOf, jsonObject, textAt } from "../resolve/request-fields.ts";
+import { ownersOf } from "../resolve/resolve.ts";
+
+type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
+
+/** What an event or a form of chat_a says, of which only this matters. */
+interface Message {
+  readonly team: string | undefined;
+  /** Set when chat_a asks the URL to prove itself. */
+  readonly challenge?: string;
+  /** chat_a probes the certificate, unsigned. */
+  readonly isSslCheck?: boolean;
+}
+
+function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message {
+  const form = formOf(request);
+  if (form) {
+    const payload = jsonObject(form.get("payload"));
+    // An installation for a whole enterprise may have no team.
+    const team = textAt(payload, "team", "id") ?? textAt(payload, "enterprise", "id");
+    return { team, isSslCheck: form.get("ssl_check") === "1" };
+  }
+  const event = jsonObject(request.body);
+  const isChallenge = textAt(event, "type") === "url_verification";
+  return { team: textAt(event, "team_id"), ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }) };
+}
+
+/**
+ * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders put the app's
+ * own name where the specification writes chat_a, so any name will do.
+ */
+function signatureOf(headers: ReceivedRequest["headers"]) {
+  for (const name of Object.keys(headers)) {
+    const [, app] = /^x-(.+)-request-timestamp$/.exec(name) ?? [];
+    if (app !== undefined) return { timestamp: headers[name], signature: headers[`x-${app}-signature`] };
+  }
+  return { timestamp: undefined, signature: undefined };
+}
+
+async function verify(call: ChatACall): Promise<void> {
+  const { signing_secret: signingSecret } = (await call.store.read(appsOf)).chat_a;
+  if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
+  const verdict = verifyChatA({
+    signingSecret,
+    body: call.request.body,
+    ...signatureOf(call.request.headers),
+    nowsMs: call.settings.strict.has("signatures") ? [call.clock.now()] : [call.clock.now(), call.wall.now()],
+  });
+  if (!verdict.ok) call.fail("bad-chat-a-signature");
+}
+
+/** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */
+async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
+  const { team, challenge, isSslCheck } = messageOf(call.request);
+  if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
+  await verify(call);
+  if (challenge !== undefined) return ownAnswer({ challenge });
+
+  const others = candidates();
+  const owners = team === undefined ? [] : await ownersOf(call, [{ table: "chat_a_teams", key: team }]);
+  return forwardTo(
+    call,
+    owners.filter((owner) => others.includes(owner)),
+    { others, timeoutMs: call.settings.chatUpstreamTimeoutMs },
+  );
+}
+
+/** The interaction routes answer an object: an empty success becomes `{}` (decisions.md, R21). */
+async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
+  const answer = await answering;
+  if (answer.status < 200 || answer.status > 299 || answer.body instanceof Uint8Array) return answer;
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of answer.body) chunks.push(chunk);
+  } catch {
+    return call.fail("no-cluster-reachable");
+  }
+  const body = Buffer.concat(chunks);
+  if (body.length === 0) return ownAnswer({});
+  // Its length is counted when it is sent.
+  const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
+  return new Passthrough(answer.status, headers, body);
+}
+
+const everywhere =
+  ({ clusters }: RouterWorld) =>
+  () =>
+    clusters;
+
+/** The clusters of a destination, in seed order (decisions.md, R15). */
+const within = (call: RouterCall<"unknown-destination">, destination: string) => () => {
+  const found = call.clusters.filter(({ destinations }) => destinations.includes(destination));
+  return found.length > 0 ? found : call.fail("unknown-destination", { destination });
+};
+
+export const chatAHandlers = {
+  "chat-a.interaction": (_, call) => withObject(call, receive(call, everywhere(call))),
+  "chat-a.event": (_, call) => receive(call, everywhere(call)),
+  "chat-a.options": (_, call) => receive(call, everywhere(call)),
+  "chat-a.destination-interaction": ({ params }, call) =>
+    withObject(call, receive(call, within(call, params.destination))),
+  "chat-a.destination-event": ({ params }, call) => receive(call, within(call, params.destination)),
+  "chat-a.destination-options": ({ params }, call) => receive(call, within(call, params.destination)),
+  "chat-a.oauth-redirect": ({ params }, call) =>
+    forwardTo(call, [], {
+      others: within(call, params.destination)(),
+      timeoutMs: call.settings.chatUpstreamTimeoutMs,
+    }),
+} satisfies RouterHandlers<ChatAOperation>;
+
+type ChatAOperation = `chat-a.${
+  | "interaction"
+  | "event"
+  | "options"
+  | "destination-interaction"
+  | "destination-event"
+  | "destination-options"
+  | "oauth-redirect"}`;

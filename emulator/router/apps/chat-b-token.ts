@@ -1,0 +1,84 @@
+import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
+import { fails, holds, type Verdict } from "../../../src/schemes/verdict.ts";
+import type { Apps } from "../../world/apps.ts";
+import type { IssuerKey } from "../../world/chat-b-issuer.ts";
+import { textAt } from "../resolve/request-fields.ts";
+
+/** Clocks may differ by so much (conformance.md, section 6). */
+const skewSeconds = 5 * 60;
+const algorithms = ["RS256", "RS384", "RS512"];
+
+/** Tenants in whose name the vendor's desktop emulator asks for tokens. */
+const emulatorTenants = ["d6d49420-f39b-4df7-a1dc-d59a935871db", "f8cdef31-a31e-4b4a-93e4-5f571e91255a"];
+const emulatorIssuers = new Set(
+  emulatorTenants.flatMap((tenant) => [
+    `https://sts.windows.net/${tenant}/`,
+    `https://login.microsoftonline.com/${tenant}/v2.0`,
+  ]),
+);
+
+interface Asked {
+  readonly authorization: string | undefined;
+  /** Undefined: the body is none. */
+  readonly activity: Readonly<Record<string, unknown>> | undefined;
+  readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
+  /** Wall time: the tokens of real issuers carry it (conformance.md, 11.4). */
+  readonly nowMs: number;
+  keyOf(kid: string): Promise<IssuerKey | undefined>;
+}
+
+/**
+ * Bot-framework authentication of an incoming activity (conformance.md, section 6): the signature by a published key,
+ * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
+ */
+export async function verifyChatBToken(asked: Asked): Promise<Verdict<string>> {
+  // The scheme is compared as the vendor's own library does: `bearer` is refused.
+  const [, token] = /^Bearer (\S+)$/.exec(asked.authorization ?? "") ?? [];
+  if (token === undefined) return fails("no bearer token");
+  const signed = await signedBy(token, asked);
+  if (!signed.ok) return signed;
+  const { key, claims } = signed;
+  const { activity } = asked;
+
+  const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];
+  if (activity && endorsements.length > 0 && !endorsements.includes(textAt(activity, "channelId"))) {
+    return fails("the key is not endorsed for the activity's channelId");
+  }
+  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== asked.app.issuer) return ofEmulator(claims, asked);
+  if (claims.iss !== asked.app.issuer) return fails("another issuer");
+  if (![claims.aud].flat().includes(asked.app.app_id)) return fails("for another app");
+  const serviceUrl = textAt(activity, "serviceUrl");
+  return serviceUrl === undefined || claims.serviceurl === serviceUrl
+    ? holds
+    : fails("serviceurl is not the activity's serviceUrl");
+}
+
+/** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
+function ofEmulator(claims: JWTPayload, { app }: Asked): Verdict<string> {
+  const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
+  return asking === app.app_id ? holds : fails("for another app");
+}
+
+async function signedBy(
+  token: string,
+  { nowMs, keyOf }: Asked,
+): Promise<
+  | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
+  | { readonly ok: false; readonly reason: string }
+> {
+  let key: IssuerKey | undefined;
+  try {
+    const { payload: claims } = await jwtVerify(
+      token,
+      async ({ alg, kid }) => {
+        key = kid === undefined ? undefined : await keyOf(kid);
+        if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
+        return importJWK({ ...key, alg });
+      },
+      { algorithms, clockTolerance: skewSeconds, currentDate: new Date(nowMs) },
+    );
+    return { ok: true, key: key!, claims };
+  } catch (error) {
+    return fails(error instanceof errors.JOSEError ? error.message : "the published key is not usable");
+  }
+}

@@ -1,0 +1,75 @@
+import type { IssuerKey } from "../../world/chat-b-issuer.ts";
+import type { RouterWorld } from "../context.ts";
+import { askCluster } from "../proxied/ask-cluster.ts";
+
+interface KeySet {
+  /** Wall time at which it was asked for. */
+  readonly at: number;
+  /** Undefined: the issuer could not be asked. */
+  readonly keys: Promise<readonly IssuerKey[] | undefined>;
+}
+
+/** As long as the bot-framework's own libraries keep what an issuer published (conformance.md, section 6). */
+const lifetimeMs = 24 * 60 * 60 * 1_000;
+/** A key that is not known may be new, but whoever sends unknown ones must not make us ask each time. */
+const pauseMs = 10_000;
+
+type Asking = Pick<RouterWorld, "forwarder" | "wall" | "settings">;
+
+/** The published keys of issuers that are not ours, by the URL of their metadata. */
+export class IssuerKeys {
+  readonly #asking: Asking;
+  readonly #sets = new Map<string, KeySet>();
+
+  constructor(asking: Asking) {
+    this.#asking = asking;
+  }
+
+  /** The key of that id; undefined when the issuer has none, or says nothing. */
+  async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
+    const known = this.#sets.get(metadataUrl);
+    const age = known ? this.#asking.wall.now() - known.at : lifetimeMs;
+    const found = age < lifetimeMs ? keyIn(await known?.keys, kid) : undefined;
+    if (found || age < pauseMs) return found;
+    return keyIn(await this.#renewed(metadataUrl), kid);
+  }
+
+  async #renewed(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const set = { at: this.#asking.wall.now(), keys: this.#ask(metadataUrl) };
+    this.#sets.set(metadataUrl, set);
+    const keys = await set.keys;
+    // What could not be read is asked for again by whoever comes next.
+    if (!keys && this.#sets.get(metadataUrl) === set) this.#sets.delete(metadataUrl);
+    return keys;
+  }
+
+  async #ask(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const { jwks_uri: keysUrl } = (await this.#document(metadataUrl)) ?? {};
+    const set = typeof keysUrl === "string" ? await this.#document(keysUrl) : undefined;
+    return Array.isArray(set?.keys) ? set.keys.filter(isKey) : undefined;
+  }
+
+  async #document(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
+    const url = new URL(text);
+    const said = await askCluster(
+      this.#asking,
+      { url: url.origin },
+      {
+        method: "GET",
+        target: url.pathname + url.search,
+        rawHeaders: ["accept", "application/json"],
+        body: Buffer.alloc(0),
+        remoteAddress: "127.0.0.1",
+        origin: this.#asking.settings.publicUrl,
+      },
+    );
+    return said.kind === "said" && said.status === 200 ? said.body : undefined;
+  }
+}
+
+const keyIn = (keys: readonly IssuerKey[] | undefined, kid: string): IssuerKey | undefined =>
+  keys?.find((key) => key.kid === kid);
+
+const isKey = (value: unknown): value is IssuerKey =>
+  typeof value === "object" && value !== null && "kid" in value && typeof value.kid === "string";

@@ -1,0 +1,35 @@
+import type { Fail, FailureCode } from "../../src/api/failures.ts";
+import type { OperationById, OperationId } from "../../src/api/registry.ts";
+import type { Call, Handler, Handlers, World } from "../http/handler.ts";
+import type { Forwarder } from "../http/outgoing/forward.ts";
+import type { View } from "../store/port.ts";
+import type { Cluster } from "../world/clusters.ts";
+import type { Settings } from "../world/settings.ts";
+import type { IssuerKeys } from "./apps/issuer-keys.ts";
+
+/** What the handlers of the routing service may use. */
+export interface RouterWorld extends World {
+  readonly settings: Settings;
+  /** In the order of the seed. */
+  readonly clusters: readonly Cluster[];
+  readonly forwarder: Forwarder;
+  /** Of chat_b, where the seed names an issuer of its own. */
+  readonly issuerKeys: IssuerKeys;
+  /** Whether several answers are ranked by seed order instead of by who is first (decisions.md, R13). */
+  inSeedOrder(): boolean;
+  /** Whether a user of any workspace has that address, that of the signup with this token aside. */
+  hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
+}
+
+/** Whom a request's credentials name: the cluster whose key was sent. */
+export interface KeyHolder {
+  /** Absent: no key was sent. */
+  readonly cluster?: string;
+}
+
+/** What a handler's own functions are given: the world and this call. */
+export type RouterCall<Code extends FailureCode = never> = RouterWorld &
+  Omit<Call<never, KeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
+
+export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterWorld, KeyHolder | undefined>;
+export type RouterHandlers<Ids extends OperationId> = Handlers<Ids, RouterWorld, KeyHolder | undefined>;

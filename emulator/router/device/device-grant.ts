@@ -1,0 +1,83 @@
+import type { Transaction } from "../../store/port.ts";
+import { oauthClients } from "../../world/oauth-clients.ts";
+import type { RouterHandler, RouterHandlers, RouterWorld } from "../context.ts";
+import { requireCluster } from "../resolve/named-cluster.ts";
+import { decideGrant, deviceGrants, grantOfUserCode, purgeGrants } from "./rows.ts";
+import { redeemDeviceCode } from "./token.ts";
+import { spelledUserCode } from "./user-codes.ts";
+
+const lifetimeSeconds = 900;
+const intervalSeconds = 5;
+
+/** No vowels, so no words; nothing that looks like something else (RFC 8628, 6.1). */
+const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
+
+const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, call) => {
+  const { store, clock, ids, settings, fail } = call;
+  const grant = await store.transaction("device-grant.code", async (tx) => {
+    if (!(await tx.get(oauthClients, body.client_id))) return fail("invalid-client");
+    await purgeGrants(tx, clock.now());
+    const row = {
+      device_code: ids.token(32),
+      user_code: await freeUserCode(tx, ids),
+      client_id: body.client_id,
+      status: "PENDING" as const,
+      cluster_id: null,
+      expires_at: clock.now() + lifetimeSeconds * 1_000,
+      interval: intervalSeconds,
+      last_poll: null,
+      claimed: false,
+      redeemed: false,
+    };
+    tx.put(deviceGrants, row);
+    return row;
+  });
+  const shown = spelledUserCode(grant.user_code);
+  const verification = `${settings.publicUrl}/_emulator/device`;
+  return {
+    device_code: grant.device_code,
+    user_code: shown,
+    verification_uri: verification,
+    verification_uri_complete: `${verification}?user_code=${shown}`,
+    expires_in: lifetimeSeconds,
+    interval: intervalSeconds,
+  };
+};
+
+async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<string> {
+  for (;;) {
+    const code = ids.pick(userCodeAlphabet, 8);
+    if (!(await grantOfUserCode(tx, code))) return code;
+  }
+}
+
+const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids }) => {
+  const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
+  await store.transaction("device-grant.create-client", (tx) =>
+    tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] }),
+  );
+  return client;
+};
+
+const undecidable = {
+  unknown: "unknown-user-code",
+  expired: "expired-user-code",
+  decided: "already-decided",
+} as const;
+
+const decideDeviceGrant: RouterHandler<"device-grant.decide"> = async ({ body }, call) => {
+  const { store, clock, fail } = call;
+  requireCluster(call, body.cluster_id);
+  await store.transaction("device-grant.decide", async (tx) => {
+    const decided = await decideGrant(tx, clock.now(), body.user_code, body);
+    if (typeof decided === "string") fail(undecidable[decided]);
+  });
+  return body;
+};
+
+export const deviceGrantHandlers = {
+  "device-grant.code": createDeviceCode,
+  "device-grant.token": redeemDeviceCode,
+  "device-grant.create-client": createOAuthClient,
+  "device-grant.decide": decideDeviceGrant,
+} satisfies RouterHandlers<`device-grant.${"code" | "token" | "create-client" | "decide"}`>;

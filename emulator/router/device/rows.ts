@@ -1,0 +1,99 @@
+import * as z from "zod";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import { mappingTables } from "../mapping/tables.ts";
+import { userCodeKey } from "./user-codes.ts";
+
+/** A device authorization, from the request for its codes to its tokens (RFC 8628; decisions.md, R30). */
+export const DeviceGrant = z.strictObject({
+  device_code: z.string(),
+  /** Upper case, without punctuation. */
+  user_code: z.string(),
+  client_id: z.string(),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+  /** Whose person decides, or has decided; null while nobody has looked. */
+  cluster_id: z.string().nullable(),
+  /** Virtual milliseconds. */
+  expires_at: z.int(),
+  /** Seconds; grows by 5 for good with each early poll. */
+  interval: z.int(),
+  /** Virtual and wall milliseconds. */
+  last_poll: z.strictObject({ at: z.int(), wall_at: z.int() }).nullable(),
+  /** The cluster is being asked for the tokens. */
+  claimed: z.boolean(),
+  /** The tokens were handed out. */
+  redeemed: z.boolean(),
+});
+export type DeviceGrant = z.infer<typeof DeviceGrant>;
+
+export const deviceGrants = rows<DeviceGrant, "user_code" | "expires_at" | "claimed">({
+  name: "device_grants",
+  schema: DeviceGrant,
+  key: (row) => row.device_code,
+  indexes: {
+    user_code: (row) => row.user_code,
+    expires_at: (row) => row.expires_at,
+    claimed: (row) => (row.claimed ? 1 : undefined),
+  },
+});
+
+/** The grant of a user code, however a person typed it. */
+export async function grantOfUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
+  const [found] = await view.list(deviceGrants, { by: "user_code", equals: userCodeKey(userCode), limit: 1 });
+  return found;
+}
+
+/** What a person, or the cluster for them, says about a user code. */
+export interface Decision {
+  readonly status: DeviceGrant["status"];
+  readonly cluster_id: string;
+}
+
+/** Why nothing can be decided about a user code any more. */
+export type Undecidable = "unknown" | "expired" | "decided";
+
+/**
+ * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster; the same
+ * decision by the same cluster again changes nothing (decisions.md, R30).
+ */
+export async function decideGrant(
+  tx: Transaction,
+  now: number,
+  userCode: string,
+  { status, cluster_id }: Decision,
+): Promise<DeviceGrant | Undecidable> {
+  const grant = await grantOfUserCode(tx, userCode);
+  if (!grant) return "unknown";
+  if (grant.expires_at <= now) return "expired";
+  if (grant.status !== "PENDING") {
+    return grant.status === status && grant.cluster_id === cluster_id ? grant : "decided";
+  }
+  const decided = { ...grant, status, cluster_id };
+  tx.put(deviceGrants, decided);
+  tx.map(mappingTables.user_codes, cluster_id, [grant.user_code]);
+  return decided;
+}
+
+/** Removes the grants of user codes, of those that are bound to the cluster (decisions.md, R10). */
+export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
+  for (const code of userCodes) {
+    const grant = await grantOfUserCode(tx, code);
+    if (grant?.cluster_id === cluster) tx.delete(deviceGrants, grant.device_code);
+  }
+}
+
+/** How long an expired grant still says that it has expired, instead of being unknown. */
+const keptMs = 24 * 60 * 60 * 1_000;
+
+/** Virtual time may stand still, and nothing expires: so many grants are kept at most. */
+export const mostGrants = 100_000;
+
+/** Drops what expired long ago, and the oldest of more than anybody needs. */
+export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
+  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
+  const excess = (await tx.count(deviceGrants)) - expired.length - mostGrants;
+  const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
+  for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {
+    tx.delete(deviceGrants, old.device_code);
+    if (old.cluster_id !== null) tx.unmap(mappingTables.user_codes, old.cluster_id, [old.user_code]);
+  }
+}

@@ -1,0 +1,77 @@
+import type * as z from "zod";
+import type { TokenResponse } from "../../../src/api/router/device-grant.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { reply } from "../../http/reply.ts";
+import { oauthClients } from "../../world/oauth-clients.ts";
+import type { RouterCall, RouterHandler } from "../context.ts";
+import { askCluster, type Said } from "../proxied/ask-cluster.ts";
+import { judgePoll, type Polled } from "./poll.ts";
+import { type DeviceGrant, deviceGrants } from "./rows.ts";
+
+type Tokens = z.infer<typeof TokenResponse>;
+type Refused = Extract<Polled, { kind: "refused" }>["code"];
+type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token-cluster-down" };
+
+/**
+ * Hands out the tokens of a device grant. At the first poll after AUTHORIZED this very request is forwarded to the
+ * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
+ * it was (decisions.md, R30).
+ */
+export const redeemDeviceCode: RouterHandler<"device-grant.token"> = async ({ body }, call) => {
+  const polled = await poll(call, body.device_code, body.client_id);
+  if (polled.kind === "refused") return call.fail(polled.code);
+
+  const answer = await tokensFor(call, polled.grant);
+  await call.store.transaction("device-grant.token: end of the claim", async (tx) => {
+    // The state may have been replaced in the meantime.
+    const row = await tx.get(deviceGrants, body.device_code);
+    if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in answer });
+  });
+  if ("refused" in answer) return call.fail(answer.refused);
+  return reply(200, answer.tokens, { "cache-control": "no-store" });
+};
+
+function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: string): Promise<Polled> {
+  const { store, clock, wall, settings } = call;
+  return store.transaction("device-grant.token", async (tx) => {
+    if (!(await tx.get(oauthClients, clientId))) return call.fail("invalid-client");
+    const at = clock.now();
+    // Wall time would make two equal runs differ.
+    const wall_at = settings.deterministic ? at : Math.floor(wall.now());
+    const polled = judgePoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
+    if (polled.grant) tx.put(deviceGrants, polled.grant);
+    return polled;
+  });
+}
+
+async function tokensFor(call: RouterCall, grant: DeviceGrant): Promise<Answer> {
+  const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
+  if (!cluster) return { refused: "token-cluster-down" };
+  return judged(call, cluster.id, await askCluster(call, cluster, call.request));
+}
+
+/** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
+const refusals = lookupTable<Refused>({
+  authorization_pending: "authorization-pending",
+  slow_down: "authorization-pending",
+  access_denied: "access-denied",
+  expired_token: "expired-token",
+});
+
+function judged({ finding }: RouterCall, cluster: string, said: Said): Answer {
+  if (said.kind === "said" && said.status === 200 && isTokens(said.body)) return { tokens: said.body };
+  if (said.kind === "said" && said.status >= 400 && said.status < 500) {
+    finding("tokens-refused", `${cluster} answered ${said.status} ${String(said.body?.error ?? "")}`);
+    return { refused: refusals[String(said.body?.error)] ?? "invalid-grant" };
+  }
+  const why = said.kind === "said" ? `answered ${said.status}` : said.kind === "late" ? "is late" : said.reason;
+  finding("cluster-unreachable", `${cluster}: ${why}`);
+  return { refused: "token-cluster-down" };
+}
+
+/** RFC 6749, 5.1. What a cluster that is not ours leaves out is no token answer. */
+const isTokens = (body: Readonly<Record<string, unknown>> | undefined): body is Tokens =>
+  typeof body?.access_token === "string" &&
+  typeof body.token_type === "string" &&
+  typeof body.expires_in === "number" &&
+  typeof body.scope === "string";

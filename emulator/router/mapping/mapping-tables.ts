@@ -1,0 +1,73 @@
+import { reply } from "../../http/reply.ts";
+import type { Mapping } from "../../store/port.ts";
+import type { RouterCall, RouterHandlers } from "../context.ts";
+import { requireCluster } from "../resolve/named-cluster.ts";
+import { mappingTables as tables } from "./tables.ts";
+
+interface Bulk<Body> {
+  readonly body: Body & { readonly cluster_id: string };
+}
+type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
+
+/** Maps a list in one transaction; the last writer wins and is told how many it took over (decisions.md, R9). */
+const maps =
+  <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
+  async ({ body }: Bulk<Body>, call: BulkCall) => {
+    const cluster = requireCluster(call, body.cluster_id);
+    const { moved } = await call.store.transaction(`map ${table.name}`, (tx) => tx.map(table, cluster.id, list(body)));
+    if (moved === 0) return true;
+    call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
+    return reply(200, true, { "x-svc-moved": String(moved) });
+  };
+
+/** Removes those of a list that belong to the cluster; the others are ignored (decisions.md, R10). */
+const unmaps =
+  <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
+  async ({ body }: Bulk<Body>, call: BulkCall) => {
+    const cluster = requireCluster(call, body.cluster_id);
+    await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, list(body)));
+    return true;
+  };
+
+const emails = (body: { readonly email_hash_list: string[] }) => body.email_hash_list;
+const clients = (body: { readonly client_ids: string[] }) => body.client_ids;
+const tokens = (body: { readonly tokens: string[] }) => body.tokens;
+const teams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
+
+/** Keys of the table external_integrations: an external id means something only together with its type. */
+export const integrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
+  body.external_id_list.map((id) => `${body.integration_type}:${id}`);
+
+export const mappingTableHandlers = {
+  "cluster-emails.show": async ({ params: { email_hash } }, { store, fail }) => {
+    const cluster_id = await store.read((view) => view.lookup(tables.cluster_emails, email_hash));
+    return { email_hash, cluster_id: cluster_id ?? fail("no-email-mapping") };
+  },
+  "cluster-emails.map": maps(tables.cluster_emails, emails),
+  "cluster-emails.unmap": unmaps(tables.cluster_emails, emails),
+
+  "cluster-clients.show": async ({ params: { client_id } }, { store, fail }) => {
+    const cluster_id = await store.read((view) => view.lookup(tables.cluster_clients, client_id));
+    return { client_id, cluster_id: cluster_id ?? fail("no-client-mapping") };
+  },
+  "cluster-clients.map": maps(tables.cluster_clients, clients),
+  "cluster-clients.unmap": unmaps(tables.cluster_clients, clients),
+
+  "invite-tokens.map-creator": maps(tables.creator_tokens, tokens),
+  "invite-tokens.unmap-creator": unmaps(tables.creator_tokens, tokens),
+  "invite-tokens.map-counterparty": maps(tables.counterparty_tokens, tokens),
+  "invite-tokens.unmap-counterparty": unmaps(tables.counterparty_tokens, tokens),
+
+  "chat-a-teams.map": maps(tables.chat_a_teams, teams),
+  "chat-a-teams.unmap": unmaps(tables.chat_a_teams, teams),
+
+  "external-integrations.map": maps(tables.external_integrations, integrationKeys),
+  "external-integrations.unmap": unmaps(tables.external_integrations, integrationKeys),
+} satisfies RouterHandlers<MappingOperation>;
+
+type MappingOperation =
+  | `cluster-emails.${"show" | "map" | "unmap"}`
+  | `cluster-clients.${"show" | "map" | "unmap"}`
+  | `invite-tokens.${"map" | "unmap"}-${"creator" | "counterparty"}`
+  | `chat-a-teams.${"map" | "unmap"}`
+  | `external-integrations.${"map" | "unmap"}`;

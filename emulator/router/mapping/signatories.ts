@@ -1,0 +1,27 @@
+import type { Transaction } from "../../store/port.ts";
+import type { RouterHandlers } from "../context.ts";
+import { type Signatory, signatories, signatoryKey } from "./signatory-rows.ts";
+
+type New = Pick<Signatory, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
+
+export const signatoryHandlers = {
+  "signatories.add": async ({ body }, { clusters, store, fail }) => {
+    const given: readonly New[] = Array.isArray(body) ? body : [body];
+    for (const { cluster } of given) {
+      if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
+    }
+    return store.transaction("signatories.add", async (tx) => {
+      const stored: Signatory[] = [];
+      for (const signatory of given) stored.push(await addOnce(tx, signatory));
+      return stored;
+    });
+  },
+} satisfies RouterHandlers<"signatories.add">;
+
+async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<Signatory> {
+  const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
+  if (known) return known;
+  const row = { id: tx.next("signatory"), uuid: uuid ?? null, cluster, signatory_hash };
+  tx.put(signatories, row);
+  return row;
+}

@@ -1,0 +1,71 @@
+import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { reply } from "../../http/reply.ts";
+import type { RouterHandler, RouterHandlers } from "../context.ts";
+import { askCluster } from "../proxied/ask-cluster.ts";
+import { type ForwardCall, forwardTo } from "../proxied/forward.ts";
+import { clusterOfPrefix } from "../resolve/named-cluster.ts";
+import { discoveryOf } from "./discovery.ts";
+import { publicKeys } from "./public-keys.ts";
+
+const fresh = { "cache-control": "no-store" };
+
+/** Asks every cluster anew; what one that is down would have said is left out (conformance.md, 2.2). */
+const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
+  refuseLoop(call);
+  const answers = await Promise.all(
+    call.clusters.map(async (cluster) => ({ cluster, said: await askCluster(call, cluster, call.request) })),
+  );
+  const answered = answers.flatMap(({ cluster, said }) => {
+    const keys = said.kind === "said" && said.status === 200 ? said.body?.keys : undefined;
+    if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} gave no keys`);
+    return Array.isArray(keys) ? [keys] : [];
+  });
+  if (answered.length === 0) return call.fail("no-cluster-reachable");
+  return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
+};
+
+/** The configuration of the first cluster, in the order of the seed, that gives one (decisions.md, R35). */
+const showDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) => {
+  refuseLoop(call);
+  for (const cluster of call.clusters) {
+    const said = await askCluster(call, cluster, call.request);
+    if (said.kind === "said" && said.status === 200 && said.body) {
+      return reply(200, discoveryOf(said.body, cluster.url, call.settings.publicUrl), fresh);
+    }
+    call.finding("configuration-missing", `${cluster.id} gave no OpenID configuration`);
+  }
+  return call.fail("no-cluster-reachable");
+};
+
+function refuseLoop({ forwarder, request, fail }: ForwardCall): void {
+  if (forwarder.isOwn(request)) fail("forwarding-loop");
+}
+
+/** Which parameter of a token request carries the prefix of its cluster. */
+const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } as const;
+
+const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
+  const { grant_type } = body;
+  if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
+  if (!Object.hasOwn(prefixed, grant_type)) return call.fail("unsupported-grant-type");
+  const name = prefixed[grant_type as keyof typeof prefixed];
+  const value = body[name];
+  if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
+  return forwardTo(call, [clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant")]);
+};
+
+/** The token is decoded, not verified: that is the cluster's business (decisions.md, R36). */
+const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
+  const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(call.request.headers.authorization ?? "") ?? [];
+  const prefix = clusterOfPrefix(call.clusters, token)?.id;
+  const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
+  const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
+  return forwardTo(call, [owner]);
+};
+
+export const oidcHandlers = {
+  "oidc.jwks": showJwks,
+  "oidc.discovery": showDiscovery,
+  "oidc.token": exchangeToken,
+  "oidc.userinfo": showUserinfo,
+} satisfies RouterHandlers<`oidc.${"jwks" | "discovery" | "token" | "userinfo"}`>;

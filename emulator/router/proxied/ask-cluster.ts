@@ -1,0 +1,55 @@
+import type { Forwardable } from "../../http/outgoing/forward.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { RouterWorld } from "../context.ts";
+import { jsonObject } from "../resolve/request-fields.ts";
+import { late, within } from "./within.ts";
+
+/** What a cluster said to a question of the router's own; `body` is undefined when it is no JSON object. */
+export type Said =
+  | { readonly kind: "said"; readonly status: number; readonly body: Readonly<Record<string, unknown>> | undefined }
+  | { readonly kind: "unreachable"; readonly reason: string }
+  | { readonly kind: "late" };
+
+type Asking = Pick<RouterWorld, "forwarder" | "wall" | "settings">;
+
+/** More than any answer of an identity route needs; the rest of a longer one is not read. */
+const maxAnswerBytes = 1024 * 1024;
+
+/** Sends a request to one cluster and reads its answer whole, in the time that a forwarded request may take. */
+export async function askCluster(
+  { forwarder, wall, settings }: Asking,
+  { url }: Pick<Cluster, "url">,
+  request: Forwardable,
+): Promise<Said> {
+  const gaveUp = new AbortController();
+  const asking = ask();
+  const said = await within(wall, settings.upstreamTimeoutMs, asking);
+  if (said !== late) return said;
+  gaveUp.abort(new Error("Nobody waits for the answer any more"));
+  return { kind: "late" };
+
+  async function ask(): Promise<Said> {
+    // The answer is read here, so it must not be compressed for the caller.
+    const sent = await forwarder.send(url, without("accept-encoding", request), gaveUp.signal);
+    if (sent.kind === "unreachable") return sent;
+    const { status, body } = sent.answer;
+    try {
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > maxAnswerBytes) return { kind: "unreachable", reason: "the answer is too long" };
+      }
+      return { kind: "said", status, body: jsonObject(Buffer.concat(chunks)) };
+    } catch {
+      return { kind: "unreachable", reason: "the answer broke off" };
+    }
+  }
+}
+
+function without(name: string, request: Forwardable): Forwardable {
+  const rawHeaders = request.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== name);
+  const { method, target, body, remoteAddress, origin } = request;
+  return { method, target, rawHeaders, body, remoteAddress, origin };
+}

@@ -1,0 +1,79 @@
+import type { Sent } from "../../http/outgoing/forward.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { ForwardCall } from "./forward.ts";
+import { late, within } from "./within.ts";
+
+/** What came of asking one cluster. */
+interface Asked {
+  readonly cluster: Cluster;
+  readonly sent: Sent | typeof late;
+}
+
+/**
+ * Sends the whole request to several clusters at once and aborts none. Gives the first status below 400 that comes in
+ * time; else the lowest status, ties in seed order. On a manual clock or under --deterministic all are awaited, and
+ * seed order decides between successes too (decisions.md, R13).
+ */
+export async function broadcast(
+  call: ForwardCall,
+  clusters: readonly Cluster[],
+  timeoutMs: number,
+): Promise<Passthrough> {
+  call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
+  const asked = clusters.map(async (cluster): Promise<Asked> => {
+    const sending = call.forwarder.send(cluster.url, call.request);
+    const sent = await within(call.wall, timeoutMs, sending);
+    if (sent === late) void sending.then((after) => drop(call, { cluster, sent: after }, "late"));
+    return { cluster, sent };
+  });
+
+  const early = call.inSeedOrder() ? undefined : await firstSuccess(asked);
+  const chosen = early ?? best(await Promise.all(asked));
+  for (const other of asked) {
+    void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
+  }
+  if (chosen && isAnswered(chosen)) return chosen.sent.answer;
+  return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
+}
+
+type Answered = Asked & { readonly sent: Extract<Sent, { kind: "answered" }> };
+const isAnswered = (one: Asked): one is Answered => one.sent !== late && one.sent.kind === "answered";
+const isSuccess = (one: Asked): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
+
+/** Whichever success comes first; undefined when none comes. */
+const firstSuccess = (asked: readonly Promise<Asked>[]): Promise<Asked | undefined> =>
+  Promise.any(asked.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
+    () => undefined,
+  );
+
+/** The best of all outcomes in seed order: a success, the lowest status, a cluster that is late, nothing. */
+function best(all: readonly Asked[]): Asked | undefined {
+  const answered = all.filter(isAnswered);
+  return (
+    answered.find(isSuccess) ??
+    // toSorted is stable, so ties stay in seed order.
+    answered.toSorted((a, b) => a.sent.answer.status - b.sent.answer.status).at(0) ??
+    all.find(({ sent }) => sent === late)
+  );
+}
+
+/** Lets an answer that nobody gets run out, and notes it. */
+function drop({ finding }: ForwardCall, { cluster, sent }: Asked, why: string): void {
+  if (sent === late) return;
+  if (sent.kind === "unreachable") {
+    finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
+    return;
+  }
+  finding("answer-dropped", `${cluster.id} answered ${sent.answer.status}, ${why}`);
+  void runOut(sent.answer.body);
+}
+
+async function runOut(body: Passthrough["body"]): Promise<void> {
+  if (body instanceof Uint8Array) return;
+  try {
+    for await (const _ of body);
+  } catch {
+    // It broke off; nobody waits for it.
+  }
+}

@@ -1,0 +1,8 @@
+import type { RouterHandlers } from "../context.ts";
+import { identifiersOf } from "../resolve/identifiers.ts";
+import { ownersOf } from "../resolve/resolve.ts";
+import { forwardTo } from "./forward.ts";
+
+export const catchAllHandlers = {
+  "catch-all": async (_, call) => forwardTo(call, await ownersOf(call, identifiersOf(call.request))),
+} satisfies RouterHandlers<"catch-all">;

@@ -1,0 +1,42 @@
+import type { forwarding } from "../../../src/api/router/failures/index.ts";
+import { Passthrough } from "../../http/reply.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { RouterCall } from "../context.ts";
+import { broadcast } from "./broadcast.ts";
+import { late, within } from "./within.ts";
+
+export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
+
+/**
+ * Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on
+ * (decisions.md, R12 and R13).
+ */
+export function forwardTo(
+  call: ForwardCall,
+  owners: readonly Cluster[],
+  { others = call.clusters, timeoutMs = call.settings.upstreamTimeoutMs } = {},
+): Promise<Passthrough> {
+  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
+  const [owner, ...more] = owners;
+  if (owner && more.length === 0) return forwardToOne(call, owner, timeoutMs);
+  return broadcast(call, owner ? owners : others, timeoutMs);
+}
+
+/** One for all: the default reason is made anew, with its stack, for each request. */
+const nobodyWaits = new Error("Nobody waits for the answer any more");
+
+async function forwardToOne(call: ForwardCall, cluster: Cluster, timeoutMs: number): Promise<Passthrough> {
+  const gaveUp = new AbortController();
+  call.request.signal.addEventListener("abort", () => gaveUp.abort(nobodyWaits), { once: true });
+  const sent = await within(call.wall, timeoutMs, call.forwarder.send(cluster.url, call.request, gaveUp.signal));
+  if (sent === late) {
+    gaveUp.abort(nobodyWaits);
+    return call.fail("cluster-timeout", { cluster: cluster.id });
+  }
+  if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
+  return sent.answer;
+}
+
+/** An answer of the router itself, where a cluster's is declared. */
+export const ownAnswer = (body: unknown): Passthrough =>
+  new Passthrough(200, ["content-type", "application/json"], Buffer.from(JSON.stringify(body)));

@@ -1,0 +1,54 @@
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import type { RouterHandlers } from "../context.ts";
+import { type Identifier, identifiersOf, inviteToken } from "../resolve/identifiers.ts";
+import { ownersOf } from "../resolve/resolve.ts";
+import { type ForwardCall, forwardTo } from "./forward.ts";
+
+/** Reaches the owner of the first mapped identifier, else all clusters (decisions.md, R34). */
+const proxy = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
+  forwardTo(call, await ownersOf(call, identifiers));
+
+/** An invite's table follows from its kind; of an unknown kind both are asked, the creator's first. */
+function inviteOf({ email_type, token }: { readonly email_type: string; readonly token: string }): Identifier[] {
+  if (email_type === "creator") return [{ table: "creator_tokens", key: token }];
+  if (/^counter_?party$/.test(email_type)) return [{ table: "counterparty_tokens", key: token }];
+  return [...inviteToken(token)];
+}
+
+/** A state that begins with `{cluster_id}_` was made by that cluster. */
+const stateOf = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
+  table: "prefix",
+  key: state,
+});
+
+export const proxiedHandlers = {
+  "proxied.contract-invite": ({ params }, call) => proxy(call, ...inviteOf(params)),
+  "proxied.contract-invite-v3": ({ params }, call) => proxy(call, ...inviteOf(params)),
+  "proxied.invite-info": ({ query }, call) => proxy(call, ...inviteToken(query.token)),
+  "proxied.user-invite": ({ params }, call) => proxy(call, ...inviteToken(params.token)),
+  "proxied.oauth-login": (_, call) => proxy(call, ...identifiersOf(call.request)),
+  "proxied.oauth-callback": ({ query }, call) => proxy(call, stateOf(query)),
+  "proxied.oauth-signup": (_, call) => proxy(call, ...identifiersOf(call.request)),
+  "proxied.oauth-signup-callback": ({ query }, call) => proxy(call, stateOf(query)),
+  "proxied.login-v2": ({ body }, call) => proxy(call, { table: "cluster_emails", key: emailHash(body.email) }),
+  "proxied.captcha-config": (_, call) => proxy(call),
+  "mailer.webhook": ({ body: { Metadata } }, call) =>
+    proxy(
+      call,
+      { table: "cluster", key: Metadata.cluster_id ?? "" },
+      { table: "cluster_emails", key: Metadata.email_hash ?? "" },
+    ),
+  "external-oauth.redirect": ({ query }, call) => proxy(call, stateOf(query)),
+} satisfies RouterHandlers<`proxied.${ProxiedVerb}` | "mailer.webhook" | "external-oauth.redirect">;
+
+type ProxiedVerb =
+  | "contract-invite"
+  | "contract-invite-v3"
+  | "invite-info"
+  | "user-invite"
+  | "oauth-login"
+  | "oauth-callback"
+  | "oauth-signup"
+  | "oauth-signup-callback"
+  | "login-v2"
+  | "captcha-config";

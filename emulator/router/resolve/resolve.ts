@@ -1,0 +1,53 @@
+import type { View } from "../../store/port.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { RouterWorld } from "../context.ts";
+import { signatories } from "../mapping/signatory-rows.ts";
+import { mappingTables } from "../mapping/tables.ts";
+import type { Identifier } from "./identifiers.ts";
+import { clusterOfPrefix } from "./named-cluster.ts";
+
+/**
+ * The clusters that own the first identifier which any known cluster owns; none, when no identifier is mapped. Only a
+ * signatory can be known to several (decisions.md, R14).
+ */
+export function ownersOf(
+  { store, clusters }: Pick<RouterWorld, "store" | "clusters">,
+  identifiers: Iterable<Identifier>,
+): Promise<readonly Cluster[]> {
+  return store.read(async (view) => {
+    for (const identifier of identifiers) {
+      const owners = await lookup(view, clusters, identifier);
+      if (owners.length > 0) return owners;
+    }
+    return [];
+  });
+}
+
+/** Every cluster that owns any of the identifiers, with the identifier by which it does. */
+export function ownersByTable<Known extends Identifier>(
+  { store, clusters }: Pick<RouterWorld, "store" | "clusters">,
+  identifiers: readonly Known[],
+): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
+  return store.read(async (view) => {
+    const found: (Known & { readonly cluster: Cluster })[] = [];
+    for (const identifier of identifiers) {
+      for (const cluster of await lookup(view, clusters, identifier)) found.push({ ...identifier, cluster });
+    }
+    return found;
+  });
+}
+
+async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
+  if (table === "prefix") return [clusterOfPrefix(clusters, key)].filter((found) => found !== undefined);
+  const ids = await idsOf(view, table, key);
+  return clusters.filter(({ id }) => ids.includes(id));
+}
+
+async function idsOf(view: View, table: Exclude<Identifier["table"], "prefix">, key: string): Promise<string[]> {
+  if (table === "cluster") return [key];
+  if (table === "signatories") {
+    return (await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster);
+  }
+  const id = await view.lookup(mappingTables[table], key);
+  return id === undefined ? [] : [id];
+}

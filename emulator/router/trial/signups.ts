@@ -1,0 +1,63 @@
+import * as z from "zod";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { rows, type View } from "../../store/port.ts";
+import type { RouterWorld } from "../context.ts";
+import { mappingTables } from "../mapping/tables.ts";
+
+/** A trial signup, pending until its workspace exists (decisions.md, R23 to R25). */
+const TrialSignup = z.strictObject({
+  id: z.int(),
+  token: z.string(),
+  email: z.string(),
+  oauth_provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]).nullable(),
+  account_details: z.record(z.string(), z.unknown()).nullable(),
+  /** A cluster is creating the workspace. */
+  claimed: z.boolean(),
+  workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int() }).nullable(),
+});
+export type TrialSignup = z.infer<typeof TrialSignup>;
+
+export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
+  name: "trial_signups",
+  schema: TrialSignup,
+  key: (row) => String(row.id),
+  indexes: {
+    token: (row) => row.token,
+    email: (row) => addressKey(row.email),
+    claimed: (row) => (row.claimed ? 1 : undefined),
+  },
+});
+
+/** The states of OAuth signups under way: each is good for one callback. */
+export const trialStates = rows<{ readonly state: string; readonly provider: "ProviderA" | "ProviderB" | "ProviderC" }>(
+  {
+    name: "trial_states",
+    schema: z.strictObject({ state: z.string(), provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]) }),
+    key: (row) => row.state,
+    indexes: {},
+  },
+);
+
+const addressKey = (email: string): string => email.trim().toLowerCase();
+
+export async function signupOfEmail(view: View, email: string): Promise<TrialSignup | undefined> {
+  const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });
+  return found;
+}
+
+/**
+ * Whether an address has its place already: completing its signup would move a person to another cluster
+ * (decisions.md, R23).
+ */
+export const isTaken = async (
+  view: View,
+  { hasAccount }: Pick<RouterWorld, "hasAccount">,
+  signup: { readonly email: string; readonly token?: string | undefined },
+): Promise<boolean> =>
+  (await view.lookup(mappingTables.cluster_emails, emailHash(signup.email))) !== undefined ||
+  (await hasAccount(view, signup));
+
+export async function signupOfToken(view: View, token: string): Promise<TrialSignup | undefined> {
+  const [found] = await view.list(trialSignups, { by: "token", equals: token, limit: 1 });
+  return found;
+}

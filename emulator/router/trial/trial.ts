@@ -1,0 +1,81 @@
+import type { Fail } from "../../../src/api/failures.ts";
+import { sameSecret } from "../../../src/base/hmac.ts";
+import { keepNewest } from "../../store/newest.ts";
+import type { Transaction } from "../../store/port.ts";
+import { appsOf } from "../../world/apps.ts";
+import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
+import { completeTrialSignup } from "./completion.ts";
+import { isTaken, signupOfEmail, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
+
+const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
+  await checkCaptcha(call, body.captcha);
+  return call.store.transaction("trial.signup", async (tx) =>
+    shown(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
+  );
+};
+
+/** Callers on the test list pass with anything but `fail`; all others need the seed's word (decisions.md, R23). */
+async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
+  const { captcha } = await call.store.read(appsOf);
+  const { headers, remoteAddress } = call.request;
+  const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
+  const passes = captcha.test_addresses.includes(caller)
+    ? given !== "" && given !== "fail"
+    : sameSecret(given, captcha.captcha_token);
+  if (!passes) call.fail("captcha-failed");
+}
+
+type NewSignup = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
+
+/** The pending signup of an address, made now if it has none. */
+async function pending(
+  tx: Transaction,
+  world: Pick<RouterCall, "ids" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
+  signup: NewSignup,
+): Promise<TrialSignup> {
+  const known = await signupOfEmail(tx, signup.email);
+  if (known?.workspace || (await isTaken(tx, world, known ?? signup))) world.fail("account-exists");
+  const made = known
+    ? // Whoever comes back by way of a provider is known better than before.
+      { ...known, ...(signup.oauth_provider && signup), email: known.email }
+    : { id: tx.next("trial_signup"), token: `trl_${world.ids.token(24)}`, ...signup, claimed: false, workspace: null };
+  tx.put(trialSignups, made);
+  await keepNewest(tx, trialSignups, { stays: ({ claimed }) => claimed });
+  return made;
+}
+
+/** TrialSignupDomainModel */
+const shown = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
+  id,
+  token,
+  email,
+  oauth_provider,
+  account_details: account_details && { ...account_details },
+});
+
+const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store, ids, settings }) => {
+  const { provider = "ProviderA" } = query;
+  const state = `trial_${ids.token(24)}`;
+  await store.transaction("trial.oauth", (tx) => {
+    tx.put(trialStates, { state, provider });
+    return keepNewest(tx, trialStates);
+  });
+  return { authorization_url: authorizationUrl(settings.publicUrl, "trial", provider, state), state };
+};
+
+const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call) =>
+  call.store.transaction("trial.oauth-callback", async (tx) => {
+    const { state, provider } = (await tx.get(trialStates, query.state)) ?? call.fail("unknown-state");
+    const person = (await redeemProviderCode(tx, query.code)) ?? call.fail("unknown-provider-code");
+    tx.delete(trialStates, state);
+    const account_details = { provider, email: person.email, name: person.name };
+    return shown(await pending(tx, call, { email: person.email, oauth_provider: provider, account_details }));
+  });
+
+export const trialHandlers = {
+  "trial.signup": signUpForTrial,
+  "trial.complete": completeTrialSignup,
+  "trial.oauth": startTrialOAuth,
+  "trial.oauth-callback": finishTrialOAuth,
+} satisfies RouterHandlers<`trial.${"signup" | "complete" | "oauth" | "oauth-callback"}`>;

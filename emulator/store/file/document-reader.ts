@@ -1,0 +1,184 @@
+import type { MappingTable } from "../live/mapping-table.ts";
+import { Misfit } from "../live/misfit.ts";
+import { State } from "../live/state.ts";
+import { Upgrade } from "../live/versions.ts";
+import { type Collection, StateRefused } from "../port.ts";
+import { addRow, addSequence, membersOf, versionsIn } from "./document.ts";
+import { requireFormat } from "./format.ts";
+
+type Place =
+  | "start"
+  | "version"
+  | "head"
+  | "sections"
+  | "rows"
+  | "mappings"
+  | "end"
+  | { readonly rows: string }
+  | { readonly mapping: MappingTable };
+
+/**
+ * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one text. It takes
+ * the text by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
+ * fails with StateRefused, `line` says where, and `state` holds what came before.
+ */
+export class DocumentReader {
+  readonly state: State;
+  /** The members before the sections, such as the format and the generation. */
+  readonly head: Record<string, unknown> = Object.create(null);
+  /** The line that is read next, from 1. */
+  line = 1;
+  #place: Place = "start";
+  #upgrade: Upgrade | undefined;
+  /** The svc that wrote it, as far as that can be seen before the form of the head is known. */
+  #writer: string | undefined;
+
+  constructor(collections: readonly Collection[]) {
+    this.state = new State(collections);
+  }
+
+  /** From the versions that the head names; also for what is read after the document. */
+  get upgrade(): Upgrade {
+    return this.#upgrade ?? new Upgrade({ by: undefined, versions: undefined }, this.state.collections);
+  }
+
+  /** True once the sections are closed: what follows is the container's. */
+  get ended(): boolean {
+    return this.#place === "end";
+  }
+
+  /** Takes whole lines. Returns how many characters it took: fewer than all when the document has ended in them. */
+  feed(text: string): number {
+    let at = 0;
+    if (this.#place === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
+    while (at < text.length && this.#place !== "end") {
+      if (typeof this.#place === "object") at = this.#table(text, at, this.#place);
+      else at = this.#single(text, at, this.#place);
+    }
+    return at;
+  }
+
+  #table(text: string, at: number, table: Exclude<Place, string>): number {
+    const close = "rows" in table ? "]" : "}";
+    if (text.startsWith(close, at)) {
+      this.#place = "rows" in table ? "rows" : "mappings";
+      this.line += 1;
+      return lineEnd(text, at);
+    }
+    const found = text.indexOf(`\n${close}`, at);
+    const end = found === -1 ? text.length : found + 1;
+    const body = text.slice(at, end);
+    if ("rows" in table) this.#rows(body, table.rows);
+    else this.#owners(body, table.mapping);
+    return end;
+  }
+
+  #rows(body: string, collection: string): void {
+    const upgrade = this.upgrade;
+    for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
+      addRow(this.state, upgrade, collection, row, "What stands there");
+      this.line += 1;
+    }
+  }
+
+  #owners(body: string, table: MappingTable): void {
+    // Between a key and its value stands `":"`, which cannot be in a key: a quote in a key follows a backslash. So
+    // the lines become one flat list of strings, which the engine parses several times faster than an object.
+    const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
+    if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
+      throw new StateRefused("an identifier is not mapped to a cluster");
+    }
+    table.load(pairs);
+    this.line += pairs.length / 2;
+  }
+
+  /** Parses lines in one go; when that fails, one by one, so that `line` is right and what is good is handed over. */
+  #parse(body: string, wrap: (lines: string) => string): unknown[] {
+    try {
+      return JSON.parse(wrap(withoutComma(body)));
+    } catch (cause) {
+      const lines = body.split("\n").filter((line) => line !== "");
+      if (lines.length <= 1) throw damaged(cause);
+      for (const line of lines) {
+        // The recursion ends at single lines; one of them throws.
+        if (typeof this.#place === "object") this.#table(`${line}\n`, 0, this.#place);
+      }
+      throw new StateRefused("these lines do not belong together", { cause });
+    }
+  }
+
+  #single(text: string, at: number, place: Exclude<Place, object>): number {
+    const end = lineEnd(text, at);
+    this.#take(text.slice(at, end).trimEnd(), place);
+    this.line += 1;
+    return end;
+  }
+
+  #take(line: string, place: Exclude<Place, object>): void {
+    if (place === "start" && line === "{") {
+      this.#place = "version";
+      return;
+    }
+    if ((place === "rows" || place === "mappings") && /^\},?$/.test(line)) {
+      this.#place = place === "rows" ? "sections" : "end";
+      return;
+    }
+    const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
+    if (quoted === undefined || value === undefined) throw damaged();
+    this.#member(String(parsed(quoted)), value, place);
+  }
+
+  #member(name: string, value: string, place: Exclude<Place, object>): void {
+    if (place === "version" && name === "svc_state") {
+      this.head[name] = parsed(value);
+      requireFormat(this.head[name], this.#writer);
+      this.#place = "head";
+    } else if (place === "head" && name === "sequences") {
+      this.#endHead();
+      for (const [sequence, last] of Object.entries(membersOf(parsed(value), "What stands there"))) {
+        addSequence(this.state, sequence, last);
+      }
+      this.#place = "sections";
+    } else if (place === "head" && !Object.hasOwn(this.head, name)) {
+      this.head[name] = parsed(value);
+    } else if (place === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
+      this.#place = name;
+    } else if (place === "rows" && value === "[") {
+      if (!this.state.rows.has(name)) throw unknown("collection", name);
+      this.#place = { rows: name };
+    } else if (place === "mappings" && value === "{") {
+      const mapping = this.state.mappings.get(name);
+      if (mapping === undefined) throw unknown("mapping table", name);
+      this.#place = { mapping };
+    } else {
+      throw damaged();
+    }
+  }
+
+  #endHead(): void {
+    const versions = this.head.svc_state === 1 ? undefined : versionsIn(this.head.collections);
+    this.#upgrade = new Upgrade({ by: this.#writer, versions }, this.state.collections);
+  }
+}
+
+const damaged = (cause?: unknown): StateRefused => new StateRefused("the line is damaged", { cause });
+
+const unknown = (what: string, name: string): Misfit => new Misfit(`this version of svc has no ${what} ${name}`);
+
+function lineEnd(text: string, at: number): number {
+  const newline = text.indexOf("\n", at);
+  return newline === -1 ? text.length : newline + 1;
+}
+
+function withoutComma(lines: string): string {
+  const end = lines.endsWith("\n") ? lines.length - 1 : lines.length;
+  return lines.slice(0, lines.charAt(end - 1) === "," ? end - 1 : end);
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}

@@ -1,0 +1,148 @@
+import { svcVersion } from "../../../src/base/version.ts";
+import type { MappingTable } from "../live/mapping-table.ts";
+import { Misfit } from "../live/misfit.ts";
+import type { Entry, RowTable } from "../live/row-table.ts";
+import { State } from "../live/state.ts";
+import { Upgrade, type Versions, versionsOf } from "../live/versions.ts";
+import { type Collection, StateRefused } from "../port.ts";
+import { format, requireFormat } from "./format.ts";
+
+const sliceRows = 4_000;
+
+/**
+ * The state as the text of one JSON document, one row per line, in slices of a few thousand rows. The state may be
+ * written to between two slices: what stays is in the text; what is changed meanwhile, in its old or new form.
+ * `head` adds members after the first.
+ */
+export function documentSlices(state: State, head: Head = {}): Generator<string, void> {
+  // Rows that are added from this call on are left out: they are the journal's, and without a bound a busy table
+  // would never end.
+  const bounds = new Map([...state.rows].map(([name, table]) => [name, table.lastOrdinal]));
+  return slicesWithin(bounds, state, head);
+}
+
+type Head = Readonly<Record<string, unknown>>;
+
+function* slicesWithin(bounds: ReadonlyMap<string, number>, state: State, head: Head): Generator<string, void> {
+  const all = { svc_state: format, ...head, written_by: svcVersion, collections: versionsOf(state.collections) };
+  const members = Object.entries(all).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
+  yield `{\n${members.join("")}`;
+  yield `"sequences": ${JSON.stringify(Object.fromEntries(state.sequences))},\n"rows": {`;
+  let separator = "\n";
+  for (const [name, table] of state.rows) {
+    yield `${separator}${JSON.stringify(name)}: [`;
+    yield* rowSlices(table, bounds.get(name)!);
+    yield "\n]";
+    separator = ",\n";
+  }
+  yield '\n},\n"mappings": {';
+  separator = "\n";
+  for (const [name, table] of state.mappings) {
+    yield `${separator}${JSON.stringify(name)}: {`;
+    yield* mappingSlices(table);
+    yield "\n}";
+    separator = ",\n";
+  }
+  yield "\n}";
+}
+
+/** Closes what `documentSlices` opened. */
+export const documentEnd = "\n}\n";
+
+function* rowSlices(table: RowTable, last: number): Generator<string, void> {
+  let separator = "\n";
+  let entries: Entry[];
+  for (let at = 0; ; at = entries.at(-1)!.ordinal) {
+    entries = table.after(at, sliceRows).filter((entry) => entry.ordinal <= last);
+    if (entries.length === 0) return;
+    yield separator + entries.map((entry) => JSON.stringify(entry.row)).join(",\n");
+    separator = ",\n";
+  }
+}
+
+function* mappingSlices(table: MappingTable): Generator<string, void> {
+  let separator = "\n";
+  let lines: string[] = [];
+  for (const [identifier, cluster] of table.entries()) {
+    lines.push(`${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`);
+    if (lines.length < sliceRows) continue;
+    yield separator + lines.join(",\n");
+    separator = ",\n";
+    lines = [];
+  }
+  if (lines.length > 0) yield separator + lines.join(",\n");
+}
+
+/** A state from a parsed document. Fails with StateRefused. */
+export function stateFrom(document: unknown, collections: readonly Collection[]): State {
+  const state = new State(collections);
+  const members = membersOf(document, "The document");
+  const { svc_state: found, written_by, collections: versions, sequences, rows, mappings } = members;
+  if (found === undefined) refuse('The document has no "svc_state", so it is not an exported state');
+  const by = typeof written_by === "string" ? written_by : undefined;
+  requireFormat(found, by);
+  const upgrade = new Upgrade({ by, versions: found === 1 ? undefined : versionsIn(versions) }, collections);
+  for (const [name, last] of Object.entries(membersOf(sequences ?? {}, '"sequences"'))) addSequence(state, name, last);
+  for (const [name, list] of Object.entries(membersOf(rows ?? {}, '"rows"'))) {
+    if (!Array.isArray(list)) refuse(`"rows"."${name}" is not a list`);
+    for (const [i, row] of list.entries()) addRow(state, upgrade, name, row, `${name}[${i}]`);
+  }
+  for (const [name, owners] of Object.entries(membersOf(mappings ?? {}, '"mappings"'))) {
+    for (const [key, cluster] of Object.entries(membersOf(owners, `"mappings"."${name}"`))) {
+      addMapping(state, name, key, cluster);
+    }
+  }
+  return state;
+}
+
+/** The member "collections" of a head. Fails with StateRefused. */
+export function versionsIn(value: unknown): Versions {
+  const versions = membersOf(value, '"collections"');
+  for (const [name, version] of Object.entries(versions)) {
+    if (!Number.isSafeInteger(version) || (version as number) < 1) refuse(`"collections"."${name}" is not a version`);
+  }
+  return versions as Versions;
+}
+
+export function addSequence(state: State, name: string, last: unknown): void {
+  if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} has no whole number`);
+  state.sequences.set(name, last as number);
+}
+
+export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): void {
+  const valid = validRow(state, upgrade, collection, row, where);
+  const { before, key } = state.rows.get(collection)!.put(valid);
+  if (before !== undefined) misfit(`${where} has the key of another row of ${collection}, ${key}`);
+}
+
+/**
+ * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with Misfit.
+ */
+export function validRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
+  const table = state.rows.get(collection) ?? misfit(`this version of svc has no collection ${collection} (${where})`);
+  const parsed = table.declaration.schema.safeParse(upgrade.row(collection, row));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return misfit(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
+}
+
+function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
+  const table = state.mappings.get(collection) ?? misfit(`this version of svc has no mapping table ${collection}`);
+  if (typeof cluster !== "string")
+    refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
+  table.set(identifier, cluster);
+}
+
+/** The members of an object. Fails with StateRefused, which calls it `where`. */
+export function membersOf(value: unknown, where: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function refuse(message: string): never {
+  throw new StateRefused(message);
+}
+
+function misfit(message: string): never {
+  throw new Misfit(message);
+}

@@ -1,0 +1,285 @@
+import { Low } from "lowdb";
+import { written } from "../live/journal-changes.ts";
+import type { CommitLog } from "../live/live-store.ts";
+import type { Change, State } from "../live/state.ts";
+import { type Collection, StoreFailed } from "../port.ts";
+import type { Disk, DiskFile } from "./disk.ts";
+import { Journal } from "./journal.ts";
+import { createJournal, journalPath } from "./journal-file.ts";
+import type { Position } from "./journal-line.ts";
+import { tryWriting } from "./room.ts";
+import { type Snapshot, SnapshotFile } from "./snapshot.ts";
+import { markClosed } from "./snapshot-checksum.ts";
+
+interface Options {
+  readonly disk: Disk;
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  /** The journal that is written to: where its good lines end, and what they end with. */
+  readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: Position };
+  readonly generation: number;
+  /** The last generation that a file was ever made for. */
+  readonly newest: number;
+  /** Earlier journals that the snapshot does not hold, and their bytes. */
+  readonly behind: readonly number[];
+  readonly behindBytes: number;
+  readonly snapshotBytes: number;
+  /** The journal is compacted when it is longer than this and than the snapshot. */
+  readonly compactAfterBytes: number;
+  /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
+  readonly report: (message: string) => void;
+}
+
+interface NextJournal {
+  readonly number: number;
+  readonly file: DiskFile;
+  readonly length: number;
+}
+
+type Inspect = <T>(work: (state: State) => T) => Promise<T>;
+
+/** A new state took the place of the one that a compaction was writing. */
+class Overtaken extends Error {}
+
+/** Snapshot and journals on disk: appends, compacts by generations, replaces the whole. */
+export class FileLog implements CommitLog {
+  readonly #options: Options;
+  readonly #journal: Journal;
+  #inspect: Inspect = () => Promise.reject(new Error("not attached"));
+  #generation: number;
+  /** The last generation that a file was made for. */
+  #newest: number;
+  #behind: number[];
+  #behindBytes: number;
+  #snapshotBytes: number;
+  #emptyLength = 0;
+  #failedCompactions = 0;
+  #compacting: Promise<void> | undefined;
+  /** Raised by `replace`, so that a compaction under way gives up. */
+  #epoch = 0;
+  /** Whoever changes which snapshot counts: one at a time. */
+  #renaming: Promise<void> = Promise.resolve();
+  #failed: () => void = () => {};
+
+  constructor(options: Options & { readonly emptyLength: number }) {
+    this.#options = options;
+    this.#journal = new Journal({
+      ...options.journal,
+      path: options.path,
+      onFailure: ({ message }) => {
+        options.report(`${message}. What waits fails, reads go on. Writing goes on by itself once the disk takes it`);
+        this.#failed();
+      },
+    });
+    this.#generation = options.generation;
+    this.#newest = options.newest;
+    this.#behind = [...options.behind];
+    this.#behindBytes = options.behindBytes;
+    this.#snapshotBytes = options.snapshotBytes;
+    this.#emptyLength = options.emptyLength;
+  }
+
+  /** Tells how to look at the state while no transaction is open; before anything else. */
+  attach(inspect: Inspect): void {
+    this.#inspect = inspect;
+  }
+
+  get failure(): StoreFailed | undefined {
+    return this.#journal.failure;
+  }
+
+  onFailure(failed: () => void): void {
+    this.#failed = failed;
+  }
+
+  flushed(): Promise<void> {
+    return this.#journal.flushed();
+  }
+
+  append(changes: readonly Change[]): Promise<void> {
+    const durable = this.#journal.append(JSON.stringify(written(changes)));
+    const limit = Math.max(this.#options.compactAfterBytes, this.#snapshotBytes) * (1 + this.#failedCompactions);
+    if (this.#behindBytes + this.#journal.length > limit) void this.compact();
+    return durable;
+  }
+
+  /** Writes a snapshot while transactions go on. Resolves also when it could not be written; that is reported. */
+  compact(): Promise<void> {
+    this.#compacting ??= this.#compact().then(
+      () => {
+        this.#compacting = undefined;
+        this.#failedCompactions = 0;
+      },
+      (cause) => {
+        this.#compacting = undefined;
+        this.#failedCompactions += 1;
+        if (cause instanceof Overtaken || this.failure) return;
+        this.#options.report(`${this.#options.path} could not be compacted, its journal stays: ${messageOf(cause)}`);
+      },
+    );
+    return this.#compacting;
+  }
+
+  async replace(state: State): Promise<void> {
+    const leave = await this.#enterRenaming();
+    const adapter = this.#snapshotFile();
+    try {
+      this.#epoch += 1;
+      await this.#journal.flushed();
+      const generation = await this.#nextGeneration();
+      this.#rotate(generation);
+      await new Low<Snapshot>(adapter, { generation: generation.number, state }).write();
+      await this.#dropBehind(adapter.size);
+    } catch (cause) {
+      if (this.failure) throw this.failure;
+      const reason = `${this.#options.path} cannot be replaced: ${messageOf(cause)}`;
+      // With the new file in place, but perhaps not durably, no later line would fit both pictures.
+      throw adapter.renamed ? this.#journal.fail(reason, cause) : new StoreFailed(reason, { cause });
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
+   * Where only a write failed, the journal goes on behind its last durable line. Else a new snapshot takes the place of
+   * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
+   */
+  async mend(state: State): Promise<boolean> {
+    await this.#compacting;
+    try {
+      if (this.#journal.intact) {
+        await tryWriting(this.#options.disk, this.#options.path);
+        await this.#journal.resume();
+      } else {
+        await this.#writeAnew(state);
+      }
+    } catch {
+      return false;
+    }
+    this.#options.report(`${this.#options.path} can be written again`);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#compacting;
+    await this.#journal.flushed().catch(() => {});
+    if (!this.failure && !this.#clean) await this.compact();
+    await this.#journal.close();
+    if (this.failure || !this.#clean) return;
+    const { disk, path } = this.#options;
+    try {
+      await markClosed(disk, path, true);
+      await disk.remove(journalPath(path, this.#generation));
+    } catch (cause) {
+      this.#options.report(`${path} could not be marked as closed, its journal stays: ${messageOf(cause)}`);
+    }
+  }
+
+  /** Whether the snapshot holds everything. */
+  get #clean(): boolean {
+    return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
+  }
+
+  async #compact(): Promise<void> {
+    const epoch = this.#epoch;
+    const next = await this.#nextGeneration();
+    let begun = false;
+    let leave = () => {};
+    const adapter = this.#snapshotFile({
+      step: (work) => this.#inspect(work),
+      begin: () => {
+        if (epoch !== this.#epoch) throw new Overtaken();
+        if (this.failure) throw this.failure;
+        begun = true;
+        this.#rotate(next);
+      },
+      settled: async () => {
+        leave = await this.#enterRenaming();
+        if (epoch !== this.#epoch) throw new Overtaken();
+        await this.#journal.flushed();
+      },
+    });
+    try {
+      const state = await this.#inspect((current) => current);
+      await new Low<Snapshot>(adapter, { generation: next.number, state }).write();
+      await this.#dropBehind(adapter.size);
+    } catch (cause) {
+      if (!begun) await this.#discard(next);
+      throw cause;
+    } finally {
+      leave();
+    }
+  }
+
+  /** A whole new snapshot, and a journal that follows it. */
+  async #writeAnew(state: State): Promise<void> {
+    const leave = await this.#enterRenaming();
+    const adapter = this.#snapshotFile();
+    try {
+      const next = await this.#nextGeneration();
+      try {
+        await new Low<Snapshot>(adapter, { generation: next.number, state }).write();
+      } catch (cause) {
+        // Once it is in place it goes on in that journal, even if it is not certain to stay there.
+        if (adapter.renamed) this.#behind.push(next.number);
+        else await this.#discard(next);
+        throw cause;
+      }
+      this.#behind.push(this.#generation);
+      this.#generation = next.number;
+      this.#emptyLength = next.length;
+      await this.#journal.goOnIn(next.file, next.length);
+      await this.#dropBehind(adapter.size);
+    } finally {
+      leave();
+    }
+  }
+
+  #snapshotFile(more: Partial<ConstructorParameters<typeof SnapshotFile>[0]> = {}): SnapshotFile {
+    return new SnapshotFile({ ...this.#options, position: () => this.#journal.position, ...more });
+  }
+
+  async #nextGeneration(): Promise<NextJournal> {
+    this.#newest += 1;
+    const { disk, path } = this.#options;
+    const number = this.#newest;
+    return { number, ...(await createJournal(disk, path, number, this.#generation)) };
+  }
+
+  #rotate(next: NextJournal): void {
+    // Its last line: with it, a next journal that is missing is known to be missing.
+    void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
+    this.#behind.push(this.#generation);
+    this.#behindBytes += this.#journal.length;
+    this.#generation = next.number;
+    this.#emptyLength = next.length;
+    this.#journal.rotate(next.file, next.length);
+  }
+
+  async #discard(next: NextJournal): Promise<void> {
+    await next.file.close().catch(() => {});
+    await this.#options.disk.remove(journalPath(this.#options.path, next.number)).catch(() => {});
+  }
+
+  /** Removes the journals that the new snapshot holds. */
+  async #dropBehind(snapshotBytes: number): Promise<void> {
+    const { disk, path } = this.#options;
+    this.#snapshotBytes = snapshotBytes;
+    this.#behindBytes = 0;
+    // Those that come back after a crash are removed at the next start.
+    for (const generation of this.#behind.splice(0)) await disk.remove(journalPath(path, generation)).catch(() => {});
+  }
+
+  async #enterRenaming(): Promise<() => void> {
+    const before = this.#renaming;
+    let leave = () => {};
+    this.#renaming = new Promise((resolve) => {
+      leave = resolve;
+    });
+    await before;
+    return leave;
+  }
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

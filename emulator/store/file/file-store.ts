@@ -1,0 +1,130 @@
+import { dirname } from "node:path";
+import { Low } from "lowdb";
+import type { Wall } from "../../../src/base/clock.ts";
+import { LiveStore } from "../live/live-store.ts";
+import { type Collection, StateRefused, type Store } from "../port.ts";
+import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
+import { FileLog } from "./file-log.ts";
+import { makeFolderDurably } from "./folder.ts";
+import { createJournal } from "./journal-file.ts";
+import { beginning, type Position } from "./journal-line.ts";
+import type { JournalContent } from "./journal-reader.ts";
+import { type Recovered, recover } from "./recovery.ts";
+import { type Snapshot, SnapshotFile } from "./snapshot.ts";
+import { markClosed } from "./snapshot-checksum.ts";
+import { keepTornTail } from "./torn-tail.ts";
+
+export interface FileStoreOptions {
+  /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  readonly wall: Wall;
+  readonly disk?: Disk;
+  /** The journal is compacted when it is longer than this and than the snapshot. */
+  readonly compactAfterBytes?: number;
+  /** Told what a person should know: what was left out at the start, a disk that takes nothing, and that it does again. */
+  readonly report?: (message: string) => void;
+}
+
+const compactAfterBytes = 64 * 1024 * 1024;
+
+/**
+ * Opens the state in a file, or begins one. Fails with StateRefused when a file is damaged or of another version;
+ * nothing is changed then. Call it only while holding the run file: two stores on one file destroy it.
+ */
+export async function openFileStore(options: FileStoreOptions): Promise<Store> {
+  const { path, collections, wall } = options;
+  const disk = options.disk ?? systemDisk;
+  const report = options.report ?? (() => {});
+  await makeFolderDurably(disk, dirname(path));
+  const recovered = await recover(disk, path, collections).catch((cause) => refuse(path, cause));
+  const torn = recovered.journals.at(-1);
+  if (torn?.torn) report(await keepTornTail(disk, torn));
+  const base = await snapshotToFollow(disk, options, recovered);
+  for (const leftover of [...recovered.leftovers, ...base.replaced]) await disk.remove(leftover);
+  const current = await openJournal(disk, path, base, recovered);
+  // From here on a journal follows it, and is missed when it is gone.
+  if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
+  const log = new FileLog({
+    disk,
+    path,
+    collections,
+    ...current,
+    snapshotBytes: base.size,
+    compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
+    report,
+  });
+  const store = new LiveStore({ state: recovered.state, wall, log });
+  log.attach((work) => store.inspect(work));
+  return store;
+}
+
+interface Base {
+  readonly generation: number;
+  readonly closed: boolean | undefined;
+  readonly size: number;
+  readonly position: Position;
+  /** Journals that the journal to come goes on from, and those that are now in the snapshot. */
+  readonly journals: readonly JournalContent[];
+  readonly replaced: readonly string[];
+}
+
+/**
+ * The snapshot that is there; or a new one, at the first start (with it, a journal without a state file is known to be
+ * damage) and where the files are of an earlier format or version: what is written next is in the form of today.
+ */
+async function snapshotToFollow(disk: Disk, { path, collections }: FileStoreOptions, found: Recovered): Promise<Base> {
+  const { state, snapshot, journals, outdated, newest } = found;
+  const position = found.position ?? beginning;
+  if (snapshot && !outdated) return { ...snapshot, position, journals, replaced: [] };
+  const generation = newest + 1;
+  const adapter = new SnapshotFile({ disk, path, collections, position: () => position, closed: true });
+  await new Low<Snapshot>(adapter, { generation, state }).write();
+  const replaced = journals.map((journal) => journal.path);
+  return { generation, closed: true, size: adapter.size, position, journals: [], replaced };
+}
+
+/** Goes on with the last journal, cut back to its last good line; else with an empty one. */
+async function openJournal(disk: Disk, path: string, { generation, journals, position }: Base, { newest }: Recovered) {
+  const last = journals.at(-1);
+  if (last?.header === undefined) {
+    const journal = { ...(await createJournal(disk, path, generation, generation)), position };
+    const emptyLength = journal.length;
+    return { journal, generation, newest: Math.max(newest, generation), behind: [], behindBytes: 0, emptyLength };
+  }
+  const file = await disk.open(last.path, "write");
+  if (last.torn) await cutBack(file, last.length);
+  const earlier = journals.slice(0, -1);
+  return {
+    journal: { file, length: last.length, position },
+    generation: last.header.generation,
+    newest,
+    behind: earlier.map((journal) => journal.header?.generation ?? 0),
+    behindBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
+    // One without transactions holds no more than its first line.
+    emptyLength: last.transactions > 0 ? 0 : last.length,
+  };
+}
+
+async function closeAndThrow(file: DiskFile, cause: unknown): Promise<never> {
+  await file.close().catch(() => {});
+  throw cause;
+}
+
+async function cutBack(file: DiskFile, length: number): Promise<void> {
+  try {
+    await file.truncate(length);
+    await file.sync();
+  } catch (cause) {
+    await closeAndThrow(file, cause);
+  }
+}
+
+function refuse(path: string, cause: unknown): never {
+  if (!(cause instanceof StateRefused)) throw cause;
+  const next = cause.repairable
+    ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
+    : "Open it with that version, put back what is missing, or name another file with --file.";
+  const { message, repairable } = cause;
+  throw new StateRefused(`${message}. Nothing was changed. ${next}`, { cause, repairable });
+}

@@ -1,0 +1,189 @@
+import { StoreFailed } from "../port.ts";
+import type { DiskFile } from "./disk.ts";
+import { checksumOf, journalLine, type Position } from "./journal-line.ts";
+
+interface Batch {
+  readonly lines: Buffer[];
+  /** The number of its first line. */
+  readonly group: number;
+  readonly durable: Promise<void>;
+  readonly settle: (failure?: StoreFailed) => void;
+}
+
+interface Rotation {
+  readonly file: DiskFile;
+  readonly length: number;
+}
+
+interface Options {
+  /** For messages. */
+  readonly path: string;
+  readonly file: DiskFile;
+  /** Where the file's good lines end. */
+  readonly length: number;
+  readonly position: Position;
+  /** Told at once when nothing can be written any more; whoever waits is told after it. */
+  readonly onFailure: (failure: StoreFailed) => void;
+}
+
+/**
+ * Appends lines and makes them durable: while one `fdatasync` runs, the lines that come gather for the next (group
+ * commit). Once a write or fdatasync fails, what waits and what comes later fails, and nothing of it is tried again. The
+ * file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes it write again.
+ */
+export class Journal {
+  readonly #path: string;
+  readonly #onFailure: Options["onFailure"];
+  #file: DiskFile;
+  /** Bytes that are known to be durable. */
+  #length: number;
+  /** Of the last line that was added, and of the last that is durable. */
+  #added: Position;
+  #durable: Position;
+  #queue: (Batch | Rotation)[] = [];
+  #flushing: Promise<void> | undefined;
+  #newest: Promise<void> = Promise.resolve();
+  #failure: StoreFailed | undefined;
+  #intact = true;
+
+  constructor({ path, file, length, position, onFailure }: Options) {
+    this.#path = path;
+    this.#onFailure = onFailure;
+    this.#file = file;
+    this.#length = length;
+    this.#added = position;
+    this.#durable = position;
+  }
+
+  get failure(): StoreFailed | undefined {
+    return this.#failure;
+  }
+
+  /**
+   * Whether the file may go on after a failure, once it is cut back: what failed was a write, so all before it is as
+   * durable as it was. After a failed fdatasync nobody knows: the system may have dropped pages and call them clean.
+   */
+  get intact(): boolean {
+    return this.#intact;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Of the line that was added last. */
+  get position(): Position {
+    return this.#added;
+  }
+
+  /** Adds a line. Resolves once it, and all before it, are durable; fails with StoreFailed. */
+  append(json: string): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const transaction = this.#added.transaction + 1;
+    const last = this.#queue.at(-1);
+    const batch = last && "lines" in last ? last : newBatch(transaction);
+    if (batch !== last) this.#queue.push(batch);
+    this.#newest = batch.durable;
+    const line = journalLine(json, { transaction, group: batch.group, before: this.#added.checksum });
+    this.#added = { transaction, checksum: checksumOf(line) };
+    batch.lines.push(line);
+    this.#flushing ??= this.#flush();
+    return batch.durable;
+  }
+
+  /** Resolves once everything that was added until now is durable; does not wait for what comes after. */
+  async flushed(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await this.#newest;
+  }
+
+  /** Lines added from now on go to another file; those added before still go to this one. */
+  rotate(file: DiskFile, length: number): void {
+    this.#queue.push({ file, length });
+    this.#flushing ??= this.#flush();
+  }
+
+  /** From here on everything fails for that reason. */
+  fail(reason: string, cause: unknown, intact = false): StoreFailed {
+    if (this.#failure) return this.#failure;
+    this.#failure = new StoreFailed(reason, { cause });
+    this.#intact = intact && this.#queue.every((step) => "lines" in step);
+    this.#added = this.#durable;
+    this.#newest = Promise.resolve();
+    this.#onFailure(this.#failure);
+    for (const step of this.#queue.splice(0)) {
+      if ("lines" in step) step.settle(this.#failure);
+      else void step.file.close().catch(() => {});
+    }
+    return this.#failure;
+  }
+
+  /** Cuts the file back, durably, and writes again. Fails with the system's error. */
+  async resume(): Promise<void> {
+    await this.#flushing;
+    await this.#file.truncate(this.#length);
+    await this.#file.datasync();
+    this.#failure = undefined;
+  }
+
+  /** Writes again, to another file; the old one is left as it is. */
+  async goOnIn(file: DiskFile, length: number): Promise<void> {
+    await this.#flushing;
+    await this.#switch({ file, length });
+    this.#failure = undefined;
+    this.#intact = true;
+  }
+
+  /** Waits for what is under way and closes the file. */
+  async close(): Promise<void> {
+    await this.#flushing;
+    await this.#file.close();
+  }
+
+  async #flush(): Promise<void> {
+    // One turn of the microtask queue, so that transactions that commit together share their first fdatasync.
+    await undefined;
+    for (let step = this.#queue.shift(); step; step = this.#queue.shift()) {
+      if ("lines" in step) await this.#write(step);
+      else await this.#switch(step);
+    }
+    this.#flushing = undefined;
+  }
+
+  async #write(batch: Batch): Promise<void> {
+    const bytes = batch.lines.length === 1 ? batch.lines[0]! : Buffer.concat(batch.lines);
+    let written = false;
+    try {
+      await this.#file.write(bytes, this.#length);
+      written = true;
+      await this.#file.datasync();
+      this.#length += bytes.byteLength;
+      const transaction = batch.group + batch.lines.length - 1;
+      this.#durable = { transaction, checksum: checksumOf(batch.lines.at(-1)!) };
+      batch.settle();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const failure = this.fail(`${this.#path} cannot be written: ${why}`, cause, !written);
+      // What was half written must not come back at the next start, for its callers are told that it failed.
+      await this.#file.truncate(this.#length).catch(() => {});
+      batch.settle(failure);
+    }
+  }
+
+  async #switch({ file, length }: Rotation): Promise<void> {
+    const old = this.#file;
+    this.#file = file;
+    this.#length = length;
+    await old.close().catch(() => {});
+  }
+}
+
+function newBatch(group: number): Batch {
+  let settle: Batch["settle"] = () => {};
+  const durable = new Promise<void>((resolve, reject) => {
+    settle = (failure) => (failure ? reject(failure) : resolve());
+  });
+  // Whoever appended awaits it; without anybody a failure is still told by `failure`.
+  durable.catch(() => {});
+  return { lines: [], group, durable, settle };
+}

@@ -1,0 +1,127 @@
+import { dirname } from "node:path";
+import type { State } from "../live/state.ts";
+import { type Collection, StateRefused } from "../port.ts";
+import { type Disk, isMissing, systemDisk } from "./disk.ts";
+import { DocumentReader } from "./document-reader.ts";
+import { freeName } from "./free-name.ts";
+import { journalGenerations, journalPath } from "./journal-file.ts";
+import { beginning } from "./journal-line.ts";
+import { recover, requireFollowers } from "./recovery.ts";
+import { Replay } from "./replay.ts";
+import { SnapshotFile } from "./snapshot.ts";
+import { headOf, type SnapshotHead } from "./snapshot-head.ts";
+
+/** What a repair did. */
+export interface Repair {
+  /** False: nothing was damaged and nothing was changed. */
+  readonly repaired: boolean;
+  /** What was wrong, with file and line; one entry per damaged file. */
+  readonly damage: readonly string[];
+  /** What the state holds now. */
+  readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
+  /** Journals that were not read, since they come after the damage. */
+  readonly dropped: readonly string[];
+  /** Where the damaged and dropped files are now. */
+  readonly aside: readonly string[];
+}
+
+/**
+ * Keeps what stands before the damage: of the state file the rows up to the damaged line, of the journals the
+ * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it only
+ * while holding the run file. Fails with StateRefused when there is no state file, or one of another version.
+ */
+export async function repairFile(options: {
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  readonly disk?: Disk;
+}): Promise<Repair> {
+  const { path, collections, disk = systemDisk } = options;
+  const unharmed = await recover(disk, path, collections).catch((cause) => {
+    if (cause instanceof StateRefused && cause.repairable) return undefined;
+    throw cause;
+  });
+  if (unharmed) {
+    if (!unharmed.snapshot) throw new StateRefused(`${path}: there is no such file`, { repairable: false });
+    const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
+    const kept = { ...sizeOf(unharmed.state), transactions };
+    return { repaired: false, damage: [], kept, dropped: [], aside: [] };
+  }
+
+  const found = await salvage(disk, path, collections);
+  const generations = await journalGenerations(disk, path);
+  const aside: string[] = [];
+  // A second name first and the new file after it: whatever happens in between, the damaged bytes are still there.
+  for (const file of found.setAside) aside.push(await secondName(disk, file));
+  const generation = Math.max(found.generation, ...generations) + 1;
+  const position = () => found.position ?? beginning;
+  await new SnapshotFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });
+  for (const old of generations) await disk.remove(journalPath(path, old));
+  await disk.syncFolder(dirname(path));
+  const kept = { ...sizeOf(found.state), transactions: found.transactions };
+  return { repaired: true, damage: found.damage, kept, dropped: found.dropped, aside };
+}
+
+async function salvage(disk: Disk, path: string, collections: readonly Collection[]) {
+  const damage: string[] = [];
+  const setAside: string[] = [];
+  const dropped: string[] = [];
+  const reader = new DocumentReader(collections);
+  try {
+    await new SnapshotFile({ disk, path, collections }).readInto(reader);
+  } catch (cause) {
+    if (isMissing(cause)) throw new StateRefused(`${path}: there is no such file`, { cause, repairable: false });
+    if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
+    damage.push(`${path}, line ${reader.line}: ${cause.message}`);
+    setAside.push(path);
+  }
+  const generations = await journalGenerations(disk, path);
+  const head = headAsFarAsKnown(reader, generations[0] ?? 1);
+  const { generation } = head;
+  const replay = new Replay(disk, reader.state, reader.upgrade, head);
+  const journals = generations.filter((each) => each >= generation).map((each) => journalPath(path, each));
+  while (journals.length > 0) {
+    const journal = journals.shift()!;
+    try {
+      await replay.add(journal);
+    } catch (cause) {
+      if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
+      damage.push(cause.message);
+      // What comes after the damage may build on what is lost.
+      dropped.push(...journals.splice(0));
+      setAside.push(journal, ...dropped);
+    }
+  }
+  if (damage.length === 0) {
+    try {
+      requireFollowers(path, head, replay.journals);
+    } catch (cause) {
+      damage.push((cause as StateRefused).message);
+      setAside.push(...replay.journals.filter(({ header }) => header === undefined).map((journal) => journal.path));
+    }
+  }
+  const { transactions, position } = replay;
+  return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
+}
+
+/** Of a snapshot that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
+function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<SnapshotHead, "format"> {
+  try {
+    return headOf(reader.head);
+  } catch {
+    return { generation: oldest, closed: undefined, position: undefined };
+  }
+}
+
+async function secondName(disk: Disk, file: string): Promise<string> {
+  const second = await freeName(disk, file, "damaged");
+  await disk.link(file, second);
+  return second;
+}
+
+function sizeOf(state: State): { rows: number; mappings: number } {
+  let rows = 0;
+  for (const table of state.rows.values()) rows += table.size;
+  let mappings = 0;
+  for (const table of state.mappings.values()) mappings += table.size;
+  return { rows, mappings };
+}

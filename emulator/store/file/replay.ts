@@ -1,0 +1,80 @@
+import { Misfit } from "../live/misfit.ts";
+import type { Change, State } from "../live/state.ts";
+import type { Upgrade } from "../live/versions.ts";
+import { StateRefused } from "../port.ts";
+import type { Disk } from "./disk.ts";
+import { validRow } from "./document.ts";
+import type { Header } from "./journal-file.ts";
+import type { Position } from "./journal-line.ts";
+import { type JournalContent, readJournal } from "./journal-reader.ts";
+import type { SnapshotHead } from "./snapshot-head.ts";
+
+/** What the journals go on from; undefined where there is no snapshot. */
+type Base = Pick<SnapshotHead, "generation" | "position"> | undefined;
+
+/** Applies journals to the state of a snapshot, oldest first. */
+export class Replay {
+  /** Those that were read to their end. */
+  readonly journals: JournalContent[] = [];
+  /** Applied so far, also of a journal that turned out to be damaged. */
+  transactions = 0;
+  /** Where the chain ends so far; undefined when nothing said where it begins. */
+  position: Position | undefined;
+  readonly #disk: Disk;
+  readonly #state: State;
+  readonly #upgrade: Upgrade;
+  readonly #base: Base;
+  /** Generations whose lines, and all before them, are applied. */
+  readonly #reached = new Set<number>();
+
+  constructor(disk: Disk, state: State, upgrade: Upgrade, base: Base) {
+    this.#disk = disk;
+    this.#state = state;
+    this.#upgrade = upgrade;
+    this.#base = base;
+    this.position = base?.position;
+  }
+
+  /** Reads and applies one more journal. Fails with StateRefused, which names file and line; what came before it stays. */
+  async add(path: string): Promise<void> {
+    const torn = this.journals.some((journal) => journal.torn);
+    const content = await readJournal(this.#disk, path, {
+      begin: (header) => {
+        this.#follow(header);
+        return this.position;
+      },
+      take: (changes) => {
+        if (torn) throw new StateRefused("the journal before this one ends in a damaged line");
+        if (this.#base === undefined) {
+          throw new StateRefused("the state file that it belongs to is missing", { repairable: false });
+        }
+        this.#apply(changes);
+        this.transactions += 1;
+      },
+    });
+    this.position = content.position ?? this.position;
+    this.journals.push(content);
+  }
+
+  #follow({ generation, after }: Header): void {
+    if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
+      throw new StateRefused(`the journal that comes before it (generation ${after}) is missing`);
+    }
+    this.#reached.add(generation);
+  }
+
+  /** All or none; rows come from outside, so they are validated first. */
+  #apply(changes: readonly Change[]): void {
+    for (const change of changes.map((each) => this.#checked(each))) this.#state.apply(change);
+  }
+
+  #checked(change: Change): Change {
+    const [kind, collection] = change;
+    if (kind === "put") {
+      return ["put", collection, validRow(this.#state, this.#upgrade, collection, change[2], "The row")];
+    }
+    const known = kind === "next" || (kind === "delete" ? this.#state.rows : this.#state.mappings).has(collection);
+    if (!known) throw new Misfit(`this version of svc has no collection ${collection}`);
+    return change;
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Wall } from "../../../src/base/clock.ts";
+import { type Held, isHeld, type Lock, takeLock } from "../../../src/files/lock.ts";
+import { realTarget } from "../../../src/files/real-path.ts";
+
+/** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
+export interface RunFile {
+  readonly pid: number;
+  /** New at each start; `GET ready` answers it too, so that another program on the same port is not taken for it. */
+  readonly instance_id: string;
+  readonly router_url: string;
+  readonly control_url: string;
+  readonly clusters: readonly { readonly id: string; readonly url: string }[];
+  readonly token: string;
+}
+
+/** The state, or the run file that was asked for, is in use by somebody who lives or may live. */
+export class StateInUse extends Error {
+  override readonly name = "StateInUse";
+  readonly pid: number;
+
+  constructor(path: string, held: Held) {
+    super(wordsFor(path, held));
+    this.pid = held.holder.pid;
+  }
+}
+
+function wordsFor(path: string, { holder: { pid, machine, since }, told, life, silent }: Held): string {
+  const url = typeof told.router_url === "string" ? told.router_url : undefined;
+  if (life === "elsewhere") {
+    const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
+    return (
+      `An emulator that cannot be asked from here has this state (${path}: ${at}). ` +
+      `Stop it there; if it is gone, remove ${path}; or name another file with --file.`
+    );
+  }
+  if (url === undefined)
+    return `"svc emulator repair" is at work on this state (${path}: pid ${pid}). Wait for its end.`;
+  return (
+    `An emulator is running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not answer." : ""} ` +
+    `Use it, stop it with "svc emulator stop", or name another file with --file.`
+  );
+}
+
+export interface ClaimedRunFile {
+  /** Adds what is known only once the state is open: where the clusters listen. */
+  tell(more: Pick<RunFile, "clusters">): Promise<void>;
+  release(): Promise<void>;
+}
+
+interface Claim {
+  /**
+   * Run files to hold: that of the state, which is the lock on it, and where another one is wanted, that one. It tells
+   * the same, and has an owner as well.
+   */
+  readonly paths: readonly string[];
+  /** What to tell; undefined for a repair, at which nobody can be asked. */
+  readonly run: RunFile | undefined;
+  readonly wall: Wall;
+  /**
+   * Asks `GET <router_url>/_emulator/ready` for the instance id. Undefined when the connection is refused or when
+   * something else answers; rejects when nothing answers in time.
+   */
+  readonly probe: (routerUrl: string) => Promise<string | undefined>;
+}
+
+/**
+ * The run files to hold: that of the state, by its real path, for there is one writer whatever name it calls the state
+ * by; and a further one where it is wanted.
+ */
+export async function runFilesOf(realState: string | undefined, further: string | undefined): Promise<string[]> {
+  const paths = realState === undefined ? [] : [`${realState}.run`];
+  // Its last part is not followed: a link is refused, and not replaced.
+  if (further !== undefined) paths.push(join(await realTarget(dirname(further)), basename(further)));
+  return paths;
+}
+
+/**
+ * Takes the run files. One that was left behind is taken over: its process is gone, or nobody can be seen to live and
+ * its URL refuses the connection or answers with another instance id. Fails with StateInUse, or with NoLockFile over a
+ * file of somebody else. Nothing of the state may be touched before this resolves; `release` comes after the store is
+ * closed.
+ */
+export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<ClaimedRunFile> {
+  const locks: Lock[] = [];
+  const release = async () => {
+    for (let lock = locks.pop(); lock; lock = locks.pop()) await lock.release();
+  };
+  const ask = async ({ router_url, instance_id }: Readonly<Record<string, unknown>>) => {
+    if (typeof router_url !== "string") return "nobody";
+    return probe(router_url).then(
+      (answer) => (answer !== undefined && answer === instance_id ? "itself" : "nobody"),
+      () => "silent" as const,
+    );
+  };
+  try {
+    for (const path of new Set(paths)) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const taken = await takeLock(path, { wall, content: run ?? {}, ask });
+      if (isHeld(taken)) throw new StateInUse(path, taken);
+      locks.push(taken);
+    }
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return {
+    async tell(more) {
+      for (const lock of locks) await lock.tell({ ...run, ...more });
+    },
+    release,
+  };
+}

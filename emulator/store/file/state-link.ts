@@ -1,0 +1,22 @@
+import { basename, dirname, join } from "node:path";
+import { realTarget } from "../../../src/files/real-path.ts";
+import { StateRefused } from "../port.ts";
+import { systemDisk } from "./disk.ts";
+import { journalGenerations, journalPath } from "./journal-file.ts";
+
+/**
+ * The path under which a state is kept, whatever links lead to it. Fails with StateRefused where journals lie beside a
+ * link: versions that wrote there have left in them what the state itself lacks.
+ */
+export async function realState(path: string): Promise<string> {
+  const real = await realTarget(path);
+  const named = join(await realTarget(dirname(path)), basename(path));
+  if (named === real) return real;
+  const names = await journalGenerations(systemDisk, named).catch(() => []);
+  if (names.length === 0) return real;
+  const moves = names.map((one) => `${journalPath(named, one)} to ${journalPath(real, one)}`).join(", ");
+  throw new StateRefused(
+    `${named} is a link, and an earlier version left journals beside it. Nothing was changed. Move ${moves}.`,
+    { repairable: false },
+  );
+}

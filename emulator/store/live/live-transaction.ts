@@ -1,0 +1,97 @@
+import type { AnyRows, Collection, Mapping, Rows, Transaction } from "../port.ts";
+import { LiveView } from "./live-view.ts";
+import type { Change, State } from "./state.ts";
+
+/** Writes in place, and remembers how to take it back. */
+export class LiveTransaction extends LiveView implements Transaction {
+  readonly operation: string;
+  readonly #changes: Change[] = [];
+  /** The last number that each sequence had given out before. */
+  readonly #sequencesBefore = new Map<string, number | undefined>();
+  readonly #sequences: Map<string, number>;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(operation: string, state: State) {
+    super(state);
+    this.#sequences = state.sequences;
+    this.operation = operation;
+  }
+
+  put<Row extends object>(into: Rows<Row>, row: Row): void {
+    const table = this.state.tableOf(into as AnyRows);
+    const { key, before } = table.put(row);
+    this.#did(["put", into.name, row], () => {
+      if (before === undefined) table.delete(key);
+      else table.put(before);
+    });
+  }
+
+  delete<Row extends object>(from: Rows<Row>, key: string): void {
+    const table = this.state.tableOf(from as AnyRows);
+    const entry = table.delete(key);
+    if (entry) this.#did(["delete", from.name, key], () => table.restore(key, entry));
+  }
+
+  map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
+    const table = this.state.mappingOf(into);
+    const before = table.map(cluster, identifiers);
+    let added = 0;
+    let moved = 0;
+    for (const owner of before) {
+      if (owner === undefined) added += 1;
+      else if (owner !== cluster) moved += 1;
+    }
+    if (added + moved > 0) {
+      this.#did(["map", into.name, cluster, identifiers], () => table.undoMap(identifiers, before));
+    }
+    return { moved };
+  }
+
+  unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
+    const table = this.state.mappingOf(from);
+    const before = table.unmap(cluster, identifiers);
+    let removed = 0;
+    for (const owner of before) if (owner !== undefined) removed += 1;
+    if (removed > 0) {
+      this.#did(["unmap", from.name, cluster, identifiers], () => table.undoUnmap(identifiers, before));
+    }
+    return { removed };
+  }
+
+  next(sequence: string): number {
+    const { sequences } = this.state;
+    const last = sequences.get(sequence);
+    if (!this.#sequencesBefore.has(sequence)) this.#sequencesBefore.set(sequence, last);
+    const number = (last ?? 0) + 1;
+    sequences.set(sequence, number);
+    return number;
+  }
+
+  /** What was done, in order, for the journal; of a sequence only how far it came. */
+  get changes(): readonly Change[] {
+    const reached = [...this.#sequencesBefore.keys()].map(
+      (sequence): Change => ["next", sequence, this.#sequences.get(sequence)!],
+    );
+    return [...this.#changes, ...reached];
+  }
+
+  touches(collection: Collection["name"]): boolean {
+    return this.#changes.some(([, changed]) => changed === collection);
+  }
+
+  /** Takes everything back, newest first. */
+  rollBack(): void {
+    for (const undo of this.#undo.reverse()) undo();
+    this.#undo.length = 0;
+    for (const [sequence, before] of this.#sequencesBefore) {
+      if (before === undefined) this.#sequences.delete(sequence);
+      else this.#sequences.set(sequence, before);
+    }
+    this.#sequencesBefore.clear();
+  }
+
+  #did(change: Change, undo: () => void): void {
+    this.#changes.push(change);
+    this.#undo.push(undo);
+  }
+}

@@ -1,0 +1,144 @@
+import { EmulatorBug } from "../../http/bug.ts";
+import type { AnyRows, IndexValue, Slice } from "../port.ts";
+import { SortedList } from "./sorted-list.ts";
+
+/** A row in its table. The ordinal is its place in the order of insertion, kept when the row is replaced. */
+export interface Entry {
+  readonly ordinal: number;
+  row: object;
+}
+
+interface Index {
+  readonly name: string;
+  readonly placed: (row: object) => Placed;
+  readonly list: SortedList<Entry>;
+}
+
+type Placed = IndexValue | readonly IndexValue[] | undefined;
+
+/** The rows of one collection in memory, with their order of insertion and their secondary indexes. */
+export class RowTable {
+  readonly declaration: AnyRows;
+  readonly #keyOf: (row: object) => string;
+  readonly #entries = new Map<string, Entry>();
+  readonly #insertion = new SortedList<Entry>();
+  readonly #indexes: readonly Index[];
+  #nextOrdinal = 1;
+
+  constructor(declaration: AnyRows) {
+    this.declaration = declaration;
+    this.#keyOf = declaration.key as (row: object) => string;
+    this.#indexes = Object.entries(declaration.indexes).map(([name, placed]) => ({
+      name,
+      placed: placed as Index["placed"],
+      list: new SortedList(),
+    }));
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The place of the row that was inserted last. */
+  get lastOrdinal(): number {
+    return this.#nextOrdinal - 1;
+  }
+
+  get(key: string): object | undefined {
+    return this.#entries.get(key)?.row;
+  }
+
+  /** Adds or replaces, and freezes. Returns the row that was there before. */
+  put(row: object): { readonly key: string; readonly before: object | undefined } {
+    freeze(row);
+    const key = this.#keyOf(row);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) {
+      this.restore(key, { ordinal: this.#nextOrdinal, row });
+      this.#nextOrdinal += 1;
+      return { key, before: undefined };
+    }
+    const before = entry.row;
+    for (const { placed, list } of this.#indexes) {
+      const old = placed(before);
+      const now = placed(row);
+      if (old === now) continue;
+      takeOut(list, old, entry);
+      putIn(list, now, entry);
+    }
+    entry.row = row;
+    return { key, before };
+  }
+
+  /** Returns the entry that was there, for `restore`. */
+  delete(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#insertion.remove(entry.ordinal, entry.ordinal);
+    for (const { placed, list } of this.#indexes) takeOut(list, placed(entry.row), entry);
+    return entry;
+  }
+
+  /** Puts an entry at its own place in the order of insertion. Its key must be free. */
+  restore(key: string, entry: Entry): void {
+    this.#entries.set(key, entry);
+    this.#insertion.insert(entry.ordinal, entry);
+    for (const { placed, list } of this.#indexes) putIn(list, placed(entry.row), entry);
+  }
+
+  list(slice: Slice<string>): object[] {
+    const [list, low, high] = this.#bounds(slice);
+    const offset = slice.offset ?? 0;
+    const limit = slice.limit ?? Number.POSITIVE_INFINITY;
+    if (!slice.reverse) return list.slice(low + offset, Math.min(high, low + offset + limit)).map(rowOf);
+    return list
+      .slice(Math.max(low, high - offset - limit), high - offset)
+      .reverse()
+      .map(rowOf);
+  }
+
+  count(slice: Slice<string>): number {
+    const [, low, high] = this.#bounds(slice);
+    return Math.max(0, high - low);
+  }
+
+  /** At most `limit` entries inserted after the one with that ordinal, in that order. */
+  after(ordinal: number, limit: number): Entry[] {
+    const start = this.#insertion.rank(ordinal, true);
+    return this.#insertion.slice(start, start + limit);
+  }
+
+  #bounds(slice: Slice<string>): [list: SortedList<Entry>, low: number, high: number] {
+    if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
+    const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
+    if (list === undefined) throw new EmulatorBug(`Collection ${this.declaration.name} has no index ${slice.by}`);
+    const from = slice.equals ?? slice.from;
+    const to = slice.equals ?? slice.to;
+    return [list, from === undefined ? 0 : list.rank(from), to === undefined ? list.length : list.rank(to, true)];
+  }
+}
+
+const rowOf = (entry: Entry): object => entry.row;
+
+function putIn(list: SortedList<Entry>, placed: Placed, entry: Entry): void {
+  if (placed === undefined) return;
+  if (typeof placed !== "object") list.insert(placed, entry);
+  else for (const value of new Set(placed)) list.insert(value, entry);
+}
+
+function takeOut(list: SortedList<Entry>, placed: Placed, { ordinal }: Entry): void {
+  if (placed === undefined) return;
+  if (typeof placed !== "object") list.remove(placed, ordinal);
+  else for (const value of new Set(placed)) list.remove(value, ordinal);
+}
+
+/** Rows are handed out by reference, so nothing in them may change. */
+function freeze(value: object): void {
+  if (Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const name in value) {
+    const part: unknown = value[name as keyof object];
+    if (typeof part === "object" && part !== null) freeze(part);
+  }
+}

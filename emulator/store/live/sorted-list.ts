@@ -1,0 +1,122 @@
+import type { IndexValue } from "../port.ts";
+import { type Ordered, SortedBlock } from "./sorted-block.ts";
+
+/**
+ * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over
+ * the blocks and one inside a block; positions of blocks are counted anew only behind a change. No operation touches
+ * every item.
+ */
+export class SortedList<Item extends Ordered> {
+  readonly #blocks: SortedBlock<Item>[] = [];
+  #length = 0;
+  /** The position of each block's first item, for as many blocks as nothing has changed before them. */
+  readonly #starts: number[] = [0];
+
+  get length(): number {
+    return this.#length;
+  }
+
+  insert(value: IndexValue, item: Item): void {
+    this.#length += 1;
+    const last = this.#blocks.length - 1;
+    // Ascending values are the usual case: no search.
+    if (last < 0 || this.#blocks[last]!.endsBefore(value, item.ordinal)) this.#append(last, value, item);
+    else this.#insertAt(this.#blockOf(value, item.ordinal), value, item);
+  }
+
+  remove(value: IndexValue, ordinal: number): void {
+    const at = this.#blockOf(value, ordinal);
+    const block = this.#blocks[at];
+    if (block === undefined) return;
+    const place = block.placeOf(value, ordinal);
+    if (!block.holds(place, value, ordinal)) return;
+    this.#length -= 1;
+    this.#changed(at);
+    if (block.length > 1) block.remove(place);
+    else this.#blocks.splice(at, 1);
+  }
+
+  /** How many items have a value below `value`, or, with `through`, not above it. */
+  rank(value: IndexValue, through = false): number {
+    const ordinal = through ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    const at = this.#blockOf(value, ordinal);
+    const block = this.#blocks[at];
+    if (block === undefined) return 0;
+    return this.#startOf(at) + block.placeOf(value, ordinal);
+  }
+
+  /** The items at positions `start` (inclusive) to `end` (exclusive), in order. */
+  slice(start: number, end: number): Item[] {
+    const out: Item[] = [];
+    const from = Math.max(0, start);
+    let left = Math.min(end, this.#length) - from;
+    if (left <= 0) return out;
+    let at = this.#blockAt(from);
+    for (let skip = from - this.#startOf(at); left > 0; skip = 0, at += 1) {
+      const block = this.#blocks[at]!;
+      const until = Math.min(block.length, skip + left);
+      block.copyTo(out, skip, until);
+      left -= until - skip;
+    }
+    return out;
+  }
+
+  #startOf(at: number): number {
+    for (let known = this.#starts.length; known <= at; known += 1) {
+      this.#starts.push(this.#starts[known - 1]! + this.#blocks[known - 1]!.length);
+    }
+    return this.#starts[at]!;
+  }
+
+  /** The starts of the blocks after this one are not known any more. */
+  #changed(at: number): void {
+    if (this.#starts.length > at + 1) this.#starts.length = at + 1;
+  }
+
+  /** The block that holds the item at a position. */
+  #blockAt(position: number): number {
+    let low = 0;
+    let high = this.#blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#startOf(middle) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** The last block that begins at or before (value, ordinal); the first block when all begin after it. */
+  #blockOf(value: IndexValue, ordinal: number): number {
+    let low = 0;
+    let high = this.#blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#blocks[middle]!.beginsBefore(value, ordinal + 1)) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(0, low - 1);
+  }
+
+  /** At the end of a block; when it is full, in a new one, for halves would stay half full for good. */
+  #append(at: number, value: IndexValue, item: Item): void {
+    const block = this.#blocks[at];
+    if (block !== undefined && !block.isFull) block.append(value, item);
+    else this.#blocks.splice(at + 1, 0, new SortedBlock([value], [item]));
+  }
+
+  #insertAt(at: number, value: IndexValue, item: Item): void {
+    const block = this.#blocks[at]!;
+    const place = block.placeOf(value, item.ordinal);
+    this.#changed(at);
+    if (place === block.length) {
+      this.#append(at, value, item);
+    } else if (!block.isFull) {
+      block.insert(place, value, item);
+    } else {
+      const behind = block.split(place, value);
+      this.#blocks.splice(at + 1, 0, behind);
+      if (place <= block.length) block.insert(place, value, item);
+      else behind.insert(place - block.length, value, item);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { EmulatorBug } from "../../http/bug.ts";
+import type { AnyRows, Collection, Mapping } from "../port.ts";
+import { MappingTable } from "./mapping-table.ts";
+import { RowTable } from "./row-table.ts";
+import { checkMigrations } from "./versions.ts";
+
+/**
+ * One thing that a transaction did, with absolute values: a list of them, applied again to a state that already
+ * holds some of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
+ */
+export type Change =
+  | readonly ["put", collection: string, row: object]
+  | readonly ["delete", collection: string, key: string]
+  | readonly ["map", collection: string, cluster: string, identifiers: readonly string[]]
+  | readonly ["unmap", collection: string, cluster: string, identifiers: readonly string[]]
+  | readonly ["next", sequence: string, last: number];
+
+/** Everything the store holds, in memory. */
+export class State {
+  readonly collections: readonly Collection[];
+  readonly rows = new Map<string, RowTable>();
+  readonly mappings = new Map<string, MappingTable>();
+  /** The last number given out, by sequence. */
+  readonly sequences = new Map<string, number>();
+
+  constructor(collections: readonly Collection[]) {
+    this.collections = collections;
+    for (const collection of collections) {
+      const { name } = collection;
+      checkMigrations(collection);
+      if (this.rows.has(name) || this.mappings.has(name)) throw new EmulatorBug(`Two collections are called ${name}`);
+      if (collection.kind === "rows") this.rows.set(name, new RowTable(collection));
+      else this.mappings.set(name, new MappingTable(collection));
+    }
+  }
+
+  tableOf(collection: AnyRows): RowTable {
+    return this.rows.get(collection.name) ?? undeclared(collection.name);
+  }
+
+  mappingOf(collection: Mapping): MappingTable {
+    return this.mappings.get(collection.name) ?? undeclared(collection.name);
+  }
+
+  apply(change: Change): void {
+    switch (change[0]) {
+      case "put":
+        (this.rows.get(change[1]) ?? undeclared(change[1])).put(change[2]);
+        return;
+      case "delete":
+        (this.rows.get(change[1]) ?? undeclared(change[1])).delete(change[2]);
+        return;
+      case "map":
+        (this.mappings.get(change[1]) ?? undeclared(change[1])).map(change[2], change[3]);
+        return;
+      case "unmap":
+        (this.mappings.get(change[1]) ?? undeclared(change[1])).unmap(change[2], change[3]);
+        return;
+      case "next":
+        this.sequences.set(change[1], change[2]);
+    }
+  }
+}
+
+function undeclared(name: string): never {
+  throw new EmulatorBug(
+    `Collection ${name} is not in the list the store was opened with (emulator/compose/collections.ts)`,
+  );
+}

@@ -1,0 +1,66 @@
+import { EmulatorBug } from "../../http/bug.ts";
+import { type Collection, type Migration, StateRefused } from "../port.ts";
+import { Misfit } from "./misfit.ts";
+
+/** The version of each collection, by name. */
+export type Versions = Readonly<Record<string, number>>;
+
+/** Who wrote a state, and in which form its rows are. */
+export interface Written {
+  /** The version of svc; undefined in a state of format 1, which did not say. */
+  readonly by: string | undefined;
+  /** Undefined in a state of format 1: all are in their first version. */
+  readonly versions: Versions | undefined;
+}
+
+export const versionOf = (collection: Collection): number =>
+  collection.kind === "rows" ? (collection.version ?? 1) : 1;
+
+export const versionsOf = (collections: readonly Collection[]): Versions =>
+  Object.fromEntries(collections.map((collection) => [collection.name, versionOf(collection)]));
+
+/** Each version but the first needs the step that leads to it. */
+export function checkMigrations(collection: Collection): void {
+  const { migrate = [] } = collection.kind === "rows" ? collection : {};
+  const version = versionOf(collection);
+  if (migrate.length === version - 1) return;
+  throw new EmulatorBug(`Collection ${collection.name} is of version ${version} and has ${migrate.length} migrations`);
+}
+
+/** Makes rows that were written under earlier versions rows of today. */
+export class Upgrade {
+  /** False: everything is of today's versions already. */
+  readonly needed: boolean;
+  readonly #steps = new Map<string, readonly Migration[]>();
+
+  /** Fails with StateRefused when a collection is of a newer version than this svc knows, or unknown to it. */
+  constructor({ by, versions = {} }: Written, collections: readonly Collection[]) {
+    const writer = by === undefined ? "another version of svc" : `svc ${by}`;
+    const refuse = (what: string): never => {
+      throw new StateRefused(`${writer} wrote it, with ${what}`, { repairable: false });
+    };
+    const known = new Map(collections.map((collection) => [collection.name, collection]));
+    for (const [name, version] of Object.entries(versions)) {
+      const collection = known.get(name) ?? refuse(`a collection ${name}, which this version of svc does not have`);
+      const own = versionOf(collection);
+      if (version > own) refuse(`version ${version} of ${name}; this version of svc knows those up to ${own}`);
+    }
+    for (const collection of collections) {
+      const steps = collection.kind === "rows" ? (collection.migrate ?? []) : [];
+      const ahead = steps.slice((versions[collection.name] ?? 1) - 1);
+      if (ahead.length > 0) this.#steps.set(collection.name, ahead);
+    }
+    this.needed = this.#steps.size > 0;
+  }
+
+  /** Anything that is no object is handed on as it is, for the schema to refuse. */
+  row(collection: string, row: unknown): unknown {
+    const steps = this.#steps.get(collection);
+    if (steps === undefined || typeof row !== "object" || row === null) return row;
+    try {
+      return steps.reduce((before, step) => step(before as Readonly<Record<string, unknown>>), row);
+    } catch (cause) {
+      throw new Misfit(`a row of ${collection} cannot be brought to this version`, cause);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import * as z from "zod";
+import { rows } from "../store/port.ts";
+
+/** A person of a workspace. */
+export const User = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  name: z.string(),
+  email: z.string(),
+  designation: z.string().nullable().default(null),
+  is_active: z.boolean().default(true),
+  roles: z.array(z.int()).default([]),
+});
+export type User = z.infer<typeof User>;
+
+export const Role = z.strictObject({ id: z.int(), workspace_id: z.int(), name: z.string() });
+export type Role = z.infer<typeof Role>;
+
+/** A tenant of a cluster, with its API key and its webhook key. Nothing of one is visible to another. */
+export const Workspace = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  name: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  /** The user whom the API key acts as. */
+  acting_user_id: z.int(),
+  /** What the API key may do; `developer_settings` is needed to create and delete webhooks (decisions.md, C2). */
+  permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
+  /** Base64 of 64 bytes. */
+  hmac_key: z.string(),
+  /** Labels that `organization_type` may have. */
+  organization_types: z.array(z.strictObject({ id: z.int(), name: z.string(), jurisdiction: z.string().optional() })),
+  /** Values that `jurisdiction_iso_code` may have. */
+  jurisdictions: z.array(z.strictObject({ id: z.int(), name: z.string(), iso_code: z.string() })),
+  creator_tokens: z.array(z.string()).default([]),
+  counterparty_tokens: z.array(z.string()).default([]),
+});
+export type Workspace = z.infer<typeof Workspace>;
+
+/** A legal entity of the workspace. */
+export const Entity = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  reference_id: z.string(),
+  name: z.string(),
+  jurisdiction: z.string(),
+  type: z.string(),
+  is_primary: z.boolean().default(false),
+  address: z
+    .strictObject({
+      line_one: z.string(),
+      city: z.string(),
+      state: z.string(),
+      country: z.string(),
+      zipcode: z.string(),
+    })
+    .optional(),
+});
+export type Entity = z.infer<typeof Entity>;
+
+/** A question of an intake form or an attribute of a template (contract-api-facts.md, 4.9 and 6). */
+export const Question = z.strictObject({
+  variable: z.string(),
+  display_label: z.string(),
+  type: z.enum([
+    "string",
+    "boolean",
+    "int",
+    "float",
+    "enum",
+    "date",
+    "array of strings",
+    "array of options",
+    "repeating",
+  ]),
+  required: z.boolean().default(true),
+  options: z.array(z.strictObject({ label: z.string(), value: z.string() })).optional(),
+  default_value: z.unknown().optional(),
+  help_text: z.string().optional(),
+});
+export type Question = z.infer<typeof Question>;
+
+/** A contract type, with the third-party-paper routes it supports (decisions.md, C9). */
+export const ContractType = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  name: z.string(),
+  routes: z.array(z.enum(["review", "sign"])).default([]),
+  default_reviewer_role_id: z.int().nullable().default(null),
+  intake_form: z.array(Question).default([]),
+  /** Whether its workflow lets answers be changed later (decisions.md, C14). */
+  editable_response: z.boolean().default(false),
+});
+export type ContractType = z.infer<typeof ContractType>;
+
+/** A contract template (decisions.md, C10 and C11). */
+export const Template = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  name: z.string(),
+  contract_type_id: z.int(),
+  signature_capable: z.boolean().default(true),
+  counter_party_kind: z.enum(["Individual", "Organisation", "Both"]).default("Both"),
+  attributes: z.array(Question).default([]),
+  /** Where somebody of the creator's side signs; null: the template has no such slot. */
+  creator_slot: z
+    .strictObject({
+      required: z.boolean(),
+      signatory: z.strictObject({ name: z.string(), email: z.string() }).nullable().default(null),
+    })
+    .nullable()
+    .default(null),
+  /** Sending shares it for review first: DRAFT → REDLINING. */
+  counterparty_review: z.boolean().default(false),
+  tags: z.array(z.string()).default([]),
+  archived: z.boolean().default(false),
+});
+export type Template = z.infer<typeof Template>;
+
+/** A workflow; `frozen_version` is its published version, null when it has none (contract-api.md, Legal intake). */
+export const Workflow = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  title: z.string(),
+  description: z.string().default(""),
+  type: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW", "INTAKE_WORKFLOW"]),
+  frozen_version: z.strictObject({ id: z.int() }).nullable(),
+});
+export type Workflow = z.infer<typeof Workflow>;
+
+const id = (row: { readonly id: number }): string => String(row.id);
+const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
+
+export const workspaces = rows<Workspace, "client" | "cluster">({
+  name: "workspaces",
+  schema: Workspace,
+  key: id,
+  indexes: { client: (row) => row.client_id, cluster: (row) => row.cluster_id },
+});
+export const users = rows<User, "workspace" | "email">({
+  name: "users",
+  schema: User,
+  key: id,
+  indexes: { ...byWorkspace, email: (row) => row.email.trim().toLowerCase() },
+});
+export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
+export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });
+export const contractTypes = rows<ContractType, "workspace">({
+  name: "contract_types",
+  schema: ContractType,
+  key: id,
+  indexes: byWorkspace,
+});
+export const templates = rows<Template, "workspace">({
+  name: "templates",
+  schema: Template,
+  key: id,
+  indexes: byWorkspace,
+});
+export const workflows = rows<Workflow, "workspace">({
+  name: "workflows",
+  schema: Workflow,
+  key: id,
+  indexes: byWorkspace,
+});

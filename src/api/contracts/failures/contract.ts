@@ -1,0 +1,166 @@
+import { assumed } from "../../basis.ts";
+import { detail, domain, type Failure } from "../../failure.ts";
+
+const stateRule = assumed("No operation declares 402 or 409, so a state that refuses is 400 (decisions.md, C22).");
+const ownCode = assumed("The code is not public; shape and status follow the other domain errors (decisions.md, C1).");
+
+/** Shape B', without status_code and message (contract-api-facts.md, 2.3 and 2.4). */
+const shortDomain = ({ when, code, says }: { when: string; code: string; says: string }): Failure<void> => ({
+  status: 400,
+  shape: "detail",
+  when,
+  basis: "public",
+  body: () => ({ detail: says, code }),
+});
+
+export const contractFailures = {
+  "forbidden-move": domain({
+    status: 400,
+    when: "the contract's status does not allow it",
+    basis: stateRule,
+    code: "SVC_ASSUMED_101",
+    says: ({ status, words }: { status: string; words: string }) =>
+      `A contract in status ${status} cannot be ${words}.`,
+  }),
+  "no-signatories": domain({
+    status: 400,
+    when: "nobody is configured to sign",
+    basis: stateRule,
+    code: "SVC_ASSUMED_102",
+    says: "No signatories are configured for this contract.",
+  }),
+  "review-open": domain({
+    status: 400,
+    when: "a review of the contract is not complete",
+    basis: stateRule,
+    code: "SVC_ASSUMED_103",
+    says: "The review of this contract is not complete.",
+  }),
+  "approvals-pending": domain({
+    status: 400,
+    when: "an approval of the contract is pending",
+    basis: stateRule,
+    code: "SVC_ASSUMED_104",
+    says: "Approvals of this contract are pending.",
+  }),
+  "no-open-review": domain({
+    status: 400,
+    when: "no review of the contract is open",
+    basis: stateRule,
+    code: "SVC_ASSUMED_105",
+    says: "No review of this contract is open.",
+  }),
+  "no-pending-approval": domain({
+    status: 400,
+    when: "no approval of the contract is pending",
+    basis: stateRule,
+    code: "SVC_ASSUMED_106",
+    says: "No approval of this contract is pending.",
+  }),
+  "not-a-signatory": domain({
+    status: 400,
+    when: "nobody with that address signs the contract",
+    basis: ownCode,
+    code: "SVC_ASSUMED_107",
+    says: ({ email }: { email: string }) => `${email} is not a signatory of this contract.`,
+  }),
+  "already-signed": domain({
+    status: 400,
+    when: "that signatory has signed",
+    basis: ownCode,
+    code: "SVC_ASSUMED_108",
+    says: ({ email }: { email: string }) => `${email} has already signed this contract.`,
+  }),
+  "not-their-turn": domain({
+    status: 400,
+    when: "somebody signs before that signatory",
+    basis: ownCode,
+    code: "SVC_ASSUMED_109",
+    says: ({ email, first }: { email: string; first: string }) => `${first} signs before ${email}.`,
+  }),
+  "no-creator-slot": domain({
+    status: 400,
+    when: "the payload names a signatory of the creator's side, and the template has no place for one",
+    basis: "specified",
+    code: "SVC_ASSUMED_110",
+    says: "The template does not have a signatory of the creator's side.",
+  }),
+  "creator-slot-empty": domain({
+    status: 400,
+    when: "the template needs a signatory of the creator's side, and neither payload nor template names one",
+    basis: ownCode,
+    code: "SVC_ASSUMED_111",
+    says: "The template needs a signatory of the creator's side.",
+  }),
+  "intake-form-closed": domain({
+    status: 400,
+    when: "the answers cannot be changed: the status, a signature or the workflow forbids it",
+    basis: ownCode,
+    code: "SVC_ASSUMED_112",
+    says: ({ reason }: { reason: string }) => `The intake form cannot be changed: ${reason}.`,
+  }),
+  "contract-data-closed": domain({
+    status: 400,
+    when: "the contract is not a template contract in DRAFT or REDLINING",
+    basis: ownCode,
+    code: "SVC_ASSUMED_113",
+    says: "Contract data can be changed on template contracts in DRAFT or REDLINING only.",
+  }),
+  "contract-data-executed": shortDomain({
+    when: "the contract is executed",
+    code: "SVC_PUBLIC_00009",
+    says: "Contract data of an executed contract cannot be updated.",
+  }),
+  "circular-relation": shortDomain({
+    when: "the relation would make a contract its own ancestor",
+    code: "SVC_CONTRACTS_00093",
+    says: "Circular contract relation.",
+  }),
+  "type-without-route": domain({
+    status: 400,
+    when: "the contract type is not linked to a published upload workflow of that route",
+    basis: assumed("The code is public, its status is not."),
+    code: "SVC_CONTRACTS_00289",
+    says: "The contract type is not linked to a published third-party paper upload workflow.",
+  }),
+  "unknown-object-configuration": domain({
+    status: 404,
+    when: "object_configuration_id is unknown; emulated workspaces have none configured",
+    basis: "public",
+    code: "SVC_INTEGRATIONS_00021",
+    says: "Object configuration not found.",
+  }),
+  "cannot-void-executed": detail({
+    status: 400,
+    when: "the contract is executed",
+    basis: "public",
+    says: "Cannot void an executed contract.",
+  }),
+  "cannot-unmark": detail({
+    status: 400,
+    when: "the contract is not marked for execution",
+    basis: "public",
+    says: "Unable to unmark the contract for execution.",
+  }),
+  "no-document": domain({
+    status: 400,
+    when: "the contract has no document of that format",
+    basis: ownCode,
+    code: "SVC_ASSUMED_114",
+    says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
+  }),
+  "not-a-contact": domain({
+    status: 400,
+    when: "no counterparty of the contract has a contact with that address",
+    basis: ownCode,
+    code: "SVC_ASSUMED_115",
+    says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
+  }),
+  // contract-api-facts.md, 2.4: business_user and process_metrics say it with a capital F and without a full stop.
+  "contract-not-found": detail({
+    status: 404,
+    when: "the contract is unknown, or belongs to another workspace",
+    basis: "public",
+    says: "Not Found",
+  }),
+};

@@ -1,0 +1,59 @@
+import * as z from "zod";
+import { contractStatuses } from "../../contract-statuses.ts";
+import { timestamp } from "../../timestamp.ts";
+
+export const ContractStatus = z.enum(contractStatuses);
+
+/** Path parameter of the routes that take `T-12` or `H-12`. */
+export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
+
+/** Path parameter of the routes that take the plain number. */
+export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
+
+/** On the routes that can be restricted to what the acting user may see (contract-api-facts.md, 2.1). */
+export const userScoping = z.object({
+  "enforce-user-scoping": z
+    .string()
+    .optional()
+    .describe(
+      "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
+    ),
+});
+
+/** Metadata of an external system, as requests give it and answers repeat it (decisions.md, C13). */
+export const ExternalMetadataOut = z.strictObject({
+  id: z.string().optional(),
+  integration_name: z.string().optional(),
+  record_type: z.string().optional(),
+  record_data: z.record(z.string(), z.unknown()).optional(),
+  object_configuration_id: z.string().optional(),
+});
+
+const record = {
+  id: z.string().describe("Composite id"),
+  created: timestamp,
+  contract_name: z.string(),
+  contract_link: z.string(),
+  contract_status: ContractStatus,
+  counter_party_name: z.string(),
+  contract_type_name: z.string(),
+  contract_type_id: z.int(),
+  created_by_workspace: z.int(),
+  external_metadata: ExternalMetadataOut,
+  reference_id: z.string(),
+};
+
+/** What creation from a template and the look-up by external metadata answer: contract-api-facts.md, 4.2. */
+export const CreatedContract = z.strictObject({
+  ...record,
+  contract_id: z.int().describe("Number of the contract, for the paths that take it"),
+  created_by: z.string().describe("E-mail address of the creator"),
+});
+
+/** What lists, uploads and the executed import answer. */
+export const ListedContract = z.strictObject({
+  ...record,
+  created_by: z.string().describe("Full name of the creator"),
+  created_by_user_name: z.string(),
+  created_by_user_email: z.string(),
+});

@@ -1,0 +1,38 @@
+import { assumed } from "../../basis.ts";
+import { control } from "../../failure.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+export const controlContractFailures = {
+  "no-such-contract": control({
+    status: 404,
+    when: "no cluster has that contract, or it is deleted",
+    basis: ours,
+    code: "no_such_contract",
+    says: ({ id }: { id: string }) => `No contract is called ${id}.`,
+    hint: "Name it by its number (12) or its composite id (T-12).",
+  }),
+  "no-contract-yet": control({
+    status: 404,
+    when: "no contract is named, and there is none",
+    basis: ours,
+    code: "no_contract_yet",
+    says: "There is no contract that the activity could be about.",
+    hint: "Create one with `svc contracts create`.",
+  }),
+  "field-is-there": control({
+    status: 400,
+    when: "an addition names a field that the payload has",
+    basis: ours,
+    code: "field_is_there",
+    says: ({ path }: { path: string }) => `The payload has ${path} already: it can be changed, not added.`,
+    hint: "Change it with --set.",
+  }),
+  "no-such-field": control({
+    status: 400,
+    when: "an override or a removal names a field, or an addition a place, that the payload does not have",
+    basis: ours,
+    code: "no_such_field",
+    says: ({ path, known }: { path: string; known: string }) => `The payload has no ${path}. There it has: ${known}.`,
+  }),
+};

@@ -1,0 +1,59 @@
+import { assumed } from "../../basis.ts";
+import { control } from "../../failure.ts";
+import { controlChatBFailures } from "./chat-b.ts";
+import { clockFailures } from "./clock.ts";
+import { controlContractFailures } from "./contract.ts";
+import { controlScriptFailures } from "./script.ts";
+import { controlSignInFailures } from "./sign-in.ts";
+import { controlWebhookFailures } from "./webhook.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+export const emulatorFailures = {
+  ...controlContractFailures,
+  ...controlSignInFailures,
+  ...controlChatBFailures,
+  ...clockFailures,
+  ...controlWebhookFailures,
+  ...controlScriptFailures,
+  "no-control-token": control({
+    status: 401,
+    when: "the control token is missing or wrong",
+    basis: ours,
+    code: "unauthorized",
+    says: "The control plane needs `authorization: Bearer <token>`.",
+    hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+  }),
+  "invalid-control-input": control({
+    status: 400,
+    when: "the body, the query or the path is not as declared",
+    basis: ours,
+    code: "invalid_input",
+    says: ({ problems }: { problems: readonly string[] }) => problems.join("; "),
+  }),
+  "control-store-failed": control({
+    status: 503,
+    when: "the state cannot be written to disk",
+    basis: ours,
+    code: "store_failed",
+    says: "The emulator cannot write its state to disk.",
+    hint: "See `svc emulator status`; reads go on, changes fail until it is restarted.",
+  }),
+  "invalid-state": control({
+    status: 400,
+    when: "the document is not a state of this version",
+    basis: ours,
+    code: "invalid_state",
+    says: ({ reason }: { reason: string }) => `This is not a state that this emulator can take: ${reason}`,
+    hint: "Take one from `svc emulator state export` of the same version.",
+  }),
+  "foreign-clusters": control({
+    status: 400,
+    when: "the document has other clusters than the running emulator",
+    basis: ours,
+    code: "foreign_clusters",
+    says: ({ here, there }: { here: string; there: string }) =>
+      `The state is of the clusters ${there}, but ${here} are running`,
+    hint: "Start an emulator whose seed has those clusters, then import.",
+  }),
+};

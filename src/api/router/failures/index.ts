@@ -1,0 +1,114 @@
+import { assumed } from "../../basis.ts";
+import { detail, type Failure } from "../../failure.ts";
+import { appFailures } from "./apps.ts";
+import { oauthFailures } from "./oauth.ts";
+
+/** One item of FastAPI's validation error, its keys in the order of the wire. */
+export interface ValidationItem {
+  readonly type: string;
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly input?: unknown;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+}
+
+const validation: Failure<readonly ValidationItem[]> = {
+  status: 422,
+  shape: "validation",
+  when: "the path, query, headers or body are not as declared",
+  basis: "specified",
+  body: (items) => ({ detail: items }),
+};
+
+/** What routing itself may refuse: keys, mappings, forwarding. */
+const routingFailures = {
+  validation,
+  "unparsable-body": detail({
+    status: 400,
+    when: "the body is not UTF-8, or is nested too deeply",
+    basis: "public",
+    says: "There was an error parsing the body",
+  }),
+  "body-too-large": detail({
+    status: 413,
+    when: "the body is larger than 64 MiB",
+    basis: assumed("The specification names no limit; the emulator needs one."),
+    says: "Request body is too large",
+  }),
+  "store-failed": detail({
+    status: 503,
+    when: "the state cannot be written to disk",
+    basis: assumed("A service that cannot write answers that it is unavailable."),
+    says: "The service cannot write its state",
+  }),
+  "missing-cluster-key": detail({
+    status: 401,
+    when: "x-cluster-key is absent and the emulator runs with --strict=keys",
+    basis: assumed("The header is called optional, and what its absence means is not shown (R6)."),
+    says: "Missing cluster key",
+  }),
+  "invalid-cluster-key": detail({
+    status: 401,
+    when: "x-cluster-key is of no cluster",
+    basis: assumed("How a key is validated is not shown (R6)."),
+    says: "Invalid cluster key",
+  }),
+  "foreign-cluster-key": detail({
+    status: 403,
+    when: "x-cluster-key is of another cluster than the one that the request names",
+    basis: assumed("How a key is validated is not shown (R6)."),
+    says: ({ cluster }: { cluster: string }) => `This cluster key is not of cluster ${cluster}`,
+  }),
+  "unknown-cluster": detail({
+    status: 404,
+    when: "the cluster named in the body or the path does not exist",
+    basis: assumed("What an unknown cluster answers is not shown (R7)."),
+    says: ({ cluster }: { cluster: string }) => `Unknown cluster: ${cluster}`,
+  }),
+  "no-email-mapping": detail({
+    status: 404,
+    when: "the e-mail hash is mapped to no cluster",
+    basis: assumed("What a look-up without a mapping answers is not shown (R8)."),
+    says: "No cluster mapping for this email hash",
+  }),
+  "no-client-mapping": detail({
+    status: 404,
+    when: "the client id is mapped to no cluster",
+    basis: assumed("What a look-up without a mapping answers is not shown (R8)."),
+    says: "No cluster mapping for this client id",
+  }),
+  "cluster-unreachable": detail({
+    status: 502,
+    when: "the owning cluster refuses the connection or breaks it",
+    basis: assumed("The usual answer of a gateway (R12)."),
+    says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} is unreachable`,
+  }),
+  "no-cluster-reachable": detail({
+    status: 502,
+    when: "none of the clusters that were called can be reached",
+    basis: assumed("The usual answer of a gateway (R13)."),
+    says: "No cluster is reachable",
+  }),
+  "cluster-timeout": detail({
+    status: 504,
+    when: "the cluster answers later than --upstream-timeout",
+    basis: assumed("The usual answer of a gateway (R12)."),
+    says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} did not answer in time`,
+  }),
+  "forwarding-loop": detail({
+    status: 508,
+    when: "the request was forwarded by this router already: a cluster's URL is the router itself",
+    basis: assumed("The usual answer of a gateway (R12)."),
+    says: "The request was forwarded by this router already; a cluster URL points at the router itself",
+  }),
+};
+
+export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
+
+/** What an operation that forwards may refuse with (decisions.md, R12 and R13). */
+export const forwarding = [
+  "cluster-unreachable",
+  "no-cluster-reachable",
+  "cluster-timeout",
+  "forwarding-loop",
+] as const;

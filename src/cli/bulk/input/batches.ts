@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { UsageError } from "../../failure.ts";
+import type { FinishedBatches } from "../log/finished.ts";
+import type { BulkWork } from "../work.ts";
+import type { RowGroup } from "./rows.ts";
+
+/** A row with its number in the input. */
+export interface Row {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** A row that is no identifier. */
+export interface InvalidRow extends Row {
+  readonly problem: string;
+}
+
+/** One call: as many rows of the input as a batch holds, one after the other. */
+export interface Batch {
+  /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
+  readonly index: number;
+  /** How many of them are identifiers. */
+  readonly count: number;
+  /** The rows that are identifiers; made when asked for, which is seldom. */
+  readonly rows: () => Row[];
+  /** What is sent for them; made when it is sent, so that it does not live long. */
+  readonly values: () => string[];
+  readonly invalid: readonly InvalidRow[];
+  /** Of all rows up to the last of this batch, where asked for. */
+  readonly digest: string | undefined;
+}
+
+export interface Batching {
+  readonly size: number;
+  readonly work: Pick<BulkWork, "problem" | "value">;
+  /** Batches that were finished before; they are passed over. */
+  readonly finished: FinishedBatches;
+  /** Standard input has no other identity: each batch carries a rolling digest, compared where one is known. */
+  readonly rolling: boolean;
+}
+
+/** Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before. */
+export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batching): AsyncGenerator<Batch> {
+  const { size } = batching;
+  let digest = "";
+  let index = 0;
+  let pending = new RawBatch();
+  const finish = (): Batch | undefined => {
+    if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
+    const batch = batching.finished.has(index) ? undefined : pending.judged(index, digest || undefined, batching.work);
+    if (batch === undefined) refuseOther(batching.finished.digestOf(index), digest);
+    index += 1;
+    pending = new RawBatch();
+    return batch;
+  };
+  for await (const { first, texts, problems } of groups) {
+    for (let i = 0; i < texts.length; i += 1) {
+      if (texts[i] === "") continue;
+      pending.add(first + i, texts[i]!, problems?.get(i));
+      if (pending.texts.length < size) continue;
+      const batch = finish();
+      if (batch) yield batch;
+    }
+  }
+  const last = pending.texts.length > 0 ? finish() : undefined;
+  if (last) yield last;
+}
+
+function refuseOther(known: string | undefined, found: string): void {
+  if (known === undefined || known === found) return;
+  throw new UsageError("Standard input is not what this job began with: rows that are done already differ.", {
+    hint: "Pipe the same rows again from their beginning; those that are done are passed over.",
+  });
+}
+
+class RawBatch {
+  readonly texts: string[] = [];
+  readonly #numbers: number[] = [];
+  readonly #problems = new Map<number, string>();
+
+  add(number: number, text: string, problem: string | undefined): void {
+    if (problem !== undefined) this.#problems.set(this.texts.length, problem);
+    this.#numbers.push(number);
+    this.texts.push(text);
+  }
+
+  judged(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
+    const { texts } = this;
+    const invalid: InvalidRow[] = [];
+    for (let i = 0; i < texts.length; i += 1) {
+      const text = texts[i]!;
+      const why = this.#problems.get(i) ?? problem(text);
+      if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
+    }
+    return {
+      index,
+      count: texts.length - invalid.length,
+      rows: () => this.#rowsBut(invalid),
+      values: () => (invalid.length === 0 ? texts : this.#rowsBut(invalid).map(({ text }) => text)).map(value),
+      invalid,
+      digest,
+    };
+  }
+
+  #rowsBut(invalid: readonly InvalidRow[]): Row[] {
+    const left = new Set(invalid.map(({ number }) => number));
+    return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
+  }
+}

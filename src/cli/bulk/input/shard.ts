@@ -1,0 +1,32 @@
+import { UsageError } from "../../failure.ts";
+import type { RowGroup } from "./rows.ts";
+
+/** One of several runs that share an input. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** `3/16`; a usage error otherwise. */
+export function parseShard(text: string): Shard {
+  const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (!index || !of || index > of) throw new UsageError(`--shard takes a share such as 3/16, not "${text}"`);
+  return { index, of };
+}
+
+/**
+ * Every `of`-th row, from the `index`-th on; the others become rows that are passed over. By rows and not by batches,
+ * so that runs with different batch sizes still cover every row once.
+ */
+export async function* shareOf(groups: AsyncIterable<RowGroup>, { index, of }: Shard): AsyncGenerator<RowGroup> {
+  let ordinal = 0;
+  for await (const group of groups) {
+    const texts = group.texts.map((text) => {
+      if (text === "") return "";
+      ordinal += 1;
+      return (ordinal - index) % of === 0 ? text : "";
+    });
+    yield { ...group, texts };
+  }
+}

@@ -1,0 +1,61 @@
+import type { BulkWork } from "../work.ts";
+import type { InvalidRow } from "./batches.ts";
+import { type Fingerprint, FingerprintedBytes, fileBytes } from "./bytes.ts";
+import { type Reading, rowsOf } from "./rows.ts";
+import { type Shard, shareOf } from "./shard.ts";
+
+/** What one look through an input tells before anything is sent. */
+export interface Survey extends Fingerprint {
+  /** Rows that are not empty, of this share. */
+  readonly rows: number;
+  readonly invalid: number;
+  readonly firstInvalid: InvalidRow | undefined;
+  /** Texts of the first rows. */
+  readonly sample: readonly string[];
+}
+
+const sampleRows = 3;
+
+interface SurveyOptions {
+  readonly work: BulkWork;
+  readonly shard: Shard | null;
+  readonly onInvalid: (row: InvalidRow) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the whole input once: its identity, and every row that is no identifier. */
+export async function surveyOf(
+  source: AsyncIterable<Uint8Array>,
+  reading: Reading,
+  { work, shard, onInvalid, signal }: SurveyOptions,
+): Promise<Survey> {
+  const bytes = new FingerprintedBytes(source);
+  const groups = rowsOf(bytes, reading);
+  const sample: string[] = [];
+  let rows = 0;
+  let invalid = 0;
+  let firstInvalid: InvalidRow | undefined;
+  for await (const { first, texts, problems } of shard ? shareOf(groups, shard) : groups) {
+    signal.throwIfAborted();
+    for (let i = 0; i < texts.length; i += 1) {
+      const text = texts[i]!;
+      if (text === "") continue;
+      rows += 1;
+      const problem = problems?.get(i) ?? work.problem(text);
+      if (problem !== undefined) {
+        const row = { number: first + i, text, problem };
+        invalid += 1;
+        firstInvalid ??= row;
+        onInvalid(row);
+      } else if (sample.length < sampleRows) sample.push(text);
+    }
+  }
+  return { ...bytes.fingerprint(), rows, invalid, firstInvalid, sample };
+}
+
+/** Its identity alone. */
+export async function fingerprintOf(path: string): Promise<Fingerprint> {
+  const bytes = new FingerprintedBytes(fileBytes(path));
+  for await (const _ of bytes);
+  return bytes.fingerprint();
+}

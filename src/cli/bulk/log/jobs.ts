@@ -1,0 +1,102 @@
+import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isoSeconds } from "../../../base/clock.ts";
+import { randomIds } from "../../../base/ids.ts";
+import type { Lock } from "../../../files/lock.ts";
+import { isLeftOfLock } from "../../../files/lock.ts";
+import { isTemporaryName, writeWhole } from "../../../files/whole-file.ts";
+import { isLocked, takeLock } from "../../config/file-lock.ts";
+import type { Host } from "../../host.ts";
+import type { JobPlan } from "../plan.ts";
+import { type Counts, readJobLog } from "./job-log.ts";
+import { jobsFolder } from "./state-folder.ts";
+
+/** What stands in `job.json`: the plan, and the run it belongs to. */
+export interface JobRecord extends JobPlan {
+  readonly id: string;
+  readonly created_at: string;
+  readonly errors_out: string | null;
+  readonly concurrency: number;
+  /** The command line that resumes it, after `svc`. */
+  readonly resume: readonly string[];
+}
+
+export type JobStatus = "running" | "interrupted" | "done" | "partial";
+
+/** A job as it stands on disk. */
+export interface StoredJob extends Counts {
+  readonly record: JobRecord;
+  readonly folder: string;
+  readonly status: JobStatus;
+  readonly batches: number;
+  /** When it last started, stopped or finished. */
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+/** `job_20310102T030405Z_7f3ak2`: sorts by time, and never collides. */
+export const newJobId = ({ wall }: Host): string =>
+  `job_${isoSeconds(wall.now()).replace(/[-:]/g, "")}_${randomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
+
+/** Writes the record and an empty log, durably, and gives the folder back. */
+export async function createJob(jobs: string, record: JobRecord): Promise<string> {
+  const folder = join(jobs, record.id);
+  await mkdir(folder, { mode: 0o700 });
+  const first = { event: "started", at: record.created_at };
+  await writeWhole(logPath(folder), `${JSON.stringify(first)}\n`);
+  // A folder without a record is no job: it appears whole.
+  await writeWhole(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
+  return folder;
+}
+
+/** All jobs of a folder, the newest first. What is no job, or not one of this version, is passed over. */
+export async function listJobs(host: Host): Promise<StoredJob[]> {
+  const jobs = jobsFolder(host);
+  const names = await readdir(jobs).catch(() => []);
+  const found = await Promise.all(names.map((name) => readJob(name, host)));
+  return found.filter((job) => job !== undefined).sort((a, b) => (a.record.id < b.record.id ? 1 : -1));
+}
+
+export async function readJob(id: string, host: Host): Promise<StoredJob | undefined> {
+  const folder = join(jobsFolder(host), id);
+  const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
+  const log = text === undefined ? undefined : await readJobLog(logPath(folder));
+  if (text === undefined || !log) return undefined;
+  const record = JSON.parse(text) as JobRecord;
+  if (record.version !== 1) return undefined;
+  const { rows, invalid, failed, moved, finished, last } = log;
+  const ended = invalid + failed > 0 ? "partial" : "done";
+  const isRunning = await isLocked(lockPath(folder), host, logPath(folder));
+  const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
+  const at = last?.at ?? record.created_at;
+  return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
+}
+
+/**
+ * Removes a job with its log and results: its record first, without which a folder is no job. What somebody else has
+ * put into the folder stays, and the folder with it.
+ */
+export async function removeJob(folder: string): Promise<void> {
+  await rm(join(folder, "job.json"), { force: true });
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (isOfJob(name)) await rm(join(folder, name), { force: true });
+  }
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // ENOTDIR: a link to the folder.
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
+  });
+}
+
+/** Whether a job writes a file of that name: its log, its results, its lock, and what a crash leaves of these. */
+const isOfJob = (name: string): boolean =>
+  ["log.ndjson", "results.csv", "lock"].includes(name) ||
+  isTemporaryName(name, "job.json") ||
+  isTemporaryName(name, "log.ndjson") ||
+  isLeftOfLock(name, "lock");
+
+/** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
+export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
+  takeLock(lockPath(folder), host, logPath(folder));
+
+export const lockPath = (folder: string): string => join(folder, "lock");
+const logPath = (folder: string): string => join(folder, "log.ndjson");

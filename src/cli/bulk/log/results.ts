@@ -1,0 +1,43 @@
+import { csvLine } from "../../output/text.ts";
+import type { Batch, InvalidRow } from "../input/batches.ts";
+import type { Refusal } from "../send.ts";
+
+/** One row of the results (cli-conventions.md, 50). */
+export interface ResultRow {
+  readonly row: number;
+  readonly input: string;
+  readonly status: "ok" | "invalid" | "failed";
+  readonly code: string;
+  readonly message: string;
+}
+
+export const resultColumns = ["row", "input", "status", "code", "message"] as const;
+
+export const resultsHeader: string = csvLine(resultColumns);
+
+export const resultLine = (result: ResultRow): string => csvLine(resultColumns.map((name) => String(result[name])));
+
+export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
+  row: number,
+  input: text,
+  status: "invalid",
+  code: "invalid_identifier",
+  message: problem,
+});
+
+/** The results of one batch as lines of CSV: those with trouble, or all. */
+export function resultLines({ rows, invalid }: Batch, refused: readonly Refusal[], kept: "errors" | "all"): string {
+  const lines = invalid.map((row) => resultLine(invalidResult(row)));
+  if (refused.length === 0 && kept === "errors") return lines.join("");
+  rows().forEach(({ number, text }, place) => {
+    const refusal = refused.find(({ from, to }) => place >= from && place < to);
+    if (refusal) lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal) }));
+    else if (kept === "all") lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "" }));
+  });
+  return lines.join("");
+}
+
+const reasonOf = ({ error: { status, problem } }: Refusal) => ({
+  code: problem.code ?? `http_${status}`,
+  message: problem.message,
+});

@@ -1,0 +1,55 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { heldBy, isHeld, type Lock, takeLock as take } from "../../files/lock.ts";
+import { CommandFailed } from "../failure.ts";
+import type { Host } from "../host.ts";
+
+/** Long enough for another process to refresh a token at a slow service. */
+const patienceMs = 45_000;
+/** Without a sign of life for so long, a lock was left behind by a process of another machine. */
+const forgottenMs = 5 * 60_000;
+const pauseMs = 25;
+
+/**
+ * Does the work while no other process does any under the same lock, `PATH.lock`. A lock whose process is gone is
+ * taken over. Exit 75 when it stays held.
+ */
+export async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const file = `${path}.lock`;
+  const deadline = host.wall.now() + patienceMs;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  let lock = await takeLock(file, host);
+  while (lock === undefined) {
+    if (host.wall.now() > deadline) {
+      throw new CommandFailed("temporary", "locked", `Another process holds ${file}.`, {
+        hint: `If none is running, remove ${file}.`,
+      });
+    }
+    await host.wall.sleep(pauseMs, signal);
+    signal.throwIfAborted();
+    lock = await takeLock(file, host);
+  }
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Takes the lock, over from a process that is gone if need be; undefined when another one holds it. `life` is a file
+ * that its holder writes to: of a holder on another machine there is no other sign.
+ */
+export async function takeLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
+  const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
+    if (cause.name !== "NoLockFile") throw cause;
+    throw new CommandFailed("failed", "not_a_lock", cause.message, { cause });
+  });
+  return isHeld(taken) ? undefined : taken;
+}
+
+/** Whether a process that is not gone holds the lock. */
+export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
+  (await heldBy(file, optionsOf(host, life))) !== undefined;
+
+const optionsOf = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });

@@ -1,0 +1,43 @@
+import { realTarget } from "../../files/real-path.ts";
+import { writeWhole } from "../../files/whole-file.ts";
+import { CommandFailed } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { withLock } from "./file-lock.ts";
+import { readPrivate } from "./private-file.ts";
+
+/**
+ * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
+ * and only its owner may read it (cli-conventions.md, 38). Gives back what `change` gave.
+ */
+export function changePrivate<T>(
+  path: string,
+  host: Host,
+  signal: AbortSignal,
+  change: (content: T | undefined) => T | Promise<T>,
+): Promise<T> {
+  return changeLocked(path, host, signal, change).catch((error: NodeJS.ErrnoException) => {
+    const isDisk = ["EACCES", "EPERM", "EROFS", "ENOSPC", "ENOTDIR", "ENOENT", "EDQUOT", "ELOOP"].includes(
+      error.code ?? "",
+    );
+    if (!isDisk) throw error;
+    throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${error.code}`, {
+      hint: "SVC_CONFIG_DIR names another folder.",
+      cause: error,
+    });
+  });
+}
+
+async function changeLocked<T>(
+  path: string,
+  host: Host,
+  signal: AbortSignal,
+  change: (content: T | undefined) => T | Promise<T>,
+): Promise<T> {
+  // A link stays a link: people keep their configuration elsewhere.
+  const target = await realTarget(path);
+  return withLock(target, host, signal, async () => {
+    const changed = await change(await readPrivate<T>(target));
+    await writeWhole(target, `${JSON.stringify(changed, undefined, 2)}\n`);
+    return changed;
+  });
+}

@@ -1,0 +1,18 @@
+import { readFile } from "node:fs/promises";
+import { CommandFailed } from "../failure.ts";
+
+/** The content of a JSON file; undefined when there is none. Exit 2 when it cannot be read. */
+export async function readPrivate<T>(path: string): Promise<T | undefined> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw new CommandFailed("usage", "config_unreadable", `Couldn't read ${path}: ${error.code}`, { cause: error });
+  });
+  if (text === undefined) return undefined;
+  try {
+    const content = JSON.parse(text) as T;
+    if (typeof content === "object" && content !== null && !Array.isArray(content)) return content;
+  } catch {
+    // The parser's message quotes the text, and the text holds secrets.
+  }
+  throw new CommandFailed("usage", "config_damaged", `${path} is not a JSON object; mend or remove it.`);
+}

@@ -1,0 +1,56 @@
+import type { Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { meant } from "../parse/suggest.ts";
+import { changePrivate } from "./private-file-change.ts";
+import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
+
+const firstProfile = "default";
+
+const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
+  changePrivate<ProfileFile>(profilesPath(host.env), host, signal, (content) =>
+    change({ ...content, profiles: content?.profiles ?? {} }),
+  );
+
+/** Changes the named profile, or the current one; it is made when there is none, unless it must be there. Gives its name. */
+export async function changeProfile(
+  context: Context,
+  change: (profile: Profile) => Profile,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
+): Promise<string> {
+  const named = context.globals.profile ?? (context.host.env.SVC_PROFILE || undefined);
+  let name = named ?? firstProfile;
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
+    throw new UsageError(`"${name}" cannot name a profile: letters, digits, dots, dashes and underscores can.`);
+  }
+  await changeFile(context, (file) => {
+    name = named ?? file.current ?? firstProfile;
+    if (mustExist) refuseMissing(file, name);
+    const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
+    // The first profile is the one that is meant.
+    return { ...file, current: file.current ?? name, profiles: { ...file.profiles, [name]: change(before) } };
+  });
+  return name;
+}
+
+export const useProfile = (context: Context, name: string): Promise<unknown> =>
+  changeFile(context, (file) => {
+    refuseMissing(file, name);
+    return { ...file, current: name };
+  });
+
+export const removeProfile = (context: Context, name: string): Promise<unknown> =>
+  changeFile(context, ({ current, ...file }) => ({
+    ...(current === undefined || current === name ? {} : { current }),
+    profiles: Object.fromEntries(Object.entries(file.profiles).filter(([known]) => known !== name)),
+  }));
+
+export const refuseUnknown = async ({ host }: Context, name: string): Promise<void> =>
+  refuseMissing(await readProfiles(host.env), name);
+
+function refuseMissing({ profiles }: ProfileFile, name: string): void {
+  if (Object.hasOwn(profiles, name)) return;
+  const known = Object.keys(profiles);
+  throw new UsageError(`There is no profile "${name}".`, {
+    hint: known.length > 0 ? meant(name, known) : "svc config set router_url URL --profile NAME makes one.",
+  });
+}

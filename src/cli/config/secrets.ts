@@ -1,0 +1,36 @@
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import type { Context, Input } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { readInput } from "../parse/body.ts";
+
+/** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
+export interface SecretSource {
+  readonly flag: string;
+  readonly env: string;
+  readonly what: string;
+}
+
+/** The flag that names the file of a secret. */
+export const secretFlag = ({ flag, env, what }: SecretSource): FlagSpec => ({
+  flag,
+  type: "text",
+  placeholder: "FILE|-",
+  description: `File with ${what}; or set ${env}`,
+});
+
+/** The secret, without the line break at its end; undefined when neither a file nor the environment gives one. */
+export async function secretFrom(
+  { flag, env, what }: SecretSource,
+  input: Input,
+  { host }: Context,
+): Promise<string | undefined> {
+  const path = input.flags[flag] as string | undefined;
+  if (path === undefined) return host.env[env] || undefined;
+  if (path === "-" && input.flags.file === "-") {
+    throw new UsageError(`--${flag} and --file cannot both be read from standard input`);
+  }
+  const secret = (await readInput(host, path, `--${flag}`)).toString("utf8").replace(/\r?\n$/, "");
+  if (secret === "") throw new UsageError(`--${flag}: the file is empty; it should hold ${what}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`--${flag}: a secret is one line, this has several`);
+  return secret;
+}

@@ -1,0 +1,26 @@
+import type { Operation } from "../../api/operation.ts";
+import type { CallArguments } from "../../client/request.ts";
+import type { Context } from "../command.ts";
+
+/**
+ * Prints the events of a stream of the control plane as they come: a line for people, or NDJSON that opens with its
+ * version (cli-conventions.md, 7). Ends with the run, or with the emulator.
+ */
+export async function follow(
+  context: Context,
+  operation: Operation,
+  args: CallArguments,
+  file: string | undefined,
+  line: (event: unknown) => string,
+): Promise<undefined> {
+  const { output, signal } = context;
+  const client = await context.client("emulator", { file, connections: 1 });
+  // It must answer in time; but then silence is no trouble.
+  const answer = await client.send(operation, args, { signal, silenceMs: 0 });
+  if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
+  await output.note("Following; Ctrl-C ends it");
+  for await (const event of answer.value as AsyncIterable<unknown>) await output.event(event, line(event));
+  signal.throwIfAborted();
+  await output.note("The emulator has ended");
+  return undefined;
+}

@@ -1,0 +1,53 @@
+import { type Client, createClient } from "../../client/client.ts";
+import type { Credentials } from "../../client/credentials.ts";
+import type { BaseUrls } from "../../client/request.ts";
+import type { Transport } from "../../client/transport.ts";
+import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
+import type { Globals } from "../parse/globals.ts";
+import { observerFor } from "./verbose.ts";
+
+/** A client as the flags of this run want it. */
+export async function openClient(of: {
+  host: Host;
+  globals: Globals;
+  output: Output;
+  baseUrls: BaseUrls;
+  credentials: Credentials;
+  connections?: number | undefined;
+}): Promise<Client> {
+  const { host, globals, output, baseUrls, credentials } = of;
+  const transport = await openTransport(host, globals, of.connections);
+  // A process that sends one request would wait at its end until undici's WebAssembly parser is optimised. Bulk jobs
+  // ask for connections and profit from the optimised one; an emulator in this process has loaded undici already.
+  // Not before it is loaded: with other flags, V8 refuses the code cache of Node's own modules that are loaded later.
+  const isShort = of.connections === undefined && !globals.emulator;
+  if (isShort) process.getBuiltinModule("node:v8").setFlagsFromString("--liftoff-only");
+  return createClient({
+    baseUrls,
+    credentials,
+    transport,
+    wall: host.wall,
+    observer: observerFor(globals, output, host),
+    timeoutMs: globals.timeoutMs,
+    retries: globals.retries,
+    maxWaitMs: globals.maxWaitMs,
+  });
+}
+
+/**
+ * The way out of this machine, with the proxies of the environment and the limits of this run. What sends requests is
+ * loaded here, when one is about to be sent.
+ */
+export async function openTransport(
+  { env }: Pick<Host, "env">,
+  { timeoutMs, maxAnswerBytes }: Pick<Globals, "timeoutMs" | "maxAnswerBytes">,
+  connections?: number,
+): Promise<Transport> {
+  const { createTransport } = await import("../../client/transport.ts");
+  const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).proxiesOf(env) : undefined;
+  return createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+}
+
+const usesProxy = (env: Host["env"]): boolean =>
+  ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));

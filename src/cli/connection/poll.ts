@@ -1,0 +1,24 @@
+import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
+
+const firstPauseMs = 200;
+const longestPauseMs = 5_000;
+
+/** Asks again, at growing intervals of wall time, until there is an answer. Exit 75 when the time is over. */
+export async function pollUntil<T>(
+  { host: { wall }, signal }: Context,
+  timeoutMs: number,
+  awaited: string,
+  ask: () => Promise<T | undefined>,
+): Promise<T> {
+  const deadline = wall.now() + timeoutMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (wall.now() + pauseMs > deadline) {
+      throw new CommandFailed("temporary", "wait_timeout", `Waited ${Math.round(timeoutMs / 1_000)} s for ${awaited}.`);
+    }
+    await wall.sleep(pauseMs, signal);
+    signal.throwIfAborted();
+  }
+}

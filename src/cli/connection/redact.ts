@@ -1,0 +1,45 @@
+import { isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
+
+/** Headers whose values may be shown; all others are masked (cli-conventions.md, 43). */
+const shownHeaders: ReadonlySet<string> = new Set([
+  "accept",
+  "content-length",
+  "content-type",
+  "date",
+  "location",
+  "retry-after",
+  "user-agent",
+  "via",
+  "x-request-id",
+  "x-svc-matched",
+  "x-svc-moved",
+  "x-svc-nearest",
+  "x-svc-time",
+]);
+
+/** Fields of bodies whose values may be shown: ids, names of states and kinds, times. */
+const shownFields =
+  /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
+const mask = "[hidden]";
+
+/** A header as it may appear in a log. */
+export function shownHeader(name: string, value: string): string {
+  if (!shownHeaders.has(name.toLowerCase())) return mask;
+  return name.toLowerCase() === "location" ? shownUrl(value) : redactText(value, { mask });
+}
+
+/** A URL without what may be credentials: the secrets of its path, and the values of its query, whatever their names. */
+export const shownUrl = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
+
+/** A JSON body with everything masked but what is known to be harmless. */
+export function shownBody(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shownBody);
+  if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      if (typeof inner === "object" && inner !== null) return [name, shownBody(inner)];
+      if (typeof inner === "boolean" || inner === null) return [name, inner];
+      return [name, shownFields.test(name) && !isSecretName(name) ? inner : mask];
+    }),
+  );
+}

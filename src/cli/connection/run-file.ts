@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { realTarget } from "../../files/real-path.ts";
+import type { Host } from "../host.ts";
+
+/** Where the state of the emulator is kept when nothing else is said. */
+export const defaultStateFile = ".svc/emulator.json";
+
+/** What a running emulator writes beside its state (design.md, section 6, Lock). */
+export interface RunningEmulator {
+  readonly routerUrl: string;
+  readonly token: string;
+  readonly pid: number;
+  readonly instanceId: string;
+}
+
+export const stateFile = (host: Host, file: string | undefined): string => resolve(host.cwd, file ?? defaultStateFile);
+
+/** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
+export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;
+
+/** The emulator that runs on a state file, as its run file tells; undefined when there is none. */
+export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const content = JSON.parse(text) as Record<string, unknown>;
+    const { router_url: routerUrl, token, pid, instance_id: instanceId } = content;
+    return typeof routerUrl === "string" && typeof token === "string"
+      ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
+      : undefined;
+  } catch {
+    // Half written: it is being created right now.
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, extname } from "node:path";
+import { lookupTable } from "../../base/lookup-table.ts";
+import type { Context } from "../command.ts";
+import { HalfDone, UsageError } from "../failure.ts";
+import { existingFile } from "../parse/body.ts";
+
+/** An upload that is done. */
+export interface Uploaded {
+  readonly file_id: string;
+  readonly filename: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly content_type: string;
+}
+
+/** One call initializes at most so many (decisions.md, C6). */
+const filesPerCall = 50;
+
+const mediaTypes = lookupTable<string>({
+  ".pdf": "application/pdf",
+  ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ".doc": "application/msword",
+  ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+  ".odt": "application/vnd.oasis.opendocument.text",
+  ".txt": "text/plain",
+  ".csv": "text/csv",
+  ".html": "text/html",
+  ".json": "application/json",
+  ".xml": "application/xml",
+  ".zip": "application/zip",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+});
+
+/** The media type by the name's extension. */
+export const mediaTypeOf = (path: string): string =>
+  mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
+
+interface Candidate {
+  readonly path: string;
+  readonly absolute: string;
+  readonly filename: string;
+  readonly bytes: number;
+  readonly contentType: string;
+}
+
+/** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
+export async function candidates(context: Context, paths: readonly string[], flag: string, contentType?: string) {
+  const found: Candidate[] = [];
+  for (const path of paths) {
+    if (path === "-") throw new UsageError(`${flag}: an upload needs a name and a size; name a file, not -`);
+    const absolute = await existingFile(context.host, path, flag);
+    const { size } = await stat(absolute);
+    if (size === 0) throw new UsageError(`${flag}: ${path} is empty`);
+    found.push({
+      path,
+      absolute,
+      filename: basename(path),
+      bytes: size,
+      contentType: contentType ?? mediaTypeOf(path),
+    });
+  }
+  return found;
+}
+
+/** What must be known of uploads when something fails after them. */
+export const uploadedBefore = (done: readonly Uploaded[]): string[] =>
+  done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
+
+/** Initializes, then PUTs the bytes of each file to its signed URL, streaming. In the order given. */
+export async function upload(context: Context, files: readonly Candidate[]): Promise<Uploaded[]> {
+  const done: Uploaded[] = [];
+  try {
+    for await (const one of uploads(context, files)) done.push(one);
+    return done;
+  } catch (error) {
+    throw done.length === 0 ? error : new HalfDone(error, uploadedBefore(done));
+  }
+}
+
+async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<Uploaded> {
+  const [{ initializeUploads }, { putObject }] = await Promise.all([
+    import("../../api/contracts/files.ts"),
+    import("../../api/storage/objects.ts"),
+  ]);
+  const client = await context.client("contracts");
+  for (let from = 0; from < files.length; from += filesPerCall) {
+    const part = files.slice(from, from + filesPerCall);
+    const { files: slots } = await client.call(
+      initializeUploads,
+      { body: { files: part.map(({ filename, contentType }) => ({ filename, content_type: contentType })) } },
+      { signal: context.signal },
+    );
+    for (const [i, { absolute, path, bytes, contentType }] of part.entries()) {
+      const slot = slots[i]!;
+      const open = () => createReadStream(absolute);
+      await client.send(
+        putObject,
+        { body: open },
+        { url: slot.upload_url, contentType, contentLength: bytes, signal: context.signal },
+      );
+      yield { file_id: slot.file_id, filename: slot.filename, path, bytes, content_type: contentType };
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { CommandExample } from "../../derive/command-spec.ts";
+
+/** The examples of a help page, each under its title; long ones go on in the next line, as shells allow. */
+export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
+  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
+
+/** An example in one line. */
+export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + commandLine(argv);
+
+/** A command line as it is typed, quoted where a POSIX shell needs it. */
+export const commandLine = (argv: readonly string[]): string => ["svc", ...argv].map(quoted).join(" ");
+
+const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoted(stdin)} | `);
+
+function broken(example: CommandExample, width: number): string[] {
+  const { argv, stdin } = example;
+  const whole = `  ${exampleLine(example)}`;
+  if (whole.length <= width) return [whole];
+  const lines = [stdin === undefined ? "  svc" : "    svc"];
+  for (const unit of units(argv)) {
+    const last = lines.at(-1)!;
+    if (last.length + unit.length + 3 <= width || last.endsWith("svc")) lines[lines.length - 1] = `${last} ${unit}`;
+    else lines.push(`    ${unit}`);
+  }
+  const continued = lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+  return stdin === undefined ? continued : [`  ${pipe(stdin).trimEnd()}`, ...continued];
+}
+
+/** Words that stay together: a flag with its value. */
+function units(argv: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const [i, word] of argv.entries()) {
+    const isValue = i > 0 && /^--?[a-z]/.test(argv[i - 1]!) && !word.startsWith("-");
+    if (isValue) found.push(`${found.pop()} ${quoted(word)}`);
+    else found.push(quoted(word));
+  }
+  return found;
+}
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

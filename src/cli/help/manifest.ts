@@ -1,0 +1,39 @@
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { environment } from "../config/environment.ts";
+import { exitCodes } from "../exit.ts";
+import { globalFlags } from "../parse/globals.ts";
+import { type Described, operationBehind } from "./described.ts";
+import type { TreeGroup } from "./tree.ts";
+
+/** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */
+export const manifest = (tree: readonly TreeGroup[], version: string) => ({
+  name: "svc",
+  version,
+  global_flags: globalFlags.map(flagEntry),
+  groups: tree.map(({ name, summary }) => ({ name, summary })),
+  commands: tree.flatMap(({ commands }) => commands.map(commandEntry)),
+  exit_codes: exitCodes,
+  environment: environment.map(([names, description]) => ({ names: names.split(", "), description })),
+});
+
+function commandEntry(command: Described) {
+  const { words, summary, description, positionals, flags, examples } = command;
+  const { operation, service, method, path, fields } = operationBehind(command);
+  return {
+    command: words.join(" "),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    positionals: positionals.map(({ name, ...rest }) => ({ name: name.replaceAll("_", "-"), ...rest })),
+    flags: flags.map(flagEntry),
+    examples: examples.map(({ title, argv, stdin }) => ({
+      title,
+      argv: ["svc", ...argv],
+      ...(stdin === undefined ? {} : { stdin }),
+    })),
+    ...(operation === undefined ? {} : { operation, service, method, path, fields }),
+  };
+}
+
+function flagEntry({ target: _, ...flag }: FlagSpec) {
+  return flag;
+}

@@ -1,0 +1,21 @@
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
+import { groupNames, groups } from "../groups.ts";
+
+export interface TreeGroup {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly CommandDeclaration[];
+}
+
+/** All groups with all their commands, for manifest and manual: the only ones that need the whole tree. */
+export async function wholeTree(
+  declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
+): Promise<TreeGroup[]> {
+  return Promise.all(
+    (await groupNames()).map(async (name) => ({
+      name,
+      summary: groups[name]?.summary ?? "",
+      commands: await declarationsOf(name),
+    })),
+  );
+}

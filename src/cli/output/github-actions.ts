@@ -1,0 +1,78 @@
+import { appendFile, stat } from "node:fs/promises";
+import { withoutSent } from "../connection/sent-secrets.ts";
+import type { Explanation } from "../exit.ts";
+import type { Host } from "../host.ts";
+import { visible, visibleText, withoutCommands } from "./visible.ts";
+import { write } from "./write.ts";
+
+/**
+ * Workflow commands of GitHub Actions (cli-conventions.md, 57). They go to standard error: the runner reads both
+ * streams, and standard output stays data.
+ */
+export const annotates = (env: Host["env"], argv: readonly string[] = []): boolean =>
+  env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
+
+/** Marks a failure in the run. */
+export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
+  const told = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
+  const text = told.join("\n");
+  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
+}
+
+/** Keeps secrets out of everything that the runner prints from now on. */
+export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
+  if (!annotates(host.env)) return;
+  for (const secret of new Set(secrets)) {
+    if (secret) await write(host.stderr, `::add-mask::${escaped(secret)}\n`);
+  }
+}
+
+/**
+ * Does the work with what it prints folded under a title. Its own workflow commands stay in force: a test runner marks
+ * its failures by them.
+ */
+export async function inGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
+  if (!annotates(host.env)) return work();
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n`);
+  try {
+    return await work();
+  } finally {
+    await write(host.stderr, "::endgroup::\n");
+  }
+}
+
+/** An output of the step, for those after it. */
+export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
+  // A value of two lines would be two outputs.
+  if (/[\r\n]/.test(value)) return;
+  // A value that cannot be handed on must not fail what it is about.
+  if (annotates(env) && env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
+}
+
+/** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
+export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
+  const shown = lines.map((line) => `| ${withoutCommands(visible(line))}\n`).join("");
+  await write(host.stderr, `::group::${escaped(visibleText(title))}\n${shown}::endgroup::\n`);
+}
+
+const summaryMaxBytes = 1024 * 1024;
+
+/** Adds Markdown to the summary of the step, where there is one and it still fits. */
+export async function addSummary(host: Host, markdown: string): Promise<void> {
+  const path = host.env.GITHUB_STEP_SUMMARY;
+  if (!path) return;
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size + Buffer.byteLength(markdown) > summaryMaxBytes) return;
+  // A summary that cannot be written must not fail what it is about.
+  await appendFile(path, markdown).catch(() => {});
+}
+
+/** One cell of a Markdown table. */
+export const markdownCell = (text: string): string =>
+  visible(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
+
+const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

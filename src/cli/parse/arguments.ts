@@ -1,0 +1,114 @@
+import type { Callable } from "../../api/operation.ts";
+import { placeholders } from "../../base/url-template.ts";
+import type { ArgumentProblem } from "../../client/errors.ts";
+import type { CallArguments } from "../../client/request.ts";
+import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import type { Input } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { assignedBy, assignment, existingFile, openInput, readDocument, readInput } from "./body.ts";
+
+/** The call that a command line asks for, with the content type of bytes. */
+export interface Call {
+  readonly args: CallArguments;
+  readonly contentType: string | undefined;
+}
+
+/** Flags win over `--set`, and `--set` over `--data` (design.md, section 10, Bodies). */
+export async function argumentsOf(spec: CommandSpec, operation: Callable, input: Input, host: Host): Promise<Call> {
+  const { body, contentType } = await bodyOf(spec, operation, input, host);
+  const query = targeted(spec.flags, input, "query");
+  const headers = targeted(spec.flags, input, "headers") as Record<string, string>;
+  return {
+    contentType,
+    args: {
+      params: paramsOf(spec, input),
+      query,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    },
+  };
+}
+
+const paramsOf = (spec: CommandSpec, input: Input): Record<string, unknown> =>
+  Object.fromEntries(placeholders(spec.path).map((name) => [name, input.positionals[name]]));
+
+function targeted(
+  flags: readonly FlagSpec[],
+  input: Input,
+  place: "query" | "headers" | "body",
+): Record<string, unknown> {
+  return Object.fromEntries(
+    flags.flatMap(({ flag, target }) =>
+      target?.in === place && input.flags[flag] !== undefined ? [[target.name, input.flags[flag]]] : [],
+    ),
+  );
+}
+
+async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host: Host) {
+  const declared = operation.request.body;
+  const file = input.flags.file as string | undefined;
+  if (declared === undefined) return { body: undefined, contentType: undefined };
+  if (declared.kind === "stream") {
+    return { body: await openInput(host, file!, "--file"), contentType: input.flags["content-type"] as string };
+  }
+  if (declared.kind === "raw") {
+    if (file === undefined) return { body: undefined, contentType: undefined };
+    if (file !== "-") await existingFile(host, file, "--file");
+    const bytes = await readInput(host, file, "--file");
+    return { body: bytes, contentType: (input.flags["content-type"] as string | undefined) ?? contentTypeOf(bytes) };
+  }
+  const data = input.flags.data as string | undefined;
+  const document = data === undefined ? undefined : await readDocument(host, data, "--data");
+  const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => assignment(text));
+  const flags = { ...targeted(spec.flags, input, "body"), ...(await encodedFiles(spec.flags, input, host)) };
+  if (document !== undefined && !isObject(document)) {
+    if (assignments.length > 0 || Object.keys(flags).length > 0) {
+      throw new UsageError("--data holds no JSON object, so no field of it can be set by other flags");
+    }
+    return { body: document, contentType: undefined };
+  }
+  const set = assignedBy(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
+  return { body: { ...set, ...flags }, contentType: undefined };
+}
+
+/** The fields of base64 whose flag names a file. */
+async function encodedFiles(flags: readonly FlagSpec[], input: Input, host: Host): Promise<Record<string, string>> {
+  const named = flags.flatMap(({ flag, isBase64, target }) => {
+    const value = input.flags[flag];
+    return isBase64 && target && typeof value === "string" && value.startsWith("@")
+      ? [{ name: target.name, path: value.slice(1), flag: `--${flag}` }]
+      : [];
+  });
+  const bytes = await Promise.all(named.map(({ path, flag }) => readInput(host, path, flag)));
+  return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
+}
+
+/** A guess from the bytes: the requests of the connected apps are JSON or a form. */
+function contentTypeOf(bytes: Buffer): string {
+  const start = bytes.subarray(0, 200).toString("latin1").trimStart();
+  if (start.startsWith("{") || start.startsWith("[")) return "application/json";
+  return /^[\w.~%-]+=/.test(start) ? "application/x-www-form-urlencoded" : "application/octet-stream";
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The problems that the client found, in the words of the command line: they name flags and positionals. */
+export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentProblem[]): UsageError {
+  const lines = problems.map(({ in: place, path, message, missing }) => {
+    const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
+    const isWhole = path.length === 1 && flag !== undefined;
+    if (place === "params") return `<${String(path[0]).replaceAll("_", "-")}>: ${message}`;
+    if (isWhole && missing) return `--${flag.flag} is required${place === "body" ? " (or in --data)" : ""}`;
+    if (isWhole) return `--${flag.flag}: ${message}`;
+    if (path.length === 0) return `the body: ${message}`;
+    return missing
+      ? `${path.join(".")} is required (--set ${path.join(".")}=…, or in --data)`
+      : `${path.join(".")}: ${message}`;
+  });
+  const [first, ...others] = lines;
+  return new UsageError(others.length === 0 ? first! : `${first}; ${others.join("; ")}`, {
+    hint: `See svc ${spec.words.join(" ")} --help.`,
+  });
+}

@@ -1,0 +1,148 @@
+import { createReadStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import type * as z from "zod";
+import { lookupTable } from "../../base/lookup-table.ts";
+import { UsageError } from "../failure.ts";
+import type { Host } from "../host.ts";
+
+/** The bytes of a file, or of standard input for `-`. Throws UsageError where there is nothing to read. */
+export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
+  if (path !== "-") {
+    return readFile(await existingFile(host, path, flag)).catch((cause) => unreadable(path, flag, cause));
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of pipedInput(host, flag)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The same, piece by piece. */
+export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
+  if (path === "-") return pipedInput(host, flag);
+  return pieces(await existingFile(host, path, flag), path, flag);
+}
+
+async function* pieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
+  try {
+    // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
+    yield* createReadStream(absolute, { highWaterMark: 256 * 1024 });
+  } catch (cause) {
+    unreadable(path, flag, cause as NodeJS.ErrnoException);
+  }
+}
+
+/** The absolute path of a file that can be read as one; a UsageError that names the flag otherwise. */
+export async function existingFile(host: Host, path: string, flag: string): Promise<string> {
+  const absolute = resolve(host.cwd, path);
+  const found = await stat(absolute).catch((cause) => unreadable(path, flag, cause));
+  if (found.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
+  return absolute;
+}
+
+/** The content of `--data`: any JSON document. */
+export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
+  const text = (await readInput(host, path, flag)).toString("utf8").replace(/^\ufeff/, "");
+  const name = path === "-" ? "standard input" : basename(path);
+  if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`${flag}: ${name} is not JSON (${(cause as Error).message})`, { cause });
+  }
+}
+
+async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
+  if (stdin.isTTY) throw new UsageError(`${flag}: standard input is a terminal; pipe something in, or name a file`);
+  for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+}
+
+const reasons = lookupTable<string>({
+  ENOENT: "there is no such file",
+  EACCES: "it may not be read",
+  ENOTDIR: "a part of its path is no folder",
+  ELOOP: "its links lead in a circle",
+  EIO: "the disk cannot read it",
+});
+
+/** A UsageError in words, of what reading a file failed with. */
+export function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
+  throw new UsageError(`${flag}: cannot read ${path}: ${reasons[cause.code ?? ""] ?? cause.code ?? cause.message}`, {
+    cause,
+  });
+}
+
+/** One `--set`: where, and the text as it was typed. */
+export interface Assignment {
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** `a.b.0.c=value`, where `a[0]` may be written for `a.0`. */
+export function assignment(text: string, flag = "--set"): Assignment {
+  const equals = text.indexOf("=");
+  const path = text
+    .slice(0, equals)
+    .replace(/\[(\d+)\]/g, ".$1")
+    .split(".");
+  if (equals < 1 || path.includes(""))
+    throw new UsageError(`${flag} takes PATH=VALUE such as address.city=Oslo, not "${text}"`);
+  if (path.some((step) => ["__proto__", "constructor", "prototype"].includes(step))) {
+    throw new UsageError(`${flag} cannot write to ${path.join(".")}`);
+  }
+  return { path, text: text.slice(equals + 1) };
+}
+
+/** The document with the assignments made: numbers, true, false, null and JSON by their look, everything else text. */
+export function assigned(
+  document: unknown,
+  assignments: readonly Assignment[],
+  asText: ReadonlySet<Assignment> = new Set(),
+): unknown {
+  let root: unknown = structuredClone(document);
+  for (const one of assignments) {
+    root = put(root, one.path, asText.has(one) ? one.text : looked(one.text));
+  }
+  return root;
+}
+
+/**
+ * The same, guided by the schema: where it wants text and the look was another, the text is taken as typed, so that
+ * `--set zipcode=0150` needs no quotes.
+ */
+export function assignedBy(
+  schema: z.ZodType | undefined,
+  document: unknown,
+  assignments: readonly Assignment[],
+): unknown {
+  const first = assigned(document, assignments);
+  const parsed = assignments.length > 0 ? schema?.safeParse(first) : undefined;
+  if (!parsed || parsed.success) return first;
+  const wrong = new Set(
+    parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
+  );
+  const asText = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
+  return asText.size > 0 ? assigned(document, assignments, asText) : first;
+}
+
+function looked(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function put(at: unknown, path: readonly string[], value: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return value;
+  const isList = /^\d+$/.test(step) && (Array.isArray(at) || at === undefined || at === null);
+  if (isList) {
+    const list = [...((at as unknown[] | undefined | null) ?? [])];
+    if (Number(step) > list.length)
+      throw new UsageError(`--set: ${step} would leave a gap; the list has ${list.length} items`);
+    list[Number(step)] = put(list[Number(step)], rest, value);
+    return list;
+  }
+  const object = typeof at === "object" && at !== null ? (at as Record<string, unknown>) : {};
+  return { ...object, [step]: put(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
+}

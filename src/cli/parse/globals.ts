@@ -1,0 +1,154 @@
+import { parseDuration } from "../../base/duration.ts";
+import { parseSize } from "../../base/size.ts";
+import { withoutTrailing } from "../../base/trailing.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { UsageError } from "../failure.ts";
+
+export const formats = ["table", "json", "ndjson", "csv", "tsv"] as const;
+export type Format = (typeof formats)[number];
+
+/** The flags that every command takes, before or after its words. */
+export const globalFlags: readonly FlagSpec[] = [
+  {
+    flag: "base-url",
+    type: "text",
+    placeholder: "URL",
+    description: "Talk to the services at this address (SVC_BASE_URL)",
+  },
+  {
+    flag: "emulator",
+    type: "switch",
+    description: "Talk to an emulator inside this very process, or to the one running here",
+  },
+  {
+    flag: "profile",
+    type: "text",
+    placeholder: "NAME",
+    description: "Use the addresses and credentials of a profile (SVC_PROFILE)",
+  },
+  { flag: "json", type: "switch", description: "Print the whole answer as JSON; --json=a,b prints these fields only" },
+  { flag: "fields", type: "text", placeholder: "A,B", description: "Choose the fields or columns to print" },
+  {
+    flag: "format",
+    type: "text",
+    placeholder: "FORMAT",
+    choices: formats,
+    description: "Print in this format; csv holds cells as they are: for a spreadsheet add --csv-safe",
+  },
+  {
+    flag: "csv-safe",
+    type: "switch",
+    description: "With --format csv: an apostrophe before cells that a spreadsheet would run (= + - @ tab CR)",
+  },
+  { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
+  { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
+  { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
+  { flag: "debug", type: "switch", description: "Like --verbose, with headers, bodies and stacks; secrets are masked" },
+  {
+    flag: "timeout",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Give up on an attempt after this long",
+    default: "30s",
+  },
+  {
+    flag: "max-answer",
+    type: "text",
+    placeholder: "SIZE",
+    description: "Largest answer to read, such as 500MB; left out: 256 MiB into memory, 16 GiB into a file or pipe",
+  },
+  {
+    flag: "retries",
+    type: "integer",
+    placeholder: "N",
+    description: "Repeat calls that are safe to repeat",
+    default: 3,
+  },
+  {
+    flag: "max-wait",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Longest single wait before a retry",
+    default: "60s",
+  },
+  { flag: "no-input", type: "switch", description: "Never ask anything (SVC_NO_INPUT)" },
+  { flag: "no-annotations", type: "switch", description: "Under GitHub Actions, do not mark failures in the run" },
+  { flag: "yes", short: "y", type: "switch", description: "Answer yes to the question whether to go on" },
+];
+
+export interface Globals {
+  readonly baseUrl: string | undefined;
+  readonly emulator: boolean;
+  readonly profile: string | undefined;
+  readonly json: boolean;
+  readonly fields: readonly string[] | undefined;
+  readonly format: Format | undefined;
+  /** Cells of CSV that begin like formulas are made none. */
+  readonly csvSafe: boolean;
+  readonly color: boolean | undefined;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly timeoutMs: number;
+  readonly maxAnswerBytes: number | undefined;
+  readonly retries: number;
+  readonly maxWaitMs: number;
+  readonly noInput: boolean;
+  readonly yes: boolean;
+}
+
+/** The global flags of one command line, by the names that `parse` gives them. */
+export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
+  const text = (name: string) => values[name] as string | undefined;
+  const on = (name: string) => values[name] === true;
+  if (on("emulator") && text("base-url") !== undefined) {
+    throw new UsageError("--emulator and --base-url cannot both be given: each says where the services are");
+  }
+  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe goes with --format csv");
+  return {
+    baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),
+    emulator: on("emulator"),
+    profile: text("profile"),
+    json: on("json") || text("format") === "json",
+    fields: text("fields")
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter(Boolean),
+    format: text("format") as Format | undefined,
+    csvSafe: on("csv-safe"),
+    color: values.color as boolean | undefined,
+    quiet: on("quiet"),
+    verbose: on("verbose") || on("debug"),
+    debug: on("debug"),
+    timeoutMs: checkedDuration(text("timeout") ?? "30s", "--timeout"),
+    maxAnswerBytes: text("max-answer") === undefined ? undefined : checkedSize(text("max-answer")!, "--max-answer"),
+    retries: Math.max(0, Number(values.retries ?? 3)),
+    maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),
+    noInput: on("no-input"),
+    yes: on("yes"),
+  };
+}
+
+/** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
+export function checkedDuration(text: string, flag: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new UsageError(`${flag} takes a duration such as 30s or PT2H35M, not "${text}"`);
+  return ms;
+}
+
+/** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
+function checkedSize(text: string, flag: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new UsageError(`${flag} takes a size such as 500MB or 2GiB, not "${text}"`);
+  return bytes;
+}
+
+/** An http or https URL without a slash at the end; a usage error otherwise. */
+export function checkedUrl(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`);
+  }
+  if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
+  return withoutTrailing(text, "/");
+}

@@ -1,0 +1,157 @@
+import { Command as Commander, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
+import type { Input } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { valueTerm } from "../help/flags.ts";
+import { begins } from "./argv.ts";
+import { globalFlags } from "./globals.ts";
+import { convert, InvalidValue } from "./values.ts";
+
+/** What a command line means: which command, and its input with the global flags. */
+export interface Invocation<D extends CommandDeclaration> {
+  readonly declaration: D;
+  readonly input: Input;
+  readonly globals: Readonly<Record<string, unknown>>;
+}
+
+/** As much of the command tree as a command line needs: what its words lead to, or all that they may have meant. */
+export class Parser<D extends CommandDeclaration> {
+  readonly #root: Commander;
+  #chosen: Invocation<D> | undefined;
+  readonly #words: readonly string[];
+
+  /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
+  constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
+    this.#words = words;
+    this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
+    for (const flag of globalFlags) for (const option of optionsOf(flag)) this.#root.addOption(option);
+    for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
+      childOf(this.#root, name);
+    for (const declaration of ledTo(words, declarations)) {
+      this.#declare(declaration.words.reduce(childOf, this.#root), declaration);
+    }
+  }
+
+  /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
+  parse(argv: readonly string[]): Invocation<D> | undefined {
+    try {
+      this.#root.parse(argv as string[], { from: "user" });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      if (error.exitCode !== 0 && error.code !== "commander.help") throw usageError(error);
+    }
+    return this.#chosen;
+  }
+
+  /** How the page of help of the deepest command that the words name is asked for. */
+  helpLine(words: readonly string[]): string {
+    const known: string[] = [];
+    for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
+      at = at.commands.find((command) => command.name() === words[i]);
+      if (at) known.push(at.name());
+    }
+    return ["svc", ...known, "--help"].join(" ");
+  }
+
+  /** Whether the words name a command that can run, or only a group of commands. */
+  isGroup(words: readonly string[]): boolean {
+    const found = words.reduce<Commander | undefined>(
+      (at, word) => at?.commands.find((command) => command.name() === word),
+      this.#root,
+    );
+    return found !== undefined && found.commands.length > 0 && !runnable.has(found);
+  }
+
+  #declare(command: Commander, declaration: D): void {
+    const { positionals, flags } = declaration;
+    runnable.add(command);
+    // All are optional to the parser: what is missing may come from a prompt, and is checked in one place.
+    for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
+    if (declaration.words.some((word, i) => word !== this.#words[i])) return;
+    for (const flag of flags) for (const option of optionsOf(flag)) command.addOption(option);
+    command.action(() => {
+      this.#chosen = invocationOf(declaration, command);
+    });
+  }
+}
+
+/** The command that the words name, after those that its words begin with; all, where the words may mean several. */
+function ledTo<D extends CommandDeclaration>(words: readonly string[], declarations: readonly D[]): readonly D[] {
+  // Shorter ones first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
+  const all = [...declarations].sort((a, b) => a.words.length - b.words.length);
+  const named = all.filter((one) => begins(words, one.words));
+  const deepest = named.at(-1);
+  const isOne = deepest !== undefined && all.every((one) => one === deepest || !begins(one.words, deepest.words));
+  return isOne ? named : all;
+}
+
+const childOf = (parent: Commander, word: string): Commander =>
+  parent.commands.find((command) => command.name() === word) ?? silent(parent.command(word));
+
+/** Pages are ours (src/cli/help): the parser only parses, and says by exceptions what is wrong. */
+const silent = (command: Commander): Commander =>
+  command
+    .exitOverride()
+    .helpCommand(false)
+    .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
+
+const runnable = new WeakSet<Commander>();
+
+function optionsOf(spec: FlagSpec): Option[] {
+  const value = valueTerm(spec);
+  const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
+  if (value.length > 0) {
+    option.argParser((text: string, previous: unknown) => {
+      const one = checked(text, spec);
+      return spec.repeatable ? [...((previous as unknown[] | undefined) ?? []), one] : one;
+    });
+  }
+  return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
+}
+
+/** commander catches its own kind of error alone, and names the flag. */
+function checked(text: string, { type, choices }: FlagSpec): unknown {
+  try {
+    return convert(text, type as ValueType, choices);
+  } catch (error) {
+    throw error instanceof InvalidValue ? new InvalidArgumentError(error.message) : error;
+  }
+}
+
+function invocationOf<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
+  const own = command.opts<Record<string, unknown>>();
+  const all = command.optsWithGlobals<Record<string, unknown>>();
+  const isPassthrough = (declaration as { passthrough?: boolean }).passthrough === true;
+  const given = command.processedArgs as (string | string[] | undefined)[];
+  return {
+    declaration,
+    globals: valuesOf(globalFlags, all),
+    input: {
+      positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
+      flags: valuesOf(declaration.flags, own),
+      rest: isPassthrough ? command.args : [],
+    },
+  };
+}
+
+function valuesOf(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    flags.flatMap((spec) => {
+      // commander turns `--no-input` into input: false.
+      const negative = spec.type === "switch" && spec.flag.startsWith("no-");
+      const value = values[camel(negative ? spec.flag.slice(3) : spec.flag)];
+      return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
+    }),
+  );
+}
+
+const camel = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** commander's words without its prefix; its suggestion becomes the hint. */
+function usageError({ message }: CommanderError): UsageError {
+  const text = message.replace(/^error: /, "");
+  const at = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
+  return at < 0
+    ? new UsageError(text)
+    : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
+}

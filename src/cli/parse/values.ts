@@ -1,0 +1,45 @@
+import type { ValueType } from "../../derive/command-spec.ts";
+import { UsageError } from "../failure.ts";
+import { meant } from "./suggest.ts";
+
+/** A word that does not fit where it stands. Who asked for the value names the place. */
+export class InvalidValue extends Error {
+  override readonly name = "InvalidValue";
+}
+
+/** The value of one word. Throws InvalidValue. */
+export function convert(text: string, type: ValueType, choices: readonly string[] | undefined): unknown {
+  if (choices && !choices.includes(text)) throw new InvalidValue(meant(text, choices));
+  switch (type) {
+    case "integer":
+      if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+        throw new InvalidValue("A whole number is needed.");
+      }
+      return Number(text);
+    case "number":
+      if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValue("A number is needed.");
+      return Number(text);
+    case "boolean":
+      if (text !== "true" && text !== "false") throw new InvalidValue("true or false is needed.");
+      return text === "true";
+    case "scalar":
+      return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+    case "text":
+      return text;
+  }
+}
+
+/** The value of a positional. Throws UsageError. */
+export function positionalValue(
+  name: string,
+  text: string,
+  type: ValueType,
+  choices: readonly string[] | undefined,
+): unknown {
+  try {
+    return convert(text, type, choices);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`);
+  }
+}

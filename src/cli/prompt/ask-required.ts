@@ -1,0 +1,54 @@
+import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import type { Context, Input } from "../command.ts";
+import { convert } from "../parse/values.ts";
+import { askChoice, askSecret, askText, askYesNo, type Check } from "../terminal/ask.ts";
+import { choicesFor } from "./choices.ts";
+import type { Missing } from "./required.ts";
+
+/** Asks a person for what is missing, one after the other; callers have checked that asking is allowed. */
+export async function askFor(missing: Missing, input: Input, context: Context): Promise<Input> {
+  const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
+  for (const one of missing.positionals) {
+    const answer = String(await ask(one.name, one, context));
+    positionals[one.name] = one.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+  }
+  const flags: Record<string, unknown> = { ...input.flags };
+  for (const one of [...missing.flags, ...missing.body]) {
+    const answer = await ask(one.target?.name ?? one.flag, one, context);
+    const value = typeof answer === "string" && one.type !== "switch" ? convert(answer, one.type, one.choices) : answer;
+    flags[one.flag] = one.repeatable ? [value] : value;
+  }
+  return { ...input, positionals, flags };
+}
+
+type Asked = PositionalSpec | FlagSpec;
+
+async function ask(field: string, spec: Asked, context: Context): Promise<string | boolean> {
+  const { host, signal } = context;
+  const question = questionOf(field, spec);
+  const type = spec.type ?? "text";
+  if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
+  const choices = await choicesFor(field, spec.choices, context);
+  if (choices && choices.length > 0) return askChoice(question, choices, host, signal);
+  if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
+  return askText(question, host, signal, checkOf(type, spec.choices));
+}
+
+const questionOf = (field: string, { description }: Asked): string => {
+  const name = field.replaceAll("_", " ").replaceAll("-", " ");
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
+};
+
+/** Refuses at once what the command would refuse later. */
+const checkOf =
+  (type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): Check =>
+  (text) => {
+    if (text.trim() === "") return "An answer is needed; Ctrl-C leaves.";
+    try {
+      convert(text, type, choices);
+      return true;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };

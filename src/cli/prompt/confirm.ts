@@ -1,0 +1,33 @@
+import type { Context } from "../command.ts";
+import { mayAsk } from "../context.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
+
+/** What a command is about to do, verb first and without a full stop: "Void a contract (composite id T-1)". */
+export type Deed = string;
+
+/** Asks y/N before what can be repaired with some work; scripts say --yes. */
+export async function confirmYes(deed: Deed, context: Context): Promise<void> {
+  if (!(await context.confirm(`${deed}?`, "--yes"))) throw declined();
+}
+
+/**
+ * Asks for a name before what cannot be undone; scripts repeat it in --confirm, and --yes is not enough
+ * (cli-conventions.md, 19).
+ */
+export async function confirmName(
+  deed: Deed,
+  name: string,
+  given: string | undefined,
+  { host, globals, signal }: Context,
+): Promise<void> {
+  if (given === name) return;
+  if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
+  if (!mayAsk(host, globals)) {
+    throw new UsageError(`--confirm ${name} required: this cannot be undone`, { hint: `What it would do: ${deed}.` });
+  }
+  const { askText } = await import("../terminal/ask.ts");
+  const typed = await askText(`${deed}: this cannot be undone. Type ${name} to go on:`, host, signal);
+  if (typed.trim() !== name) throw declined();
+}
+
+const declined = (): CommandFailed => new CommandFailed("failed", "declined", "Nothing was changed.");

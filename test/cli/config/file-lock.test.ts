@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { systemWall } from "../../../src/base/clock.ts";
+import { isLocked, takeLock } from "../../../src/cli/config/file-lock.ts";
+import type { Host } from "../../../src/cli/host.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+
+const host = { pid: process.pid, wall: systemWall } as Host;
+const nobody = 2 ** 22 + 1;
+
+describe("a lock", () => {
+  it("that was left behind is never taken by two of many processes that try", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "lock");
+    const taker = join(import.meta.dirname, "../support/lock-taker.ts");
+    const processes = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ["--import", "tsx", taker, file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
+    );
+    const ends = processes.map(async (child) => {
+      const err = child.stderr.setEncoding("utf8").toArray();
+      const [code] = await once(child, "close");
+      return [code, (await err).join("")];
+    });
+    assert.deepEqual(
+      await Promise.all(ends),
+      processes.map(() => [0, ""]),
+    );
+    assert.deepEqual(await readdir(folder), ["lock"]);
+  });
+
+  it("is one process's at a time, and anybody's once it is released", async (t) => {
+    const file = join(await testFolder(t), "lock");
+    const lock = await takeLock(file, host);
+    assert.deepEqual([await takeLock(file, host), await isLocked(file, host)], [undefined, true]);
+    await lock!.release();
+    assert.equal(await isLocked(file, host), false);
+    assert.ok(await takeLock(file, host));
+  });
+
+  const held = { id: "left", pid: process.pid, machine: hostname(), began: 0 };
+  for (const [whose, content] of [
+    ["whose process is gone", { ...held, pid: nobody }],
+    ["of an earlier process with the pid that this one has now", held],
+    ["that nobody can read", "{"],
+  ] as const) {
+    it(`${whose} is taken over`, async (t) => {
+      const folder = await testFolder(t);
+      const file = join(folder, "lock");
+      await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+      const lock = await takeLock(file, host);
+      assert.equal(await isLocked(file, host), true);
+      await lock!.release();
+      assert.deepEqual(await readdir(folder), []);
+    });
+  }
+
+  it("whose heir was killed before it took over goes to the next", async (t) => {
+    const folder = await testFolder(t);
+    const file = join(folder, "lock");
+    await writeFile(file, JSON.stringify({ ...held, pid: nobody }));
+    await writeFile(`${file}.left`, JSON.stringify({ ...held, id: "heir", pid: nobody }));
+    const lock = await takeLock(file, host);
+    await lock!.release();
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it("of another machine is its own until it gives no sign of life for five minutes", async (t) => {
+    const folder = await testFolder(t);
+    const [file, life] = [join(folder, "lock"), join(folder, "log")];
+    await writeFile(file, JSON.stringify({ ...held, machine: "elsewhere" }));
+    await writeFile(life, "");
+    const ago = (ms: number) => new Date(Date.now() - ms);
+    await utimes(file, ago(3_600_000), ago(3_600_000));
+    await utimes(life, ago(240_000), ago(240_000));
+    assert.equal(await takeLock(file, host, life), undefined);
+    await utimes(life, ago(360_000), ago(360_000));
+    assert.ok(await takeLock(file, host, life));
+  });
+});

@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const base = "/api/v2.1/public/contracts";
+
+interface Created {
+  readonly id: string;
+  readonly contract_id: number;
+}
+
+async function contractIn(api: TestEmulator["api"], template = 101): Promise<Created> {
+  const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
+  const answer = await api("POST", `${base}/`, {
+    body: {
+      contract_template_id: template,
+      contract_data: {},
+      counter_party_details: [{ is_individual: false, organization_name: "Acme Corp", poc_details }],
+    },
+  });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body as Created;
+}
+
+const performed_by = { name: "Ada Keller", email: "ada@northwind.example" };
+const timestamp = "2031-01-02T03:04:05.000000Z";
+
+describe("comments", () => {
+  const comments = ({ contract_id }: Created) => `${base}/${contract_id}/comments/`;
+
+  it("are added, listed newest first, and told of with the contract", async (t) => {
+    const on = await emulator(t);
+    const contract = await contractIn(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const first = { id: 1, contract_id: contract.contract_id, comment: "Hello !!@12!!", replies: [] };
+    const answer = await on.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
+    assert.deepEqual(plain(answer), { status: 201, body: first });
+    await on.api("POST", comments(contract), { body: { comment: "Second" } });
+
+    const second = { id: 2, contract_id: contract.contract_id, comment: "Second", replies: [] };
+    assert.deepEqual(plain(await on.api("GET", comments(contract))), {
+      status: 200,
+      body: { page: 1, limit: 10, total_results: 2, results: [second, first] },
+    });
+    assert.deepEqual((await on.api("GET", `${comments(contract)}?page=2&limit=1`)).body, {
+      page: 2,
+      limit: 1,
+      total_results: 2,
+      results: [first],
+    });
+
+    const [event, ...rest] = await told();
+    assert.equal(rest.length, 1);
+    assert.equal(event?.contract_id, contract.contract_id);
+    assert.equal(event?.contract_status, "DRAFT");
+    assert.deepEqual(event?.activity_data, {
+      performed_by,
+      timestamp,
+      comment: { id: 1, comment: "Hello !!@12!!" },
+    });
+  });
+
+  it("are refused when empty", async (t) => {
+    const on = await emulator(t);
+    const contract = await contractIn(on.api);
+    await assertRefused(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
+      status: 400,
+      body: { comment: ["String should have at least 1 character"] },
+    });
+  });
+});
+
+describe("key-pointers", () => {
+  const pointers = (id: string) => `${base}/${id}/key_pointers`;
+  const expiry = { id: 1, value: "2032-01-01", label: "Expiry date", field_name: "expiry_date", data_type: "date" };
+  const purpose = { id: 2, value: "Sales", label: "Purpose", field_name: "purpose", data_type: "string" };
+  const shown = (row: object) => ({ ...row, format_option: {} });
+
+  it("are created and changed by field name or id, and told of one by one", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
+    assert.deepEqual(plain(await on.api("GET", pointers(id))), { status: 200, body: [] });
+
+    const set = await on.api("POST", `${pointers(id)}/bulk`, {
+      body: {
+        key_pointers: [
+          { key_pointer_field_name: "expiry_date", value: "2032-01-01" },
+          { key_pointer_field_name: "purpose", value: "Sales" },
+        ],
+      },
+    });
+    assert.deepEqual(plain(set), { status: 200, body: [shown(expiry), shown(purpose)] });
+
+    const again = await on.api("POST", `${pointers(id)}/bulk`, {
+      body: {
+        key_pointers: [
+          { key_pointer_id: 2, value: "Purchase" },
+          { key_pointer_field_name: "expiry_date", value: null },
+        ],
+      },
+    });
+    const changed = [shown({ ...purpose, value: "Purchase" }), shown({ ...expiry, value: null })];
+    assert.deepEqual(plain(again), { status: 200, body: changed });
+
+    const one = await on.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
+    assert.deepEqual(plain(one), { status: 200, body: shown({ ...expiry, value: "2033-01-01" }) });
+    assert.deepEqual((await on.api("GET", pointers(id))).body, [
+      shown({ ...expiry, value: "2033-01-01" }),
+      shown({ ...purpose, value: "Purchase" }),
+    ]);
+
+    const events = await told();
+    assert.deepEqual(activitiesTold(events), [
+      "CONTRACT_KEY_POINTER_CREATION",
+      "CONTRACT_KEY_POINTER_CREATION",
+      "CONTRACT_KEY_POINTER_UPDATION",
+      "CONTRACT_KEY_POINTER_UPDATION",
+      "CONTRACT_KEY_POINTER_UPDATION",
+    ]);
+    assert.deepEqual(events[0]!.activity_data, {
+      performed_by,
+      timestamp,
+      key_pointer: { id: 1, field_name: "expiry_date", value: "2032-01-01" },
+    });
+  });
+
+  it("are refused row by row, and then none is written", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    const key_pointers = [
+      { key_pointer_field_name: "purpose", value: "fine" },
+      { value: "whose?" },
+      { key_pointer_id: 9, value: 1 },
+      { key_pointer_field_name: "shoe_size", value: 1 },
+      { key_pointer_field_name: "expiry_date", value: "2032-02-30" },
+    ];
+    await assertRefused(on, () => on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } }), {
+      status: 400,
+      body: {
+        key_pointers: {
+          1: { key_pointer_id: ["Field required"] },
+          2: { key_pointer_id: ['Invalid pk "9" - object does not exist.'] },
+          3: { key_pointer_field_name: ['Invalid pk "shoe_size" - object does not exist.'] },
+          4: { value: ["Input should be a valid date"] },
+        },
+      },
+    });
+  });
+
+  it("keep to their contract and to their type", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    const second = await contractIn(on.api);
+    const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
+    await on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } });
+
+    await assertRefused(on, () => on.api("PATCH", `${pointers(second.id)}/1`, { body: { value: "y" } }), notFound);
+    await assertRefused(on, () => on.api("PATCH", `${pointers(id)}/1`, { body: { value: 5 } }), {
+      status: 400,
+      body: { value: ["Input should be a valid string"] },
+    });
+  });
+});
+
+describe("key-pointers.definitions", () => {
+  it("gives those of a contract type: common ones and the intake form", async (t) => {
+    const on = await emulator(t);
+    const path = "/api/v2.1/public/key_pointers/";
+    const { status, body } = await on.api("GET", `${path}?contract_type_id=301`);
+    const sections = body as { id: number; section: unknown; descriptors: { variable: string }[] }[];
+    assert.equal(status, 200);
+    assert.deepEqual(
+      sections.map(({ id, section, descriptors }) => ({
+        id,
+        section,
+        names: descriptors.map((each) => each.variable),
+      })),
+      [
+        {
+          id: 1,
+          section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" },
+          names: ["effective_date", "expiry_date", "contract_value", "governing_law", "auto_renewal", "notice_period"],
+        },
+        {
+          id: 2,
+          section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
+          names: ["purpose", "value"],
+        },
+      ],
+    );
+    await assertRefused(on, () => on.api("GET", path), {
+      status: 400,
+      body: { contract_type_id: ["Field required"] },
+    });
+    await assertRefused(on, () => on.api("GET", `${path}?contract_type_id=304`), {
+      status: 400,
+      body: { contract_type_id: ['Invalid pk "304" - object does not exist.'] },
+    });
+  });
+});
+
+describe("approvals", () => {
+  const approvals = (id: string) => `${base}/approvals/${id}/`;
+  const ada = { id: 11, name: "Ada Keller", email: "ada@northwind.example" };
+  const ben = { id: 12, name: "Ben Okafor", email: "ben@northwind.example" };
+  const finance = { name: "Finance", notes: "Over 10k", approver_user_id: 12, order: 1 };
+  const legal = { name: "Legal", notes: "", approver_role_id: 1, order: 2 };
+
+  it("are asked for in their order, and given by people", async (t) => {
+    const on = await emulator(t);
+    const { id, contract_id } = await contractIn(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const asked = await on.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
+    assert.deepEqual(plain(asked), {
+      status: 201,
+      body: [
+        { id: 1, contract_id, ...finance, is_sent: true },
+        { id: 2, contract_id, ...legal, is_sent: false },
+      ],
+    });
+    assert.equal((await on.ask("POST", `contracts/${id}/approve`, { body: { note: "fine" } })).status, 200);
+
+    const common = { contract_id, approval_type: "AD_HOC", created_by_org_user: ada };
+    const last_sent_at = "2031-01-02T03:04:05Z";
+    assert.deepEqual(plain(await on.api("GET", approvals(id))), {
+      status: 200,
+      body: {
+        results: [
+          {
+            approval: {
+              id: 1,
+              ...common,
+              approval_name: "Finance",
+              org_user: ben,
+              sent_for_approval: true,
+              last_sent_at,
+              notes: "Over 10k",
+              status: "APPROVED",
+            },
+            approval_actions: [{ status: "APPROVED", notes: "fine", created: last_sent_at, latest: true }],
+          },
+          {
+            approval: {
+              id: 2,
+              ...common,
+              approval_name: "Legal",
+              sent_for_approval: true,
+              last_sent_at,
+              notes: "",
+              status: "PENDING",
+            },
+            approval_actions: [],
+          },
+        ],
+      },
+    });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+  });
+
+  it("are refused while an earlier group is open", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    await on.api("POST", approvals(id), { body: { approvals: [finance] } });
+    const message = "Another approval group is in progress.";
+    await assertRefused(on, () => on.api("POST", approvals(id), { body: { approvals: [legal] } }), {
+      status: 400,
+      body: { detail: message, status_code: 400, code: "SVC_CONTRACTS_00152", message },
+    });
+    await on.ask("POST", `contracts/${id}/approve`, { body: {} });
+    assert.equal((await on.api("POST", approvals(id), { body: { approvals: [legal] } })).status, 201);
+  });
+
+  it("need exactly one approver of the workspace", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    const row = { name: "Finance", notes: "" };
+    const body = {
+      approvals: [
+        row,
+        { ...row, approver_user_id: 12, approver_role_id: 1 },
+        { ...row, approver_user_id: 21 },
+        { ...row, approver_user_id: 13 },
+        { ...row, approver_role_id: 3 },
+        finance,
+      ],
+    };
+    await assertRefused(on, () => on.api("POST", approvals(id), { body }), {
+      status: 400,
+      body: {
+        approvals: {
+          0: { approver_user_id: ["Field required"] },
+          1: { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] },
+          2: { approver_user_id: ['Invalid pk "21" - object does not exist.'] },
+          3: { approver_user_id: ['Invalid pk "13" - object does not exist.'] },
+          4: { approver_role_id: ['Invalid pk "3" - object does not exist.'] },
+        },
+      },
+    });
+    await assertRefused(on, () => on.api("POST", approvals(id), { body: { approvals: [] } }), {
+      status: 400,
+      body: { approvals: ["List should have at least 1 item after validation, not 0"] },
+    });
+  });
+
+  it("are refused once the contract is out for signature", async (t) => {
+    const on = await emulator(t);
+    const { id } = await contractIn(on.api);
+    assert.equal((await on.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);
+    const message = "A contract in status SIGN cannot be sent for approval.";
+    await assertRefused(on, () => on.api("POST", approvals(id), { body: { approvals: [finance] } }), {
+      status: 400,
+      body: { detail: message, status_code: 400, code: "SVC_ASSUMED_101", message },
+    });
+  });
+});
+
+describe("a contract of another workspace", () => {
+  const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
+  const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
+  const byNumber: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
+    ["comments.list", "GET", (id) => `${base}/${id}/comments/`],
+    ["comments.create", "POST", (id) => `${base}/${id}/comments/`, { comment: "x" }],
+  ];
+  const byComposite: [operation: string, method: string, path: (id: string) => string, body?: object][] = [
+    ["key-pointers.list", "GET", (id) => `${base}/${id}/key_pointers`],
+    ["key-pointers.set", "POST", (id) => `${base}/${id}/key_pointers/bulk`, { key_pointers }],
+    ["key-pointers.update", "PATCH", (id) => `${base}/${id}/key_pointers/1`, { value: "y" }],
+    ["approvals.list", "GET", (id) => `${base}/approvals/${id}/`],
+    ["approvals.create", "POST", (id) => `${base}/approvals/${id}/`, { approvals }],
+  ];
+
+  for (const [operation, method, path, body] of byNumber) {
+    it(`is unknown to ${operation}`, async (t) => {
+      const on = await emulator(t);
+      const { contract_id } = await contractIn(on.api);
+      const other = await apiOf(on, 2);
+      await assertRefused(on, () => other(method, path(contract_id), { body }), notFound);
+      await assertRefused(on, () => on.api(method, path(999), { body }), notFound);
+    });
+  }
+
+  for (const [operation, method, path, body] of byComposite) {
+    it(`is unknown to ${operation}, and so are a bare number and the other letter`, async (t) => {
+      const on = await emulator(t);
+      const { id } = await contractIn(on.api);
+      const set = { body: { key_pointers } };
+      assert.equal((await on.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
+      const other = await apiOf(on, 2);
+      await assertRefused(on, () => other(method, path(id), { body }), notFound);
+      for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
+        await assertRefused(on, () => on.api(method, path(unknown), { body }), notFound);
+      }
+    });
+  }
+});
+
+describe("an activity of a counterparty", () => {
+  it("carries its newest contract", async (t) => {
+    const on = await emulator(t);
+    await contractIn(on.api);
+    const newest = await contractIn(on.api);
+    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
+    await on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body: { brand_name: "ACME" } });
+    const [event] = await told();
+    assert.equal(event?.contract_id, newest.contract_id);
+    assert.deepEqual(event?.activity_data, { performed_by, timestamp, counterparty_id: 1 });
+  });
+});

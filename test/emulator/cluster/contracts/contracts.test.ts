@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { stylesheetHash } from "../../../../emulator/http/stylesheet.ts";
+import { begin, domain, draft, recipientsOf, sent } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+describe("the signatories of a contract", () => {
+  it("are the contacts of the counterparties, with everything that recipients tell", async (t) => {
+    const { api } = await emulator(t);
+    const contract = await sent(api);
+    assert.deepEqual(plain(await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`)), {
+      status: 200,
+      body: {
+        items: [
+          {
+            recipient: {
+              id: 1,
+              recipient_type: "SIGNATORY",
+              user: { id: 1, email: "jo@acme.example", name: "Jo Doe", designation: null },
+              recipient_order: 1,
+              note: null,
+              created: begin,
+              title: "",
+              is_sent_for_signature: true,
+              last_sent_for_signature_at: begin,
+            },
+            recipient_action: null,
+            status: "IN_PROGRESS",
+          },
+        ],
+      },
+    });
+  });
+
+  it("wait until it is sent, and with an order until it is their turn", async (t) => {
+    const { api } = await emulator(t);
+    const contract = await draft(api, {
+      contract_template_id: 102,
+      contract_data: { start_date: "2031-02-01", seats: 3 },
+      signatories: [
+        { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
+        {
+          name: "Jo",
+          email: "jo@acme.example",
+          is_counterparty_signatory: true,
+          counterparty_name: "Acme Inc.",
+          sign_order: 1,
+        },
+      ],
+    });
+    assert.deepEqual(await recipientsOf(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
+    await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
+    assert.deepEqual(await recipientsOf(api, contract), [
+      "ada@northwind.example PENDING",
+      "jo@acme.example IN_PROGRESS",
+    ]);
+  });
+
+  it("each have a link, and nobody else has", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const link = (address: string) =>
+      on.api(
+        "GET",
+        `/api/v2.1/public/contracts/${contract.number}/recipients/recipient_link/?recipient_email=${address}`,
+      );
+    const answer = await link("jo@acme.example");
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: { link: `${on.clusters[0]!.url}/contracts/T-1?signatory=1` },
+    });
+    const page = await fetch((answer.body as { link: string }).link);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<h1>NDA with Acme<\/h1>[\s\S]*T-1: SIGN[\s\S]*Jo Doe has not signed/);
+    await assertRefused(
+      on,
+      () => link("eve@evil.example"),
+      domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+    );
+  });
+});
+
+describe("the embedded link of a contract", () => {
+  it("leads a counterparty's contact to a page that may be framed, and nobody else", async (t) => {
+    const on = await emulator(t);
+    const { number } = await draft(on.api);
+    const link = (address: string, id = number) =>
+      on.api("GET", `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=${address}`);
+    const answer = await link("Jo@acme.example");
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: { url: `${on.clusters[0]!.url}/contracts/T-1?counterparty=1` },
+    });
+    const page = await fetch((answer.body as { url: string }).url);
+    assert.doesNotMatch(page.headers.get("content-security-policy") ?? "frame-ancestors", /frame-ancestors/);
+    assert.match(await page.text(), /<h1>NDA with Acme<\/h1>/);
+    const stranger = "eve@evil.example is not a contact of a counterparty of this contract.";
+    await assertRefused(on, () => link("eve@evil.example"), domain("SVC_ASSUMED_115", stranger));
+    await assertRefused(on, () => link("jo@acme.example", 7), notFound);
+  });
+});
+
+describe("a contract that the workspace does not have", () => {
+  const routes: readonly (readonly [string, string])[] = [
+    ["POST", "send_to_counterparties"],
+    ["GET", "status"],
+    ["GET", "recipients/"],
+  ];
+  for (const [method, tail] of routes) {
+    it(`is not found by ${method} …/${tail}: unknown, foreign, or named by its number or the other letter`, async (t) => {
+      const on = await emulator(t);
+      await draft(on.api);
+      const ask = (id: string) =>
+        on.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
+      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRefused(on, () => ask(id), notFound);
+      const other = await apiOf(on, 2);
+      await assertRefused(
+        on,
+        () => other(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
+        notFound,
+      );
+    });
+  }
+
+  it("is not found by number either, where a number is asked for", async (t) => {
+    const on = await emulator(t);
+    const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
+    await assertRefused(on, () => on.api("GET", path), notFound);
+  });
+
+  it("has no page, nor has another cluster's", async (t) => {
+    const { api, clusters } = await emulator(t);
+    const [here, there] = clusters.map(({ url }) => `${url}/contracts/T-1`);
+    assert.equal((await fetch(here!)).status, 404);
+    await draft(api);
+    assert.deepEqual([(await fetch(here!)).status, (await fetch(there!)).status], [200, 404]);
+  });
+});
+
+it("the page of a contract shows names as text, loads nothing, and may be framed: nothing on it can be clicked", async (t) => {
+  const on = await emulator(t);
+  const name = "<script>alert('NDA & co')</script>";
+  await draft(on.api, { contract_name: name });
+  const page = await fetch(`${on.clusters[0]!.url}/contracts/T-1`);
+  assert.deepEqual(
+    ["content-type", "content-security-policy"].map((header) => page.headers.get(header)),
+    [
+      "text/html; charset=utf-8",
+      `default-src 'none'; style-src 'sha256-${stylesheetHash}'; base-uri 'none'; form-action 'self'`,
+    ],
+  );
+  const text = await page.text();
+  assert.equal(text.includes("<script>"), false);
+  assert.match(text, /<h1>&#60;script&#62;alert\(&#39;NDA &#38; co&#39;\)/);
+});
+
+it("numbers contracts over all clusters in one sequence", async (t) => {
+  const on = await emulator(t);
+  const other = await apiOf(on, 3);
+  assert.equal((await draft(on.api)).id, "T-1");
+  assert.equal((await draft(other, { contract_template_id: 106 })).id, "T-2");
+});

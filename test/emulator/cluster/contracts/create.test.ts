@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { namedSeeds } from "../../../../emulator/compose/seed.ts";
+import { acme, begin, domain, draft, fields, jo, request, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { subscribe } from "../../../support/told.ts";
+
+const unknown = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
+
+describe("creating a contract from a template", () => {
+  it("answers the whole record, in DRAFT", async (t) => {
+    const { api, clusters } = await emulator(t);
+    const metadata = { id: "deal-42", integration_name: "crm", record_type: "deal" };
+    assert.deepEqual(
+      plain(await api("POST", "/api/v2.1/public/contracts/", { body: request({ external_metadata: metadata }) })),
+      {
+        status: 201,
+        body: {
+          id: "T-1",
+          contract_id: 1,
+          created: begin,
+          contract_name: "NDA with Acme",
+          contract_link: `${clusters[0]!.url}/contracts/T-1`,
+          contract_status: "DRAFT",
+          created_by: "ada@northwind.example",
+          counter_party_name: "Acme Inc.",
+          contract_type_name: "NDA",
+          contract_type_id: 301,
+          created_by_workspace: 1,
+          external_metadata: metadata,
+          reference_id: "SVC-1",
+        },
+      },
+    );
+  });
+
+  it("derives the name from the template and the counterparties", async (t) => {
+    const { api } = await emulator(t);
+    const contract = await draft(api, { contract_name: undefined });
+    const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/status`);
+    assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
+  });
+
+  it("tells CONTRACT_CREATED with all that is known of the contract, then of its metadata", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    await draft(on.api, { external_metadata: { id: "deal-42" } });
+    const [created, metadata, ...rest] = await told();
+    assert.deepEqual(rest, []);
+    const ada = { name: "Ada Keller", email: "ada@northwind.example" };
+    assert.deepEqual(created, {
+      activity: "CONTRACT_CREATED",
+      activity_data: { performed_by: ada, timestamp: "2031-01-02T03:04:05.000000Z" },
+      contract_id: 1,
+      contract_title: "NDA with Acme",
+      contract_type: "NDA",
+      contract_type_name: "NDA",
+      contract_type_id: 301,
+      contract_status: "DRAFT",
+      contract_kind: "TEMPLATE_CONTRACT",
+      business_user: ada,
+      legal_user: ada,
+      created_at: "2031-01-02T03:04:05.000000Z",
+      counterparties: [
+        {
+          type: "Organization",
+          organization_name: "Acme Inc.",
+          poc_name: "Jo Doe",
+          poc_email: "jo@acme.example",
+          counterparty_id: 1,
+        },
+      ],
+      external_metadata: { id: "deal-42" },
+      entity: {
+        reference_id: "NW-DE",
+        name: "Northwind GmbH",
+        jurisdiction: "Germany",
+        type: "Private Limited Company",
+      },
+      contract_reference_id: "SVC-1",
+      contract_template_id: 101,
+    });
+    assert.deepEqual(metadata, { ...created, activity: "CONTRACT_EXTERNAL_METADATA_CREATED" });
+  });
+
+  it("sends it at once when the workflow says so", async (t) => {
+    const { api } = await emulator(t);
+    const contract = await draft(api, { workflow_config: { auto_send_to_counterparty: true } });
+    assert.equal(await statusOf(api, contract), "SIGN");
+  });
+
+  it("takes an individual by name, and the own entity by its reference", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, ["CONTRACT_CREATED"]);
+    await draft(on.api, {
+      counter_party_details: [{ is_individual: true, poc_details: jo }],
+      entity_reference_id: "NW-US",
+    });
+    const [created] = await told();
+    assert.deepEqual(created?.counterparties, [
+      { type: "Individual", poc_name: "Jo Doe", poc_email: "jo@acme.example", counterparty_id: 1 },
+    ]);
+    assert.deepEqual(created?.entity, {
+      reference_id: "NW-US",
+      name: "Northwind Inc.",
+      jurisdiction: "United States",
+      type: "Corporation",
+    });
+  });
+
+  const creator = { name: "Ada Keller", email: "ada@northwind.example", is_counterparty_signatory: false };
+  const theirs = {
+    name: "Jo Doe",
+    email: "jo@acme.example",
+    is_counterparty_signatory: true,
+    counterparty_name: "Acme Inc.",
+  };
+  const service = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3 } };
+
+  const refusals: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
+    ["an unknown template", { contract_template_id: 999 }, fields({ contract_template_id: [unknown(999)] })],
+    ["another workspace's template", { contract_template_id: 103 }, fields({ contract_template_id: [unknown(103)] })],
+    [
+      "a template that nobody can sign",
+      { contract_template_id: 105 },
+      fields({ contract_template_id: ["This template cannot be sent for signature"] }),
+    ],
+    ["no contract_data", { contract_data: undefined }, fields({ contract_data: ["Field required"] })],
+    [
+      "missing and wrong attributes, all in one answer",
+      { contract_template_id: 102, contract_data: { seats: "3", plan: "gold" }, signatories: [creator, theirs] },
+      fields({
+        contract_data: {
+          start_date: ["Field required"],
+          seats: ["Input should be a valid integer"],
+          plan: ["Value should be one of basic, plus"],
+        },
+      }),
+    ],
+    [
+      "an organization without a name, and labels that the workspace does not have",
+      {
+        counter_party_details: [
+          acme,
+          {
+            is_individual: false,
+            poc_details: jo,
+            organization_type: "Club",
+            organization_details: { jurisdiction_iso_code: "FR" },
+          },
+        ],
+      },
+      fields({
+        counter_party_details: {
+          "1": {
+            organization_name: ["Field required"],
+            organization_type: ["Value should be one of Private Limited Company, Corporation, Partnership"],
+            organization_details: { jurisdiction_iso_code: ["Value should be one of DE, US, IN"] },
+          },
+        },
+      }),
+    ],
+    [
+      "a signatory of a party that is not named",
+      { signatories: [{ ...theirs, counterparty_name: "Umbrella" }] },
+      fields({ signatories: { "0": { counterparty_name: ["Value should be one of Acme Inc."] } } }),
+    ],
+    [
+      "a signatory of the counterparty without its name",
+      { signatories: [{ ...theirs, counterparty_name: undefined }] },
+      fields({ signatories: { "0": { counterparty_name: ["Field required"] } } }),
+    ],
+    [
+      "an order on some signatories only",
+      { ...service, signatories: [{ ...creator, sign_order: 1 }, theirs] },
+      fields({ signatories: ["sign_order should be set on all signatories or on none"] }),
+    ],
+    [
+      "an order without a counterparty signatory",
+      { ...service, signatories: [{ ...creator, sign_order: 1 }] },
+      fields({ signatories: ["With sign_order at least one counterparty signatory is required"] }),
+    ],
+    [
+      "another workspace's entity",
+      { entity_reference_id: "CT-FR" },
+      fields({ entity_reference_id: [unknown("CT-FR")] }),
+    ],
+    [
+      "a creator-side signatory where the template has no place for one",
+      { signatories: [creator] },
+      domain("SVC_ASSUMED_110", "The template does not have a signatory of the creator's side."),
+    ],
+    [
+      "nobody for the place that must be filled",
+      { ...service, signatories: [theirs] },
+      domain("SVC_ASSUMED_111", "The template needs a signatory of the creator's side."),
+    ],
+    [
+      "an object configuration, since none is configured",
+      { external_metadata: { id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" } },
+      {
+        status: 404,
+        body: {
+          detail: "Object configuration not found.",
+          status_code: 404,
+          code: "SVC_INTEGRATIONS_00021",
+          message: "Object configuration not found.",
+        },
+      },
+    ],
+    [
+      "sending at once when nobody could sign",
+      { counter_party_details: [], workflow_config: { auto_send_to_counterparty: true } },
+      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+    ],
+  ];
+  for (const [what, more, expected] of refusals) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      await assertRefused(on, () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) }), expected);
+    });
+  }
+});
+
+describe("a template of one's own seed", () => {
+  const base = { workspace_id: 1, contract_type_id: 301 };
+  const templates = [
+    { ...base, id: 111, name: "Old NDA", archived: true },
+    { ...base, id: 112, name: "Loan to a person", counter_party_kind: "Individual" },
+    {
+      ...base,
+      id: 113,
+      name: "Lease",
+      attributes: [
+        { variable: "months", display_label: "Months", type: "int", required: true, default_value: 12 },
+        { variable: "pets", display_label: "Pets", type: "boolean", required: false, default_value: false },
+      ],
+    },
+  ];
+  const seed = { ...namedSeeds.demo, templates };
+  const refusals: readonly (readonly [string, object, object])[] = [
+    ["that is archived", { contract_template_id: 111 }, { contract_template_id: [unknown(111)] }],
+    [
+      "for persons, with an organization",
+      { contract_template_id: 112 },
+      { counter_party_details: { "0": { is_individual: ["The template takes counterparties of kind Individual"] } } },
+    ],
+  ];
+  for (const [what, more, problems] of refusals) {
+    it(`${what} is refused`, async (t) => {
+      const on = await emulator(t, { seed });
+      const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) });
+      await assertRefused(on, create, fields(problems));
+    });
+  }
+
+  it("answers for whoever leaves out what has a default", async (t) => {
+    const on = await emulator(t, { seed });
+    const { number } = await draft(on.api, { contract_template_id: 113, contract_data: { pets: true } });
+    const { body } = await on.api(
+      "GET",
+      `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=TEMPLATE`,
+    );
+    assert.deepEqual((body as { questionnaire_response_data: object }).questionnaire_response_data, {
+      months: 12,
+      pets: true,
+    });
+  });
+});

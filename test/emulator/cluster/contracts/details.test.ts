@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { domain, draft, fields, sent } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+/** How two routes say it (contract-api-facts.md, 2.4). */
+const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
+const service = {
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+  signatories: [
+    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
+    {
+      name: "Jo Doe",
+      email: "jo@acme.example",
+      is_counterparty_signatory: true,
+      counterparty_name: "Acme Inc.",
+      sign_order: 1,
+    },
+  ],
+};
+
+describe("a contract's data", () => {
+  it("can be changed before signature, key by key, and is told of", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, service);
+    const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
+    const patch = (data: unknown) =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
+    assert.deepEqual(plain(await patch({ seats: 20, plan: "plus" })), {
+      status: 200,
+      body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
+    });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DATA_UPDATED"]);
+    await assertRefused(
+      on,
+      () => patch({ seats: null, start_date: "2031-02-30", plan: "gold" }),
+      fields({
+        data: {
+          start_date: ["Input should be a valid date"],
+          seats: ["Field required"],
+          plan: ["Value should be one of basic, plus"],
+        },
+      }),
+    );
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await assertRefused(
+      on,
+      () => patch({ seats: 21 }),
+      domain("SVC_ASSUMED_113", "Contract data can be changed on template contracts in DRAFT or REDLINING only."),
+    );
+    for (let n = 0; n < 2; n += 1) await on.ask("POST", `contracts/${contract.id}/sign`);
+    await assertRefused(on, () => patch({ seats: 21 }), {
+      status: 400,
+      body: { detail: "Contract data of an executed contract cannot be updated.", code: "SVC_PUBLIC_00009" },
+    });
+  });
+});
+
+describe("the note on a contract", () => {
+  it("is empty at first, and written under its id", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
+      status: 200,
+      body: { id: 1, text: "" },
+    });
+    const note = { id: 1, text: "Waits for finance", note_tag: "finance" };
+    const body = { text: note.text, note_tag: { name: "finance" } };
+    assert.deepEqual(plain(await on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })), {
+      status: 200,
+      body: note,
+    });
+    assert.deepEqual((await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
+    await assertRefused(on, () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }), notFound);
+  });
+});
+
+describe("the business user", () => {
+  it("is a user of the workspace, and payloads name them", async (t) => {
+    const on = await emulator(t);
+    const { number } = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
+    const set = (user_id: number, id = number) =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
+    assert.deepEqual(plain(await set(12)), { status: 200, body: { user_id: 12, contract_id: 1, type: "BUSINESS" } });
+    await on.ask("POST", "contracts/1/void");
+    assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
+    await assertRefused(on, () => set(21), fields({ user_id: ['Invalid pk "21" - object does not exist.'] }));
+    await assertRefused(on, () => set(12, 2), capitalNotFound);
+  });
+});
+
+describe("relations", () => {
+  it("hang contracts on one another, never in a circle", async (t) => {
+    const on = await emulator(t);
+    for (let n = 0; n < 3; n += 1) await draft(on.api);
+    const relate = (id: number, related_contract_id: number, relation_type: string) =>
+      on.api("POST", `/api/v2.1/public/contracts/${id}/contract_relation/`, {
+        body: { related_contract_id, relation_type },
+      });
+    assert.deepEqual(plain(await relate(1, 2, "AMENDMENT")), {
+      status: 201,
+      body: { related_contract_id: 2, relation_type: "AMENDMENT" },
+    });
+    assert.equal((await relate(3, 2, "PARENT")).status, 201);
+    const circular = { status: 400, body: { detail: "Circular contract relation.", code: "SVC_CONTRACTS_00093" } };
+    await assertRefused(on, () => relate(3, 1, "CHILD"), circular);
+    await assertRefused(on, () => relate(1, 3, "PARENT"), circular);
+    await assertRefused(on, () => relate(1, 1, "CHILD"), circular);
+    await assertRefused(
+      on,
+      () => relate(1, 9, "CHILD"),
+      fields({ related_contract_id: ['Invalid pk "9" - object does not exist.'] }),
+    );
+  });
+});
+
+describe("process metrics", () => {
+  it("say when a contract went through which step, and whose move it is", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api, service);
+    const metrics = async () =>
+      (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await on.ask("POST", "contracts/1/sign");
+    const signed = (is_creator_party: boolean, signed_datetime: string, signatory_email: string) => ({
+      is_creator_party,
+      signed_datetime,
+      signatory_email,
+    });
+    const half = {
+      contract_status: "SIGN",
+      type_of_workflow: "TEMPLATE_WORKFLOW",
+      pending_with: "CREATOR_PARTY",
+      contract_sent_to_cp_datetime: "2031-01-02T03:04:05Z",
+      marked_for_signature_datetime: "2031-01-02T03:04:05Z",
+      contract_executed_datetime: null,
+      contract_signed_by_signatory_list: [signed(false, "2031-01-02T04:04:05Z", "jo@acme.example")],
+      contract_turns: { no_of_turns: 0 },
+    };
+    assert.deepEqual(await metrics(), half);
+    await on.ask("POST", "contracts/1/sign");
+    assert.deepEqual(await metrics(), {
+      ...half,
+      contract_status: "EXECUTED",
+      pending_with: null,
+      contract_executed_datetime: "2031-01-02T04:04:05Z",
+      contract_signed_by_signatory_list: [
+        signed(true, "2031-01-02T04:04:05Z", "ada@northwind.example"),
+        signed(false, "2031-01-02T04:04:05Z", "jo@acme.example"),
+      ],
+    });
+    await assertRefused(on, () => on.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"), capitalNotFound);
+  });
+});
+
+it("a contract number that is none is not found", async (t) => {
+  const on = await emulator(t);
+  const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
+  await assertRefused(on, metrics, notFound);
+  const body = { user_id: 12 };
+  const owner = () => on.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
+  await assertRefused(on, owner, notFound);
+});
+
+it("none of these finds another workspace's contract", async (t) => {
+  const on = await emulator(t);
+  await draft(on.api);
+  const other = await apiOf(on, 2);
+  await assertRefused(
+    on,
+    () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
+    notFound,
+  );
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFound);
+  await assertRefused(
+    on,
+    () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
+    notFound,
+  );
+  await assertRefused(
+    on,
+    () => other("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
+    capitalNotFound,
+  );
+  const relation = { related_contract_id: 1, relation_type: "CHILD" };
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
+    notFound,
+  );
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { begin, fields, jo, pdfBase64, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const path = "/api/v2.1/public/contracts/executed_contracts/";
+
+const request = async (more: object = {}) => ({
+  contract_name: "NDA of 2029",
+  contract_type_id: 301,
+  file_name: "nda.pdf",
+  file_base64: await pdfBase64(),
+  creator_organization_entity_id: 401,
+  counterparty_organization_name: "Acme Inc.",
+  counterparty_is_individual: false,
+  counterparty_poc_details: jo,
+  external_metadata: { id: "doc-7", integration_name: "archive" },
+  ...more,
+});
+
+describe("importing an executed contract", () => {
+  it("answers the whole record with a historical id, and tells only that it was created", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, [
+      "CONTRACT_CREATED",
+      "CONTRACT_EXECUTED",
+      "CONTRACT_SIGNED",
+      "CONTRACT_EXTERNAL_METADATA_CREATED",
+    ]);
+    assert.deepEqual(plain(await on.api("POST", path, { body: await request() })), {
+      status: 201,
+      body: {
+        id: "H-1",
+        created: begin,
+        contract_name: "NDA of 2029",
+        contract_link: `${on.clusters[0]!.url}/contracts/H-1`,
+        contract_status: "EXECUTED",
+        created_by: "Ada Keller",
+        created_by_user_name: "Ada Keller",
+        created_by_user_email: "ada@northwind.example",
+        counter_party_name: "Acme Inc.",
+        contract_type_name: "NDA",
+        contract_type_id: 301,
+        created_by_workspace: 1,
+        external_metadata: { id: "doc-7", integration_name: "archive" },
+        reference_id: "SVC-1",
+      },
+    });
+    const events = await told();
+    assert.deepEqual(activitiesTold(events), ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    assert.equal(events[0]?.contract_id, 1);
+    assert.equal(events[0]?.contract_kind, "EXECUTED_CONTRACT");
+  });
+
+  it("takes the other spelling of the fields, and ids as text", async (t) => {
+    const { api } = await emulator(t);
+    const counterparty_details = [{ is_individual: true, poc_details: jo }];
+    const body = {
+      contract_name: "NDA of 2029",
+      contract_type_id: "301",
+      file_name: "NDA.PDF",
+      file_content: await pdfBase64(),
+      organization_entity_id: "402",
+      counterparty_details,
+    };
+    const answer = await api("POST", path, { body });
+    assert.equal(answer.status, 201);
+    assert.equal((answer.body as { counter_party_name: string }).counter_party_name, "Jo Doe");
+  });
+
+  it("prefers the specification's name where both are sent", async (t) => {
+    const { api } = await emulator(t);
+    const body = await request({ file_content: "nonsense", organization_entity_id: 999 });
+    assert.equal((await api("POST", path, { body })).status, 201);
+  });
+
+  it("gives back the bytes that came", async (t) => {
+    const { api } = await emulator(t);
+    const body = await request();
+    await api("POST", path, { body });
+    assert.equal(await statusOf(api, { id: "H-1", number: 1 }), "EXECUTED");
+    const link = await api("POST", "/api/v2.1/public/contracts/H-1/download_link", { body: {} });
+    const { url, ...rest } = link.body as { url: string; file_name: string };
+    assert.deepEqual(rest, { file_name: "nda.pdf", current_version_id: 1 });
+    const download = await fetch(url);
+    assert.equal(download.status, 200);
+    assert.equal(Buffer.from(await download.arrayBuffer()).toString("base64"), body.file_base64);
+  });
+
+  const refusals: readonly (readonly [string, object, object])[] = [
+    ["no file", { file_base64: undefined }, { file_base64: ["Field required"] }],
+    ["no base64", { file_base64: "%PDF-1.7" }, { file_base64: ["Input should be valid base64"] }],
+    [
+      "no PDF",
+      { file_base64: Buffer.alloc(200, "<html></html>").toString("base64") },
+      { file_base64: ["Input should be a valid PDF: it has no %PDF header"] },
+    ],
+    [
+      "no PDF in the other spelling, told on the specification's field",
+      { file_base64: undefined, file_content: "JVBERi0xLjQK" },
+      { file_base64: ["Input should be a valid PDF: it is too short"] },
+    ],
+    [
+      "no entity",
+      { creator_organization_entity_id: undefined },
+      { creator_organization_entity_id: ["Field required"] },
+    ],
+    [
+      "rows of another workspace, and a name of another kind, all in one answer",
+      { contract_type_id: 304, creator_organization_entity_id: 403, file_name: "nda.docx" },
+      {
+        contract_type_id: ['Invalid pk "304" - object does not exist.'],
+        creator_organization_entity_id: ['Invalid pk "403" - object does not exist.'],
+        file_name: ["Value should be a file name that ends in .pdf"],
+      },
+    ],
+    [
+      "ids that are none",
+      { contract_type_id: "NDA", creator_organization_entity_id: 1.5 },
+      {
+        contract_type_id: ["Input should be a valid integer, unable to parse string as an integer"],
+        creator_organization_entity_id: ["Input should be a valid integer, got a number with a fractional part"],
+      },
+    ],
+    [
+      "fields that are missing",
+      { contract_name: undefined, contract_type_id: undefined, file_name: undefined },
+      { contract_name: ["Field required"], contract_type_id: ["Field required"], file_name: ["Field required"] },
+    ],
+  ];
+  for (const [what, more, problems] of refusals) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      const body = await request(more);
+      await assertRefused(on, () => on.api("POST", path, { body }), fields(problems));
+    });
+  }
+
+  it("refuses object configurations, since none is configured", async (t) => {
+    const on = await emulator(t);
+    const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
+    const body = await request({ external_metadata: { id: "1", object_configuration_id } });
+    const message = "Object configuration not found.";
+    await assertRefused(on, () => on.api("POST", path, { body }), {
+      status: 404,
+      body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { domain, draft, fields, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const forbidden = (status: string, words: string) =>
+  domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
+
+describe("marking for execution", () => {
+  it("asks for signatures, from DRAFT and from REDLINING; unmarking takes it back", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, [
+      "CONTRACT_MARK_FOR_EXECUTION",
+      "CONTRACT_UNMARK_FOR_EXECUTION",
+      "CONTRACT_SIGNATURE_REQUESTED",
+      "SIGNING_EMAIL_DELIVERED",
+    ]);
+    const mark = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/mark_for_execution/`, { body: {} });
+    const unmark = () =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/unmark_for_execution`, { body: { note: "Price" } });
+    const impossible = { status: 400, body: { detail: "Unable to unmark the contract for execution." } };
+    await assertRefused(on, unmark, impossible);
+
+    assert.deepEqual(plain(await mark()), { status: 200, body: "" });
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
+    await assertRefused(on, mark, forbidden("SIGN", "marked for execution"));
+
+    assert.deepEqual(plain(await unmark()), { status: 200, body: "" });
+    assert.equal(await statusOf(on.api, contract), "REDLINING");
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example PENDING"]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_UNMARK_FOR_EXECUTION"]);
+    assert.equal((await mark()).status, 200);
+  });
+
+  it("is refused without signatories, while a review is open or an approval pending", async (t) => {
+    const on = await emulator(t);
+    const mark = ({ id }: { id: string }) => on.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
+    const nobody = await draft(on.api, { counter_party_details: [] });
+    await assertRefused(
+      on,
+      () => mark(nobody),
+      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+    );
+    const reviewed = await draft(on.api);
+    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+      body: { assignee_role_id: 2 },
+    });
+    await assertRefused(
+      on,
+      () => mark(reviewed),
+      domain("SVC_ASSUMED_103", "The review of this contract is not complete."),
+    );
+    const approved = await draft(on.api);
+    const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, { body: { approvals } });
+    await assertRefused(on, () => mark(approved), domain("SVC_ASSUMED_104", "Approvals of this contract are pending."));
+  });
+});
+
+describe("voiding through the API", () => {
+  it("needs a note, is final, and is not for executed contracts", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
+    const voided = (id: string, body: object) =>
+      on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body });
+    await assertRefused(on, () => voided(contract.id, {}), fields({ note: ["Field required"] }));
+    await assertRefused(
+      on,
+      () => voided(contract.id, { note: "" }),
+      fields({ note: ["String should have at least 1 character"] }),
+    );
+    assert.deepEqual(plain(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
+    assert.equal(await statusOf(on.api, contract), "VOIDED");
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VOIDED"]);
+    await assertRefused(on, () => voided(contract.id, { note: "again" }), forbidden("VOIDED", "voided"));
+
+    const executed = await sent(on.api);
+    await on.ask("POST", `contracts/${executed.id}/sign`);
+    await assertRefused(on, () => voided(executed.id, { note: "late" }), {
+      status: 400,
+      body: { detail: "Cannot void an executed contract." },
+    });
+  });
+});
+
+describe("asking for a review", () => {
+  it("keeps a draft from being sent until the review is complete", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED"]);
+    const body = { assignee_user_id: 12, description: "Please" };
+    assert.deepEqual(
+      plain(await on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body })),
+      {
+        status: 200,
+        body: "",
+      },
+    );
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
+    const send = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await assertRefused(on, send, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
+    await on.ask("POST", `contracts/${contract.id}/complete-review`);
+    assert.equal((await send()).status, 200);
+  });
+
+  it("takes exactly one assignee, of the workspace, and only before signature", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const ask = (body: object) => () =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
+    const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
+    await assertRefused(on, ask({}), fields({ assignee_user_id: ["Field required"] }));
+    await assertRefused(
+      on,
+      ask({ assignee_user_id: 12, assignee_role_id: 1 }),
+      fields({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
+    );
+    await assertRefused(on, ask({ assignee_user_id: 21 }), fields({ assignee_user_id: noPk(21) }));
+    await assertRefused(on, ask({ assignee_user_id: 13 }), fields({ assignee_user_id: noPk(13) }));
+    await assertRefused(on, ask({ assignee_role_id: 3 }), fields({ assignee_role_id: noPk(3) }));
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await assertRefused(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
+  });
+});
+
+describe("sending the signing e-mail again", () => {
+  it("reminds one signatory, and is delivered a minute later", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"]);
+    const resend = (email_id: string) =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body: { email_id } });
+    assert.deepEqual(plain(await resend("jo@acme.example")), { status: 200, body: "" });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(activitiesTold(await told()), ["SIGNING_EMAIL_DELIVERED"]);
+    const { body } = await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
+    const [item] = (body as { items: { recipient: { last_sent_for_signature_at: string } }[] }).items;
+    assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
+  });
+
+  it("is refused to strangers, to those who signed, and outside signature", async (t) => {
+    const on = await emulator(t);
+    const resend = (id: string, email_id: string) => () =>
+      on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });
+    const waiting = await draft(on.api);
+    await assertRefused(on, resend(waiting.id, "jo@acme.example"), forbidden("DRAFT", "sent for signature again"));
+    const contract = await sent(on.api, {
+      signatories: ["jo", "kim"].map((name) => ({
+        name,
+        email: `${name}@acme.example`,
+        is_counterparty_signatory: true,
+        counterparty_name: "Acme Inc.",
+      })),
+    });
+    await assertRefused(
+      on,
+      resend(contract.id, "eve@evil.example"),
+      domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+    );
+    await on.ask("POST", `contracts/${contract.id}/sign`, { body: { email: "jo@acme.example" } });
+    await assertRefused(
+      on,
+      resend(contract.id, "jo@acme.example"),
+      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+    );
+  });
+});
+
+describe("another workspace's contract", () => {
+  it("is not found by any of these routes", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const other = await apiOf(on, 2);
+    const routes: readonly (readonly [string, object])[] = [
+      ["T-1/mark_for_execution/", {}],
+      ["T-1/unmark_for_execution", {}],
+      ["T-1/status/void", { note: "x" }],
+      ["1/review_request/", { assignee_user_id: 21 }],
+      ["T-1/signatories/resend_email/", { email_id: "jo@acme.example" }],
+    ];
+    for (const [tail, body] of routes)
+      await assertRefused(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFound);
+  });
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { begin, draft } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+describe("external metadata", () => {
+  it("is created by the first write and updated by each later one; record_data is replaced whole", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
+    const path = `/api/v2.1/public/contracts/${id}/external_metadata`;
+    assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: {} } });
+
+    const first = { id: "deal-42", integration_name: "crm", record_data: { stage: "open", owner: "jo" } };
+    assert.deepEqual(plain(await on.api("POST", path, { body: { external_metadata: first } })), {
+      status: 200,
+      body: { external_metadata: first },
+    });
+    const second = { record_type: "deal", record_data: { stage: "won" } };
+    const both = { id: "deal-42", integration_name: "crm", record_type: "deal", record_data: { stage: "won" } };
+    assert.deepEqual(plain(await on.api("POST", path, { body: { external_metadata: second } })), {
+      status: 200,
+      body: { external_metadata: both },
+    });
+    assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: both } });
+    const events = await told();
+    assert.deepEqual(activitiesTold(events), [
+      "CONTRACT_EXTERNAL_METADATA_CREATED",
+      "CONTRACT_EXTERNAL_METADATA_UPDATED",
+    ]);
+    assert.deepEqual(events[1]?.external_metadata, both);
+  });
+
+  it("finds contracts of the workspace alone, newest first, at most 50", async (t) => {
+    const on = await emulator(t);
+    const find = async (api = on.api) =>
+      (await api("GET", "/api/v2.1/public/contracts/by_external_metadata/deal%2042:7")).body;
+    assert.deepEqual(await find(), []);
+    for (let n = 0; n < 51; n += 1) await draft(on.api, { external_metadata: { id: "deal 42:7" } });
+    await draft(on.api, { external_metadata: { id: "deal 42" } });
+    const found = (await find()) as { id: string }[];
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      Array.from({ length: 50 }, (_, n) => `T-${51 - n}`),
+    );
+    assert.deepEqual(found[0], {
+      id: "T-51",
+      contract_id: 51,
+      created: begin,
+      contract_name: "NDA with Acme",
+      contract_link: `${on.clusters[0]!.url}/contracts/T-51`,
+      contract_status: "DRAFT",
+      created_by: "ada@northwind.example",
+      counter_party_name: "Acme Inc.",
+      contract_type_name: "NDA",
+      contract_type_id: 301,
+      created_by_workspace: 1,
+      external_metadata: { id: "deal 42:7" },
+      reference_id: "SVC-51",
+    });
+    assert.deepEqual(await find(await apiOf(on, 2)), []);
+  });
+
+  it("is refused on unknown contracts and with what is malformed", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const other = await apiOf(on, 2);
+    const body = { external_metadata: { id: "1" } };
+    await assertRefused(
+      on,
+      () => on.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
+      notFound,
+    );
+    await assertRefused(
+      on,
+      () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
+      notFound,
+    );
+    await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFound);
+    const put = (external_metadata: unknown) => () =>
+      on.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
+    await assertRefused(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
+    await assertRefused(on, put({ id: 7 }), {
+      status: 400,
+      body: { external_metadata: { id: ["Input should be a valid string"] } },
+    });
+    const message = "Object configuration not found.";
+    await assertRefused(on, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
+      status: 404,
+      body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { begin, domain, draft, fields, jo, type Made, made, pdfBase64 } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const paper = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
+  made(
+    api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
+      body: {
+        contract_name: "Their paper",
+        contract_type_id: 301,
+        file_name: "paper.pdf",
+        file_base64: await pdfBase64(),
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: jo,
+        creator_signatories: [{ email: "ada@northwind.example" }],
+        intake_form_data: { purpose: "Joint project" },
+        ...more,
+      },
+    }),
+  );
+
+const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
+
+describe("the answers of an intake form", () => {
+  it("can be changed a few at a time, and are told of", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await paper(on, "review");
+    const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
+    const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
+      body: { value: { type: "USD", value: 12 }, region: "EU" },
+    });
+    const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
+    assert.deepEqual(plain(answer), { status: 200, body: { data, created: begin } });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DATA_UPDATED"]);
+
+    const responses = (type: string) =>
+      on.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
+    const respondent = { created_by: "Ada Keller", org_name: "Northwind Legal" };
+    assert.deepEqual(plain(await responses("INTAKE_FORM")), {
+      status: 200,
+      body: {
+        questionnaire_response_data: data,
+        respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }],
+      },
+    });
+    assert.deepEqual((await responses("TEMPLATE")).body, {
+      questionnaire_response_data: {},
+      respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }],
+    });
+    await assertRefused(
+      on,
+      () => responses("OTHER"),
+      fields({ questionnaire_type: ["Input should be 'INTAKE_FORM' or 'TEMPLATE'"] }),
+    );
+  });
+
+  it("can be changed on direct-signature paper until somebody signs", async (t) => {
+    const on = await emulator(t);
+    const { id } = await paper(on, "sign");
+    const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
+    assert.equal((await patch({ purpose: "Other project" })).status, 200);
+    await on.ask("POST", `contracts/${id}/sign`, { body: {} });
+    await assertRefused(on, () => patch({ purpose: "Third" }), closed("a signatory has signed"));
+    await on.ask("POST", `contracts/${id}/sign`, { body: {} });
+    await assertRefused(on, () => patch({ purpose: "Third" }), closed("the contract is in status EXECUTED"));
+  });
+
+  it("cannot be changed in signature after review, without an editable workflow, or on a template contract", async (t) => {
+    const on = await emulator(t);
+    const patch = (id: string) => () =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
+    const reviewed = await paper(on, "review");
+    await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
+    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
+    await assertRefused(on, patch(reviewed.id), closed("the contract is in status SIGN"));
+    const fixed = await paper(on, "review", { contract_type_id: 302 });
+    await assertRefused(on, patch(fixed.id), closed("its workflow has no editable response"));
+    const template = await draft(on.api);
+    await assertRefused(on, patch(template.id), closed("its workflow has no editable response"));
+  });
+
+  it("are checked by their questions", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await paper(on, "review");
+    const patch = (body: unknown) => () =>
+      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
+    await assertRefused(
+      on,
+      patch({ purpose: "", value: "much" }),
+      fields({ purpose: ["Field required"], value: ["Input should be a valid number"] }),
+    );
+    await assertRefused(
+      on,
+      patch([1]),
+      fields({ non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }),
+    );
+    await assertRefused(
+      on,
+      () => on.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
+      notFound,
+    );
+    const responses = `/api/v2.1/public/contracts/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
+    await assertRefused(on, () => on.api("GET", responses), notFound);
+  });
+});

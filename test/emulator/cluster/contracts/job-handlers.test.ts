@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Entry, enqueue, schedule } from "../../../../emulator/clock/schedule.ts";
+import { newContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
+import { contractKinds } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
+import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
+import { collections } from "../../../../emulator/compose/collections.ts";
+import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/seed.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
+import { defaultSettings } from "../../../../emulator/world/settings.ts";
+import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { seededIds } from "../../../../src/base/ids.ts";
+
+const at = Date.parse("2031-01-02T03:04:05Z");
+
+/** A contract and an entry of the schedule about it, which is one of the contract's timers or not. */
+async function waiting({ isTimer }: { isTimer: boolean }) {
+  const store = openMemoryStore({ collections, wall: systemWall });
+  const entry = await store.transaction("prepare", async (tx): Promise<Entry> => {
+    applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
+    const workspace = (await tx.get(workspaces, "1"))!;
+    const user = (await tx.get(users, "11"))!;
+    const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
+    const contract = newContract(tx, { workspace, user }, at, given);
+    const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
+    const entry = enqueue(tx, { due: at, kind: "contract-activity", lane: "contract 1", ref });
+    tx.put(contracts, { ...contract, timers: isTimer ? [entry.id] : [] });
+    return entry;
+  });
+  const kinds = contractKinds({ clock: { now: () => at }, settings: defaultSettings });
+  const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
+  const queued = () => store.read((view) => view.count(schedule));
+  const run = async () => {
+    const [work] = await store.read((view) => kinds["contract-activity"]!.prepare(view, [entry]));
+    return store.transaction("record", await work!(new AbortController().signal));
+  };
+  return { run, told, queued };
+}
+
+describe("what the schedule does with a contract", () => {
+  it("tells the activity once, and the entry is gone with it", async () => {
+    const { run, told, queued } = await waiting({ isTimer: true });
+    assert.equal(await run(), "told");
+    assert.deepEqual(await told(), ["SIGNING_EMAIL_DELIVERED"]);
+    assert.equal(await queued(), 0);
+    assert.equal(await run(), "ended");
+    assert.deepEqual(await told(), ["SIGNING_EMAIL_DELIVERED"]);
+  });
+
+  it("tells nothing when the contract left its state while the entry was on its way", async () => {
+    const { run, told, queued } = await waiting({ isTimer: false });
+    assert.equal(await run(), "ended");
+    assert.deepEqual(await told(), []);
+    assert.equal(await queued(), 0);
+  });
+});

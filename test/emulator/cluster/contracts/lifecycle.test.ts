@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { move } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
+import type { Contract, Review } from "../../../../emulator/cluster/contracts/rows.ts";
+import type { ContractStatus } from "../../../../src/api/contract-statuses.ts";
+import { contractFailures } from "../../../../src/api/contracts/failures/contract.ts";
+import { lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
+
+const at = Date.parse("2031-01-02T03:04:05Z");
+const statuses: readonly ContractStatus[] = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"];
+
+const signatory = {
+  id: 1,
+  name: "Jo Doe",
+  email: "jo@acme.example",
+  is_counterparty: true,
+  counterparty_name: "Acme Inc.",
+  title: "",
+  note: null,
+  sign_order: null,
+  created_at: at,
+  sent_at: null,
+  action: null,
+};
+
+const contract = (more: Partial<Contract> = {}): Contract => ({
+  id: 7,
+  cluster_id: "eu-1",
+  workspace_id: 1,
+  name: "NDA",
+  kind: "TEMPLATE_CONTRACT",
+  status: "DRAFT",
+  held_from: null,
+  contract_type_id: 301,
+  template_id: 101,
+  counterparty_review: false,
+  entity_id: null,
+  contract_data: {},
+  intake_form: null,
+  counterparties: [],
+  signatories: [signatory],
+  reviews: [],
+  approvals: [],
+  external_metadata: null,
+  versions: [],
+  note: null,
+  parents: [],
+  supporting_documents: [],
+  timers: [],
+  created_by: 11,
+  business_user_id: 11,
+  created_at: at,
+  updated_at: at,
+  sent_to_counterparty_at: null,
+  sent_for_signature_at: null,
+  executed_at: null,
+  deleted_at: null,
+  ...more,
+});
+
+const review = (by: Review["by"], completed_at: number | null = null): Review => ({
+  id: 1,
+  by,
+  reviewer_user_id: null,
+  reviewer_role_id: null,
+  description: "",
+  requested_at: at,
+  completed_at,
+});
+
+const approval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number] => ({
+  id: 1,
+  name: "Finance",
+  notes: "",
+  approver_user_id: 12,
+  approver_role_id: null,
+  order: null,
+  status,
+  created_at: at,
+  created_by: 11,
+  actions: [],
+});
+
+/** Next status, or the failure that a move is refused with. */
+function next(row: Contract, trigger: Trigger): string {
+  const outcome = move(row, trigger, at);
+  if (outcome.refused !== undefined) return outcome.refused;
+  return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
+}
+
+// Written by hand from contract-api-facts.md, 4.1, and decisions.md, C9, C11 and C22: not computed from the table.
+const no = "forbidden-move";
+const expected: Readonly<Record<string, readonly string[]>> = {
+  //                          DRAFT              REDLINING          SIGN         EXECUTED                ON_HOLD          VOIDED
+  send: ["SIGN", no, no, no, no, no],
+  "request-review": ["DRAFT", "REDLINING", no, no, no, no],
+  "complete-review": ["no-open-review", "no-open-review", no, no, no, no],
+  "request-approval": ["DRAFT", "REDLINING", no, no, no, no],
+  approve: ["no-pending-approval", "no-pending-approval", no, no, no, no],
+  "mark-for-execution": ["SIGN", "SIGN", no, no, no, no],
+  "unmark-for-execution": [
+    "cannot-unmark",
+    "cannot-unmark",
+    "REDLINING",
+    "cannot-unmark",
+    "cannot-unmark",
+    "cannot-unmark",
+  ],
+  sign: [no, no, "SIGN", no, no, no],
+  decline: [no, no, "DRAFT", no, no, no],
+  "all-signed": [no, no, "EXECUTED", no, no, no],
+  "upload-version": ["DRAFT", "REDLINING", no, no, no, no],
+  "upload-executed-version": ["DRAFT", "REDLINING", "SIGN", no, no, no],
+  "executed-outside": ["EXECUTED", "EXECUTED", "EXECUTED", no, no, no],
+  void: ["VOIDED", "VOIDED", "VOIDED", "cannot-void-executed", "VOIDED", no],
+  hold: ["ON_HOLD", "ON_HOLD", "ON_HOLD", no, no, no],
+  resume: [no, no, no, no, "REDLINING", no],
+  delete: ["(deleted)", "(deleted)", "(deleted)", "(deleted)", "(deleted)", "(deleted)"],
+};
+
+describe("the lifecycle of a contract", () => {
+  const moving = (Object.keys(triggers) as Trigger[]).filter((trigger) => triggers[trigger] !== "created");
+
+  it("says of every trigger what it does in every status", () => {
+    assert.deepEqual(moving.toSorted(), Object.keys(expected).toSorted());
+  });
+  for (const trigger of moving) {
+    it(`${trigger}: ${(expected[trigger] ?? []).join(", ")}`, () => {
+      const row = (status: ContractStatus) =>
+        contract({ status, held_from: status === "ON_HOLD" ? "REDLINING" : null });
+      assert.deepEqual(
+        statuses.map((status) => next(row(status), trigger)),
+        expected[trigger],
+      );
+    });
+  }
+
+  it("sends for review first when the template asks for it, and opens the counterparty's review", () => {
+    const outcome = move(contract({ counterparty_review: true }), "send", at);
+    assert.ok(outcome.refused === undefined);
+    assert.equal(outcome.contract.status, "REDLINING");
+    assert.deepEqual(outcome.contract.reviews, [review("counterparty")]);
+  });
+
+  const blocked: readonly (readonly [string, Partial<Contract>, string])[] = [
+    ["nobody signs", { signatories: [] }, "no-signatories"],
+    ["a review is open", { reviews: [review("internal")] }, "review-open"],
+    ["an approval is pending", { approvals: [approval("PENDING")] }, "approvals-pending"],
+  ];
+  for (const [what, more, code] of blocked) {
+    it(`neither sends nor marks while ${what}`, () => {
+      assert.equal(next(contract(more), "send"), code);
+      assert.equal(next(contract({ ...more, status: "REDLINING" }), "mark-for-execution"), code);
+    });
+  }
+
+  it("completes an internal review in place, and signature waits for somebody to ask for it", () => {
+    const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
+    const outcome = move(row, "complete-review", at);
+    assert.ok(outcome.refused === undefined);
+    assert.deepEqual(outcome.taken.emits, ["CONTRACT_REVIEW_COMPLETED"]);
+    assert.equal(outcome.contract.status, "REDLINING");
+    assert.equal(next(outcome.contract, "mark-for-execution"), "SIGN");
+  });
+
+  it("begins signature when the counterparty's review is complete and no approval is pending", () => {
+    const row = contract({ status: "REDLINING", reviews: [review("counterparty")] });
+    assert.equal(next(row, "complete-review"), "SIGN");
+    assert.equal(next({ ...row, signatories: [] }, "complete-review"), "no-signatories");
+  });
+
+  it("waits for the last approval when the counterparty was first", () => {
+    const row = contract({
+      status: "REDLINING",
+      reviews: [review("counterparty")],
+      approvals: [approval("PENDING")],
+    });
+    const reviewed = move(row, "complete-review", at);
+    assert.ok(reviewed.refused === undefined);
+    assert.equal(reviewed.contract.status, "REDLINING");
+    assert.equal(next(reviewed.contract, "approve"), "SIGN");
+    const two = { ...reviewed.contract, approvals: [approval("PENDING"), { ...approval("PENDING"), id: 2 }] };
+    assert.equal(next(two, "approve"), "REDLINING");
+  });
+
+  it("sends declined paper back to REDLINING, where a template contract goes to DRAFT", () => {
+    for (const kind of ["THIRD_PARTY_CONTRACT", "SIGN_CONTRACT"] as const) {
+      assert.equal(next(contract({ kind, status: "SIGN" }), "decline"), "REDLINING");
+    }
+  });
+
+  it("resumes to the status before the hold", () => {
+    for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
+      const held = move(contract({ status }), "hold", at);
+      assert.ok(held.refused === undefined);
+      assert.equal(next(held.contract, "resume"), status);
+    }
+  });
+
+  it("has no row that an earlier one always hides, and only failures that are declared", () => {
+    for (const [i, row] of lifecycle.entries()) {
+      if ("refusedAs" in row) assert.ok(row.refusedAs in contractFailures);
+      const hiding = lifecycle.slice(0, i).filter((earlier) => earlier.trigger === row.trigger && !("when" in earlier));
+      for (const state of row.from) {
+        assert.ok(
+          !hiding.some(({ from }) => (from as readonly string[]).includes(state)),
+          `${row.trigger} from ${state}`,
+        );
+      }
+    }
+  });
+});

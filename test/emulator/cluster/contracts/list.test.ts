@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { acme, begin, draft, fields, jo, sent } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+interface Listed {
+  readonly page: number;
+  readonly limit: number;
+  readonly total_results: number;
+  readonly results: readonly { readonly id: string }[];
+}
+
+const list = async (api: TestEmulator["api"], query = ""): Promise<Listed> => {
+  const { status, body } = await api("GET", `/api/v2.1/public/contracts/${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as Listed;
+};
+
+const idsOf = async (api: TestEmulator["api"], query: string): Promise<string> =>
+  (await list(api, query)).results.map(({ id }) => id).join(" ");
+
+const foundBy = async (api: TestEmulator["api"], queries: readonly string[]): Promise<Record<string, string>> => {
+  const found: Record<string, string> = {};
+  for (const query of queries) found[query] = await idsOf(api, query);
+  return found;
+};
+
+describe("listing contracts", () => {
+  it("shows the workspace's own, newest first, page by page", async (t) => {
+    const on = await emulator(t);
+    for (let n = 0; n < 12; n += 1) await draft(on.api);
+    const first = await list(on.api);
+    assert.deepEqual(
+      { ...first, results: first.results.length },
+      { page: 1, limit: 10, total_results: 12, results: 10 },
+    );
+    assert.deepEqual(first.results[0], {
+      id: "T-12",
+      created: begin,
+      contract_name: "NDA with Acme",
+      contract_link: `${on.clusters[0]!.url}/contracts/T-12`,
+      contract_status: "DRAFT",
+      created_by: "Ada Keller",
+      created_by_user_name: "Ada Keller",
+      created_by_user_email: "ada@northwind.example",
+      counter_party_name: "Acme Inc.",
+      contract_type_name: "NDA",
+      contract_type_id: 301,
+      created_by_workspace: 1,
+      external_metadata: {},
+      reference_id: "SVC-12",
+    });
+    assert.equal(await idsOf(on.api, "?page=2"), "T-2 T-1");
+    assert.equal(await idsOf(on.api, "?page=4&limit=3"), "T-3 T-2 T-1");
+    assert.equal(await idsOf(on.api, "?page=9"), "");
+    assert.equal((await list(await apiOf(on, 2))).total_results, 0);
+  });
+
+  // T-1: sent, Acme. T-2: a draft for Globex from another entity, one day later. T-3: voided, an individual.
+  const filters: Readonly<Record<string, string>> = {
+    "?query=globex": "T-2",
+    "?query=NORTHWIND GMBH": "T-3 T-1",
+    "?query=kim@": "T-3",
+    "?filter__display_status=SIGN": "T-1",
+    "?filter__display_status[$ne]=SIGN": "T-3 T-2",
+    "?filter__display_status[$in]=SIGN,VOIDED": "T-3 T-1",
+    "?filter__display_status[$eq]=DRAFT&filter__client_name=globex": "T-2",
+    "?filter__client_name[$in]=Acme\\, Inc.,Globex": "T-2",
+    "?filter__contract_id=2": "T-2",
+    "?filter__contract_id[$gt]=1&filter__contract_id[$lt]=3": "T-2",
+    "?filter__contract_id[$gte]=2": "T-3 T-2",
+    "?filter__contract_id[$lte]=2": "T-2 T-1",
+    "?filter__created_at[$gte]=2031-01-03": "T-3 T-2",
+    "?filter__contract_type_name=NDA": "T-3 T-1",
+    "?filter__contract_type_id=302": "T-2",
+    "?filter__entity_name=Northwind Inc.": "T-2",
+    "?filter__contract_reference_id=SVC-3": "T-3",
+    "?filter__contract_kind=TEMPLATE_CONTRACT": "T-3 T-2 T-1",
+    "?filter__client_email=jo@acme.example": "T-2 T-1",
+    "?filter__client_email[$in]=lee@globex.example,max@globex.example": "T-2",
+    "?filter__signatures_pending_on=jo@acme.example": "T-2 T-1",
+    "?filter__pending_with=COUNTER_PARTY": "T-1",
+    "?filter__business_user_id=12": "T-2",
+    "?filter__tags=nda": "",
+    "?filter__expiring_at[$lt]=2040-01-01": "",
+    "?filter__approvals_pending=false&limit=1": "T-3",
+  };
+  it("filters by every operator, and by text", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
+    await draft(on.api, {
+      contract_template_id: 104,
+      entity_reference_id: "NW-US",
+      counter_party_details: [
+        { ...acme, organization_name: "Globex" },
+        { ...acme, organization_name: "Globex East", poc_details: { ...jo, email: "lee@globex.example" } },
+        { ...acme, organization_name: "Globex West", poc_details: { ...jo, email: "max@globex.example" } },
+      ],
+    });
+    await on.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
+    const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
+    const third = await draft(on.api, { counter_party_details: [{ is_individual: true, poc_details: kim }] });
+    await on.ask("POST", `contracts/${third.id}/void`);
+    assert.deepEqual(await foundBy(on.api, Object.keys(filters)), filters);
+  });
+
+  // T-1: executed. T-2: declined. T-3: in review and approval, of a template with a tag.
+  const worked: Readonly<Record<string, string>> = {
+    "?filter__execution_date[$gte]=2031-01-02": "T-1",
+    "?filter__signatories=JO@acme.example": "T-3 T-2 T-1",
+    "?filter__signatures_completed_by=jo@acme.example": "T-1",
+    "?filter__signatures_rejected_by=jo@acme.example": "T-2",
+    "?filter__approvals_pending=true": "T-3",
+    "?filter__assigned_to=12": "T-3",
+    "?filter__legal_user_id=11": "T-3 T-2 T-1",
+    "?filter__tags[$in]=paper,deal": "T-3",
+    "?filter__last_updated_on[$gt]=2031-01-02T03:04:05Z": "T-3",
+  };
+  it("filters by what people did", async (t) => {
+    const on = await emulator(t);
+    const [signed, declined] = [await sent(on.api), await sent(on.api)];
+    await on.ask("POST", `contracts/${signed.id}/sign`);
+    await on.ask("POST", `contracts/${declined.id}/decline`);
+    const { id, number } = await draft(on.api, { contract_template_id: 104 });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await on.api("PATCH", "/api/v2.1/public/templates/104/", { body: { tags: ["deal"] } });
+    await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
+    const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
+    assert.deepEqual(await foundBy(on.api, Object.keys(worked)), worked);
+  });
+
+  it("refuses fields, operators and values that it does not know", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const wrong: readonly (readonly [string, object])[] = [
+      ["?filter__colour=red", { filter__colour: ["Invalid filter field"] }],
+      ["?filter__toString=x", { filter__toString: ["Invalid filter field"] }],
+      ["?filter__display_status[$gt]=SIGN", { "filter__display_status[$gt]": ["Invalid filter operator"] }],
+      ["?filter__contract_id[$like]=1", { "filter__contract_id[$like]": ["Invalid filter operator"] }],
+      ["?filter__contract_id[$gt]=x", { "filter__contract_id[$gt]": ["Input should be a valid number"] }],
+      ["?filter__created_at[$gt]=soon", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
+      ["?limit=101", { limit: ["Input should be less than or equal to 100"] }],
+      ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
+    ];
+    for (const [query, problems] of wrong) {
+      await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), fields(problems));
+    }
+  });
+
+  it("answers filters together with what each of them lets through", async (t) => {
+    const on = await emulator(t);
+    await severalContracts(on);
+    const every = ids(await all(on.api));
+    const alone = new Map<string, readonly string[]>();
+    for (const filter of some) {
+      alone.set(filter, ids(await all(on.api, filter)));
+      const pages = [1, 2, 3, 4, 5].map((page) => list(on.api, `?${filter}&limit=5&page=${page}`));
+      assert.deepEqual(ids((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
+    }
+    for (const [a, b] of some.flatMap((one, i) => some.slice(i).map((other) => [one, other] as const))) {
+      const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
+      if (a.split("=")[0] !== b.split("=")[0]) assert.deepEqual(ids(await all(on.api, `${a}&${b}`)), both, `${a} ${b}`);
+      const [key, one] = a.split("=");
+      if (/^filter__\w+$/.test(key!)) {
+        const others = every.filter((id) => !alone.get(a)!.includes(id));
+        assert.deepEqual(ids(await all(on.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
+        const [of, other] = b.split("=");
+        const either = every.filter((id) => alone.get(a)!.includes(id) || alone.get(b)!.includes(id));
+        if (key === of) assert.deepEqual(ids(await all(on.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
+      }
+    }
+  });
+
+  it("costs what a page costs where an index knows the filter, however many contracts there are", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const rare = await sent(on.api, { contract_template_id: 104 });
+    await multiply(on, 20_000);
+    const cpuOf = async (query: string) => {
+      const times: number[] = [];
+      for (let n = 0; n < 20; n += 1) {
+        const before = process.cpuUsage();
+        await list(on.api, query);
+        const { user, system } = process.cpuUsage(before);
+        times.push(user + system);
+      }
+      return times.sort((a, b) => a - b)[times.length / 2]!;
+    };
+    const plain = await cpuOf("");
+    const scanned = await cpuOf("?filter__client_name=nobody");
+    assert.ok(scanned > 5 * plain, `too few contracts to notice: ${scanned} µs to look at all, ${plain} µs for a page`);
+    for (const filter of [
+      "display_status=REDLINING",
+      "display_status=DRAFT",
+      "contract_type_id=302",
+      "contract_type_id=301",
+      "client_email=jo@acme.example",
+      `contract_reference_id=SVC-${rare.number}`,
+      "contract_id[$gt]=2",
+      "last_updated_on[$gte]=2031-02-01",
+      "display_status=REDLINING&filter__client_name=acme inc.",
+    ]) {
+      const cpu = await cpuOf(`?filter__${filter}`);
+      assert.ok(cpu < 3 * plain, `${filter}: ${cpu} µs, and ${plain} µs without it`);
+    }
+  });
+});
+
+const ids = (results: Listed["results"]): string[] => results.map(({ id }) => id);
+const all = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
+
+/** Filters that some and not all of `severalContracts` pass. */
+const some = [
+  "filter__display_status=DRAFT",
+  "filter__display_status=sign",
+  "filter__contract_type_id=301",
+  "filter__contract_type_id=302",
+  "filter__client_email=jo@acme.example",
+  "filter__client_email=KIM@solo.example",
+  "filter__client_name=Kim Doe",
+  "filter__contract_id[$gt]=7",
+  "filter__contract_id[$lte]=20",
+  "filter__created_at[$gte]=2031-01-10",
+  "filter__created_at[$lt]=2031-01-20T03:04:05Z",
+  "filter__last_updated_on[$gt]=2031-01-12",
+  "query=globex",
+];
+
+/** 24 contracts of two types, three statuses and several parties, one a day; two of them deleted. */
+async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
+  const kim = { is_individual: true, poc_details: { ...jo, first_name: "Kim", email: "kim@solo.example" } };
+  const globex = { ...acme, organization_name: "Globex" };
+  const parties = [[acme], [globex, kim], [kim], [acme, globex]];
+  for (let n = 0; n < 24; n += 1) {
+    const more = { contract_template_id: n % 3 === 0 ? 104 : 101, counter_party_details: parties[n % 4] };
+    const { id } = await (n % 5 < 2 ? sent : draft)(api, more);
+    if (n % 11 === 7) await ask("POST", `contracts/${id}/delete`);
+    await ask("POST", "clock/advance", { body: { by: "P1D" } });
+  }
+  for (const id of ["T-3", "T-6"]) await ask("POST", `contracts/${id}/void`);
+}
+
+/** Puts so many copies of the first contract beside what there is, a month older than everything that happens later. */
+async function multiply({ ask }: TestEmulator, count: number): Promise<void> {
+  const { body } = await ask("GET", "state");
+  const state = body as {
+    sequences: Record<string, number>;
+    rows: { contracts: { id: number; updated_at: number }[] };
+  };
+  const [first] = state.rows.contracts;
+  const next = state.rows.contracts.length + 1;
+  const copies = Array.from({ length: count }, (_, n) => ({ ...first!, id: next + n }));
+  state.rows.contracts.push(...copies);
+  state.sequences.contract = next + count - 1;
+  assert.equal((await ask("PUT", "state", { body: state })).status, 204);
+}

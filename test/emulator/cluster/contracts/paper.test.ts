@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { begin, domain, fields, jo, made, pdfBase64, recipientsOf, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const review = "/api/v2.1/public/contracts/upload_review_contracts/";
+const sign = "/api/v2.1/public/contracts/upload_sign_contracts/";
+
+const paper = async (more: object = {}) => ({
+  contract_name: "Their paper",
+  contract_type_id: 301,
+  file_name: "paper.pdf",
+  file_base64: await pdfBase64(),
+  counterparty_organization_name: "Acme Inc.",
+  counterparty_poc_details: jo,
+  ...more,
+});
+
+const ready = {
+  creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],
+  intake_form_data: { purpose: "Joint project" },
+};
+
+const record = (url: string, status: string) => ({
+  id: "T-1",
+  created: begin,
+  contract_name: "Their paper",
+  contract_link: `${url}/contracts/T-1`,
+  contract_status: status,
+  created_by: "Ada Keller",
+  created_by_user_name: "Ada Keller",
+  created_by_user_email: "ada@northwind.example",
+  counter_party_name: "Acme Inc.",
+  contract_type_name: "NDA",
+  contract_type_id: 301,
+  created_by_workspace: 1,
+  external_metadata: {},
+  reference_id: "SVC-1",
+});
+
+describe("third-party paper for review", () => {
+  it("stays out of signature until its review is complete", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, [
+      "CONTRACT_CREATED",
+      "CONTRACT_REVIEW_REQUESTED",
+      "CONTRACT_REVIEW_COMPLETED",
+      "CONTRACT_MARK_FOR_EXECUTION",
+      "CONTRACT_SIGNATURE_REQUESTED",
+    ]);
+    const answer = await on.api("POST", review, { body: await paper() });
+    assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
+    const first = activitiesTold(await told());
+    const mark = () => on.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
+    await assertRefused(on, mark, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
+    await assertRefused(
+      on,
+      () => on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
+      domain("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
+    );
+
+    await on.ask("POST", "contracts/T-1/complete-review", { body: {} });
+    assert.deepEqual(plain(await mark()), { status: 200, body: "" });
+    assert.equal(await statusOf(on.api, { id: "T-1", number: 1 }), "SIGN");
+    assert.deepEqual(first, ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"]);
+    assert.deepEqual(activitiesTold(await told()), [
+      "CONTRACT_REVIEW_COMPLETED",
+      "CONTRACT_MARK_FOR_EXECUTION",
+      "CONTRACT_SIGNATURE_REQUESTED",
+    ]);
+  });
+
+  it("takes a reviewer by address or role, and a counterparty by its workspace", async (t) => {
+    const { api, ask } = await emulator(t);
+    const upload = async (more: object) => made(api("POST", review, { body: await paper(more) }));
+    await upload({ contract_type_id: 302 });
+    await upload({ reviewer: { org_user_email: "BEN@northwind.example", description: "Section 4" } });
+    await upload({ reviewer: { role_id: 1 }, counterparty_organization_name: undefined, counterparty_workspace_id: 9 });
+    const { body } = await ask("GET", "state");
+    const { contracts } = (body as { rows: { contracts: { reviews: object[]; counterparties: { name: string }[] }[] } })
+      .rows;
+    assert.deepEqual(
+      contracts.map(({ reviews }) => reviews),
+      [
+        { reviewer_user_id: null, reviewer_role_id: 2, description: "" },
+        { reviewer_user_id: 12, reviewer_role_id: null, description: "Section 4" },
+        { reviewer_user_id: null, reviewer_role_id: 1, description: "" },
+      ].map((reviewer) => [
+        { id: 1, by: "internal", ...reviewer, requested_at: Date.parse(begin), completed_at: null },
+      ]),
+    );
+    assert.equal(contracts[2]?.counterparties[0]?.name, "Workspace 9");
+  });
+});
+
+describe("third-party paper for signature", () => {
+  it("goes straight to signature: our people and their contact", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, [
+      "CONTRACT_CREATED",
+      "CONTRACT_EXTERNAL_METADATA_CREATED",
+      "CONTRACT_SIGNATURE_REQUESTED",
+      "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    ]);
+    const answer = await on.api("POST", sign, { body: await paper(ready) });
+    assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
+    assert.deepEqual(await recipientsOf(on.api, { id: "T-1", number: 1 }), [
+      "ada@northwind.example IN_PROGRESS",
+      "jo@acme.example IN_PROGRESS",
+    ]);
+    assert.deepEqual(activitiesTold(await told()), [
+      "CONTRACT_CREATED",
+      "CONTRACT_SIGNATURE_REQUESTED",
+      "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+      "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    ]);
+    await on.ask("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
+    assert.equal(await statusOf(on.api, { id: "T-1", number: 1 }), "REDLINING");
+  });
+});
+
+describe("paper is refused", () => {
+  const both: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
+    [
+      "when it is no PDF",
+      { file_base64: "JVBERi0xLjQK" },
+      fields({ file_base64: ["Input should be a valid PDF: it is too short"] }),
+    ],
+    [
+      "with another workspace's contract type",
+      { contract_type_id: 304 },
+      fields({ contract_type_id: ['Invalid pk "304" - object does not exist.'] }),
+    ],
+    [
+      "with another workspace's entity and user",
+      { creator_organization_entity_id: 403, business_user_email: "dina@contoso.example" },
+      fields({
+        creator_organization_entity_id: ['Invalid pk "403" - object does not exist.'],
+        business_user_email: ["Object with email=dina@contoso.example does not exist."],
+      }),
+    ],
+    [
+      "without a counterparty",
+      { counterparty_organization_name: undefined },
+      fields({ counterparty_organization_name: ["Field required"] }),
+    ],
+    [
+      "with answers of another kind",
+      { intake_form_data: { purpose: "x", value: "much" } },
+      fields({ intake_form_data: { value: ["Input should be a valid number"] } }),
+    ],
+    [
+      "with an object configuration",
+      { external_metadata: { id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" } },
+      {
+        status: 404,
+        body: {
+          detail: "Object configuration not found.",
+          status_code: 404,
+          code: "SVC_INTEGRATIONS_00021",
+          message: "Object configuration not found.",
+        },
+      },
+    ],
+  ];
+  for (const [route, path] of [
+    ["for review", review],
+    ["for signature", sign],
+  ] as const) {
+    for (const [what, more, expected] of both) {
+      it(`${route} ${what}`, async (t) => {
+        const on = await emulator(t);
+        const body = await paper({ ...ready, ...more });
+        await assertRefused(on, () => on.api("POST", path, { body }), expected);
+      });
+    }
+  }
+
+  it("by the route that its contract type does not support", async (t) => {
+    const on = await emulator(t);
+    const words = "The contract type is not linked to a published third-party paper upload workflow.";
+    const expected = domain("SVC_CONTRACTS_00289", words);
+    const forReview = await paper({ contract_type_id: 303 });
+    const forSignature = await paper({ ...ready, contract_type_id: 302 });
+    await assertRefused(on, () => on.api("POST", review, { body: forReview }), expected);
+    await assertRefused(on, () => on.api("POST", sign, { body: forSignature }), expected);
+  });
+
+  it("for review by a stranger", async (t) => {
+    const on = await emulator(t);
+    const body = await paper({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
+    await assertRefused(
+      on,
+      () => on.api("POST", review, { body }),
+      fields({
+        reviewer: {
+          org_user_email: ["Object with email=dina@contoso.example does not exist."],
+          role_id: ['Invalid pk "3" - object does not exist.'],
+        },
+      }),
+    );
+  });
+
+  it("for signature without signatories or required answers", async (t) => {
+    const on = await emulator(t);
+    const neither = await paper();
+    await assertRefused(
+      on,
+      () => on.api("POST", sign, { body: neither }),
+      fields({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
+    );
+    const nobody = await paper({ ...ready, creator_signatories: [] });
+    await assertRefused(
+      on,
+      () => on.api("POST", sign, { body: nobody }),
+      fields({ creator_signatories: ["This list may not be empty."] }),
+    );
+  });
+});

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { domain, draft, fields, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { subscribe } from "../../../support/told.ts";
+
+describe("sending a contract to its counterparties", () => {
+  it("asks for signatures, and the mail provider reports a minute later", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, [
+      "CONTRACT_SIGNATURE_REQUESTED",
+      "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+      "SIGNING_EMAIL_DELIVERED",
+    ]);
+    const answer = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+      body: {},
+    });
+    assert.deepEqual(plain(answer), { status: 200, body: {} });
+    assert.equal(await statusOf(on.api, contract), "SIGN");
+
+    const [requested, notified, ...rest] = await told();
+    assert.deepEqual(rest, []);
+    assert.equal(requested?.activity, "CONTRACT_SIGNATURE_REQUESTED");
+    assert.equal(requested?.contract_status, "SIGN");
+    assert.deepEqual(notified?.activity_data, {
+      performed_by: { name: "Ada Keller", email: "ada@northwind.example" },
+      timestamp: "2031-01-02T03:04:05.000000Z",
+      signatory: { name: "Jo Doe", email: "jo@acme.example" },
+    });
+
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:05:04Z" } });
+    assert.deepEqual(await told(), [
+      {
+        ...requested,
+        activity: "SIGNING_EMAIL_DELIVERED",
+        activity_data: {
+          performed_by: { name: "SYSTEM" },
+          timestamp: "2031-01-02T03:05:05.000000Z",
+          email_event_data: {
+            recipient_email: "jo@acme.example",
+            email_mode: "to",
+            occured_at: "2031-01-02T03:05:05.000000Z",
+          },
+        },
+      },
+    ]);
+  });
+
+  it("shares it for review first when the template says so", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_template_id: 104 });
+    const told = await subscribe(t, on, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+      body: { cc_emails: ["cc@acme.example"] },
+    });
+    assert.equal(await statusOf(on.api, contract), "REDLINING");
+    const [shared, ...rest] = await told();
+    assert.deepEqual(rest, []);
+    assert.equal(shared?.contract_status, "REDLINING");
+    assert.deepEqual(shared?.activity_data.counterparty_email_recipients, {
+      to_recipients: ["jo@acme.example"],
+      cc_recipients: ["cc@acme.example"],
+    });
+  });
+
+  it("reports the e-mail for review as delivered to everybody, the copies too", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_template_id: 104 });
+    const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+      body: { to_emails: ["legal@acme.example"], cc_emails: ["jo@acme.example"] },
+    });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.email_event_data),
+      [
+        { recipient_email: "legal@acme.example", email_mode: "to", occured_at: "2031-01-02T03:05:05.000000Z" },
+        { recipient_email: "jo@acme.example", email_mode: "cc", occured_at: "2031-01-02T03:05:05.000000Z" },
+      ],
+    );
+  });
+
+  it("refuses a second time, and what is wrong in the keys that are sent", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const send = (body: object) =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
+    await assertRefused(
+      on,
+      () => send({ to_emails: "jo@acme.example" }),
+      fields({ to_emails: ["Input should be a valid list"] }),
+    );
+    assert.equal((await send({})).status, 200);
+    await assertRefused(
+      on,
+      () => send({}),
+      domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
+    );
+  });
+
+  it("refuses a contract that nobody signs", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { counter_party_details: [] });
+    await assertRefused(
+      on,
+      () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
+      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+    );
+  });
+
+  it("refuses while a review is open, and while an approval is pending", async (t) => {
+    const on = await emulator(t);
+    const reviewed = await draft(on.api);
+    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+      body: { assignee_user_id: 12 },
+    });
+    await assertRefused(
+      on,
+      () => on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
+      domain("SVC_ASSUMED_103", "The review of this contract is not complete."),
+    );
+    const approved = await draft(on.api);
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
+      body: { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] },
+    });
+    await assertRefused(
+      on,
+      () => on.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
+      domain("SVC_ASSUMED_104", "Approvals of this contract are pending."),
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { notFound } from "../../../support/refused.ts";
+
+const ben = "ben@northwind.example";
+const routes = ["status", "key_pointers", "notes", "content"];
+
+/** Whether Ben is shown a contract by every route that can be restricted; all of them agree. */
+async function isShown({ api }: TestEmulator, id: string, scoping: string | undefined = "true"): Promise<boolean> {
+  const headers = { "user-email": ben, ...(scoping !== undefined && { "Enforce-User-Scoping": scoping }) };
+  const answers = await Promise.all(
+    routes.map(async (route) => plain(await api("GET", `/api/v2.1/public/contracts/${id}/${route}`, { headers }))),
+  );
+  const shown = answers.map(({ status }) => status === 200);
+  for (const [i, answer] of answers.entries()) if (!shown[i]) assert.deepEqual(answer, notFound);
+  assert.equal(new Set(shown).size, 1, JSON.stringify(answers));
+  return shown[0]!;
+}
+
+describe("Enforce-User-Scoping", () => {
+  it("hides what the acting user has nothing to do with, and only where it is asked for", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    assert.equal(await isShown(on, id), false);
+    assert.equal(await isShown(on, id, "True"), false);
+    assert.equal(await isShown(on, id, "false"), true);
+    const plainly = { "user-email": ben };
+    const { status } = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, { headers: plainly });
+    assert.equal(status, 200);
+    // The key's own user made it.
+    const own = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
+      headers: { "Enforce-User-Scoping": "true" },
+    });
+    assert.equal(own.status, 200);
+  });
+
+  const ties: Readonly<Record<string, (on: TestEmulator) => Promise<string>>> = {
+    made: async ({ api }) => {
+      const asBen: TestEmulator["api"] = (method, path, sent) =>
+        api(method, path, { ...sent, headers: { "user-email": ben } });
+      return (await draft(asBen)).id;
+    },
+    owns: async ({ api }) => {
+      const { id, number } = await draft(api);
+      await api("PATCH", `/api/v2.1/public/contracts/${number}/business_user/`, { body: { user_id: 12 } });
+      return id;
+    },
+    "reviews, himself or by his role": async ({ api }) => {
+      const { id, number } = await draft(api);
+      await api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_role_id: 2 } });
+      return id;
+    },
+    approves: async ({ api }) => {
+      const { id } = await draft(api);
+      const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
+      await api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
+      return id;
+    },
+    signs: async ({ api }) => {
+      const signatories = [{ name: "Ben", email: ben.toUpperCase(), is_counterparty_signatory: false }];
+      const contract_data = { start_date: "2031-02-01", seats: 3 };
+      return (await draft(api, { contract_template_id: 102, contract_data, signatories })).id;
+    },
+  };
+  for (const [tie, make] of Object.entries(ties)) {
+    it(`shows what he ${tie}`, async (t) => {
+      const on = await emulator(t);
+      assert.equal(await isShown(on, await make(on)), true);
+    });
+  }
+});

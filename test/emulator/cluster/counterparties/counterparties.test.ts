@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const counterpartiesPath = "/api/v2.1/public/counter_parties/";
+const at = (id: number) => `${counterpartiesPath}${id}`;
+
+const acme = { is_individual: false, organization_name: "Acme Corp" };
+const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
+const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: results.length, results });
+
+describe("counterparties.create", () => {
+  it("keeps an organization with its contact and address, and tells of all three", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, [
+      "COUNTER_PARTY_CREATED",
+      "COUNTER_PARTY_CONTACT_CREATED",
+      "COUNTER_PARTY_ADDRESS_CREATED",
+    ]);
+    const answer = await on.api("POST", counterpartiesPath, {
+      body: {
+        ...acme,
+        organization_type: "Corporation",
+        contact_name: "Jo Diaz",
+        contact_email: "jo@acme.example",
+        brand_name: "ACME",
+        primary_address: { ...office, phone: "123" },
+        custom_fields: { vendor_id: 7 },
+      },
+    });
+    const record = {
+      id: 1,
+      name: "Acme Corp",
+      is_individual: false,
+      contacts: [{ id: 1, name: "Jo Diaz", email: "jo@acme.example" }],
+      primary_address: { id: 1, ...office, state_name: "", zipcode: "", phone: "123" },
+      status: "ACTIVE",
+      custom_fields: { vendor_id: 7 },
+      brand_name: "ACME",
+    };
+    assert.deepEqual(plain(answer), { status: 201, body: record });
+    assert.deepEqual(plain(await on.api("GET", at(1))), { status: 200, body: record });
+
+    const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
+    const timestamp = "2031-01-02T03:04:05.000000Z";
+    // Without a contract the contract keys are absent.
+    assert.deepEqual(await told(), [
+      { activity: "COUNTER_PARTY_CREATED", activity_data: { ...by, timestamp, counterparty_id: 1 } },
+      {
+        activity: "COUNTER_PARTY_CONTACT_CREATED",
+        activity_data: { ...by, timestamp, counterparty_id: 1, contact_id: 1 },
+      },
+      {
+        activity: "COUNTER_PARTY_ADDRESS_CREATED",
+        activity_data: { ...by, timestamp, counterparty_id: 1, address_id: 1 },
+      },
+    ]);
+  });
+
+  it("keeps a person under their own name", async (t) => {
+    const { api } = await emulator(t);
+    const answer = await api("POST", counterpartiesPath, {
+      body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
+    });
+    assert.deepEqual(plain(answer), {
+      status: 201,
+      body: {
+        id: 1,
+        name: "Kim Lee",
+        is_individual: true,
+        contacts: [{ id: 1, name: "Kim Lee", email: "kim@lee.example" }],
+        status: "ACTIVE",
+        custom_fields: {},
+      },
+    });
+  });
+
+  const required = ["Field required"];
+  const malformed: [what: string, body: object, fields: unknown][] = [
+    ["an empty body", {}, { is_individual: required }],
+    ["an organization without a name", { is_individual: false }, { organization_name: required }],
+    ["a person without contact", { is_individual: true }, { contact_name: required, contact_email: required }],
+    ["half a contact", { ...acme, contact_name: "Jo" }, { contact_email: required }],
+    [
+      "a label that the workspace does not have",
+      { ...acme, organization_type: "Guild" },
+      { organization_type: ["Value should be one of Private Limited Company, Corporation, Partnership"] },
+    ],
+    [
+      "half an address",
+      { ...acme, primary_address: { line_one: "x" } },
+      { primary_address: { city_name: required, country_name: required } },
+    ],
+  ];
+  for (const [what, body, fields] of malformed) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      await assertRefused(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
+    });
+  }
+});
+
+describe("counterparties.list, show and update", () => {
+  it("list a page, by contact or by custom field", async (t) => {
+    const { api } = await emulator(t);
+    const ids = async (query: string) => {
+      const { body } = await api("GET", `${counterpartiesPath}${query}`);
+      const { results, ...page } = body as { results: { id: number }[] };
+      return { ...page, ids: results.map(({ id }) => id) };
+    };
+    await api("POST", counterpartiesPath, { body: { ...acme, custom_fields: { vendor_id: 7 } } });
+    await api("POST", counterpartiesPath, {
+      body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
+    });
+    await api("POST", counterpartiesPath, { body: { ...acme, organization_name: "Beta" } });
+    assert.deepEqual(await ids(""), { page: 1, limit: 10, total_results: 3, ids: [1, 2, 3] });
+    assert.deepEqual(await ids("?limit=2&page=2"), { page: 2, limit: 2, total_results: 3, ids: [3] });
+    const one = { page: 1, limit: 10, total_results: 1 };
+    assert.deepEqual(await ids("?filter__client_email_address=KIM@lee.example"), { ...one, ids: [2] });
+    assert.deepEqual(await ids("?filter_custom__vendor_id=7"), { ...one, ids: [1] });
+    // A field that nobody has is not one whose value is undefined.
+    assert.deepEqual(await ids("?filter_custom__nothing=undefined"), { ...one, total_results: 0, ids: [] });
+  });
+
+  it("change what is sent, keep the rest, and tell", async (t) => {
+    const on = await emulator(t);
+    await on.api("POST", counterpartiesPath, { body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } } });
+    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
+    const answer = await on.api("PATCH", at(1), { body: { name: "Acme Inc.", custom_fields: { b: 3 } } });
+    const record = {
+      id: 1,
+      name: "Acme Inc.",
+      is_individual: false,
+      contacts: [],
+      status: "ACTIVE",
+      custom_fields: { a: 1, b: 3 },
+      brand_name: "ACME",
+    };
+    assert.deepEqual(plain(answer), { status: 200, body: record });
+    assert.deepEqual((await on.api("GET", at(1))).body, record);
+    assert.deepEqual(activitiesTold(await told()), ["COUNTER_PARTY_UPDATED"]);
+  });
+
+  it("do not know a counterparty of another workspace", async (t) => {
+    const on = await emulator(t);
+    await (await apiOf(on, 2))("POST", counterpartiesPath, { body: acme });
+    assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
+    await assertRefused(on, () => on.api("PATCH", at(1), { body: { name: "" } }), {
+      status: 400,
+      body: { name: ["String should have at least 1 character"] },
+    });
+  });
+});
+
+describe("a counterparty of another workspace", () => {
+  const jo = { name: "Jo Diaz", email: "jo@acme.example" };
+  const calls: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
+    ["counterparties.show", "GET", at],
+    ["counterparties.update", "PATCH", at, { name: "Mine" }],
+    ["counterparty-contacts.list", "GET", (id) => `${at(id)}/contacts`],
+    ["counterparty-contacts.create", "POST", (id) => `${at(id)}/contacts`, jo],
+    ["counterparty-contacts.update-many", "PATCH", (id) => `${at(id)}/contacts/bulk/`, { contacts: [{ id: 1 }] }],
+    ["counterparty-contacts.update", "PATCH", (id) => `${at(id)}/contacts/1/`, jo],
+    ["counterparty-contacts.delete", "DELETE", (id) => `${at(id)}/contacts/1/`],
+    ["counterparty-addresses.list", "GET", (id) => `${at(id)}/addresses/`],
+    ["counterparty-addresses.create", "POST", (id) => `${at(id)}/addresses/`, office],
+    ["counterparty-addresses.update", "PATCH", (id) => `${at(id)}/addresses/1/`, { line_one: "Mine" }],
+  ];
+  for (const [operation, method, path, body] of calls) {
+    it(`is unknown to ${operation}`, async (t) => {
+      const on = await emulator(t);
+      await (await apiOf(on, 2))("POST", counterpartiesPath, {
+        body: { ...acme, contact_name: jo.name, contact_email: jo.email, primary_address: office },
+      });
+      for (const id of [1, 99]) await assertRefused(on, () => on.api(method, path(id), { body }), notFound);
+    });
+  }
+});
+
+describe("counterparty-contacts", () => {
+  const contacts = `${at(1)}/contacts`;
+  const jo = { name: "Jo Diaz", email: "jo@acme.example" };
+  const kim = { name: "Kim Lee", email: "kim@acme.example" };
+
+  it("are created, changed one by one or together, and deleted; one is always primary", async (t) => {
+    const on = await emulator(t);
+    await on.api("POST", counterpartiesPath, { body: acme });
+    const told = await subscribe(t, on, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
+
+    // The first is primary although it does not ask for it.
+    const first = { id: 1, ...jo, is_primary: true };
+    assert.deepEqual(plain(await on.api("POST", contacts, { body: jo })), { status: 201, body: first });
+    const second = { id: 2, ...kim, is_primary: true };
+    assert.deepEqual(plain(await on.api("POST", contacts, { body: { ...kim, is_primary: true } })), {
+      status: 201,
+      body: second,
+    });
+    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...first, is_primary: false }, second));
+
+    const renamed = await on.api("PATCH", `${contacts}/1/`, { body: { name: "Jo Díaz" } });
+    assert.deepEqual(plain(renamed), { status: 200, body: { id: 1, ...jo, name: "Jo Díaz", is_primary: false } });
+
+    const many = await on.api("PATCH", `${contacts}/bulk/`, {
+      body: {
+        contacts: [
+          { id: 1, is_primary: true },
+          { id: 2, email: "kl@acme.example" },
+        ],
+      },
+    });
+    const both = [
+      { id: 1, ...jo, name: "Jo Díaz", is_primary: true },
+      { id: 2, ...kim, email: "kl@acme.example", is_primary: false },
+    ];
+    assert.deepEqual(plain(many), { status: 200, body: both });
+    assert.deepEqual((await on.api("GET", contacts)).body, list(...both));
+
+    assert.deepEqual(plain(await on.api("DELETE", `${contacts}/1/`)), { status: 204, body: "" });
+    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
+    assert.deepEqual(activitiesTold(await told()), [
+      "COUNTER_PARTY_CONTACT_CREATED",
+      "COUNTER_PARTY_CONTACT_CREATED",
+      "COUNTER_PARTY_CONTACT_UPDATED",
+      "COUNTER_PARTY_CONTACT_UPDATED",
+      "COUNTER_PARTY_CONTACT_UPDATED",
+    ]);
+  });
+
+  it("are refused when malformed or unknown", async (t) => {
+    const on = await emulator(t);
+    await on.api("POST", counterpartiesPath, { body: { ...acme, contact_name: jo.name, contact_email: jo.email } });
+    await assertRefused(on, () => on.api("POST", contacts, { body: {} }), {
+      status: 400,
+      body: { name: ["Field required"], email: ["Field required"] },
+    });
+    const unknown = {
+      contacts: [
+        { id: 1, name: "X" },
+        { id: 9, name: "Y" },
+      ],
+    };
+    await assertRefused(on, () => on.api("PATCH", `${contacts}/bulk/`, { body: unknown }), {
+      status: 400,
+      body: { contacts: { 1: { id: ['Invalid pk "9" - object does not exist.'] } } },
+    });
+    const fiftyOne = { contacts: Array.from({ length: 51 }, () => ({ id: 1 })) };
+    await assertRefused(on, () => on.api("PATCH", `${contacts}/bulk/`, { body: fiftyOne }), {
+      status: 400,
+      body: { contacts: ["List should have at most 50 items after validation, not 51"] },
+    });
+    await assertRefused(on, () => on.api("PATCH", `${contacts}/9/`, { body: { name: "X" } }), notFound);
+    await assertRefused(on, () => on.api("DELETE", `${contacts}/9/`), notFound);
+  });
+});
+
+describe("counterparty-addresses", () => {
+  const addresses = `${at(1)}/addresses/`;
+
+  it("are created and changed; the primary one shows with the counterparty", async (t) => {
+    const on = await emulator(t);
+    await on.api("POST", counterpartiesPath, { body: acme });
+    const told = await subscribe(t, on, ["COUNTER_PARTY_ADDRESS_CREATED", "COUNTER_PARTY_ADDRESS_UPDATED"]);
+    const first = { id: 1, ...office, state_name: "", zipcode: "" };
+    assert.deepEqual(plain(await on.api("POST", addresses, { body: office })), { status: 201, body: first });
+    const second = { id: 2, ...office, line_one: "3 High Street", state_name: "", zipcode: "", email: "a@b.example" };
+    assert.deepEqual(
+      plain(await on.api("POST", addresses, { body: { ...office, line_one: "3 High Street", email: "a@b.example" } })),
+      { status: 201, body: second },
+    );
+    assert.deepEqual((await on.api("GET", addresses)).body, list(first, second));
+
+    const changed = { ...second, country_name: "Germany" };
+    const answer = await on.api("PATCH", `${addresses}2/`, { body: { country_iso_code: "DE", is_primary: true } });
+    assert.deepEqual(plain(answer), { status: 200, body: changed });
+    const { body } = await on.api("GET", at(1));
+    assert.deepEqual((body as { primary_address: unknown }).primary_address, changed);
+    assert.deepEqual(activitiesTold(await told()), [
+      "COUNTER_PARTY_ADDRESS_CREATED",
+      "COUNTER_PARTY_ADDRESS_CREATED",
+      "COUNTER_PARTY_ADDRESS_UPDATED",
+    ]);
+  });
+
+  it("are refused when malformed or unknown", async (t) => {
+    const on = await emulator(t);
+    await on.api("POST", counterpartiesPath, { body: { ...acme, primary_address: office } });
+    const required = ["Field required"];
+    await assertRefused(on, () => on.api("POST", addresses, { body: {} }), {
+      status: 400,
+      body: { line_one: required, city_name: required, country_name: required },
+    });
+    await assertRefused(on, () => on.api("PATCH", `${addresses}1/`, { body: { country_iso_code: "XX" } }), {
+      status: 400,
+      body: { country_iso_code: ["Value should be one of DE, US, IN"] },
+    });
+    await assertRefused(on, () => on.api("PATCH", `${addresses}9/`, { body: { line_one: "x" } }), notFound);
+  });
+});

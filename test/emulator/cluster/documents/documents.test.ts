@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { PDFDocument } from "@cantoo/pdf-lib";
+import { pdfProblem } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { testFolder } from "../../../support/cli/cli-emulator.ts";
+import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { pdfReader } from "../../../support/pdf-reader.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const pdfs = pdfReader();
+
+/** The bytes of a download; the test helpers read answers as text. */
+async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
+  const [first] = clusters;
+  const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
+  const response = await fetch(`${first!.url}/api/v2.1/public/contracts/${id}/download`, { method: "POST", headers });
+  assert.equal(response.status, 200);
+  return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+const upload = ({ api }: TestEmulator, number: number, body: object) =>
+  api("POST", `/api/v2.1/public/contracts/${number}/contract_version/`, { body });
+
+const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40)]);
+
+describe("downloading a contract", () => {
+  it("makes a PDF of a template contract, from the template and the data", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const { headers, bytes } = await download(on, contract.id);
+    assert.equal(headers.get("content-type"), "application/pdf");
+    assert.equal(headers.get("content-disposition"), "attachment; filename*=UTF-8''NDA%20with%20Acme.pdf");
+    assert.equal(await pdfProblem(bytes, pdfs), undefined);
+    assert.equal((await PDFDocument.load(bytes)).getTitle(), "NDA with Acme");
+    assert.deepEqual((await download(on, contract.id)).bytes, bytes);
+  });
+
+  it("gives the newest version that was uploaded, directly and by a link that needs no credentials", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
+    const second = await pdf(2);
+    const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
+    assert.deepEqual(plain(await upload(on, contract.number, body)), { status: 201, body: "" });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED"]);
+    assert.deepEqual((await download(on, contract.id)).bytes, second);
+
+    const { body: link } = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
+    const { url, ...rest } = link as { url: string };
+    assert.deepEqual(rest, { file_name: "v2.pdf", current_version_id: 1 });
+    assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), second);
+  });
+
+  const names: readonly (readonly [sent: string, kept: string])[] = [
+    ["\ud800.pdf", "_.pdf"],
+    ["../drafts/a?b#.pdf", "a_b#.pdf"],
+    ["a\r\nb.pdf", "a__b.pdf"],
+  ];
+  for (const [sent, kept] of names) {
+    it(`keeps ${JSON.stringify(sent)} as ${kept}, under which it can be downloaded`, async (t) => {
+      const on = await emulator(t);
+      const { id, number } = await draft(on.api);
+      const bytes = await pdf();
+      const answer = await upload(on, number, { document_name: sent, document_base_64: bytes.toString("base64") });
+      assert.equal(answer.status, 201);
+      const { headers } = await download(on, id);
+      const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(kept)}`;
+      assert.equal(headers.get("content-disposition"), disposition);
+      const { body } = await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+      const { url, file_name } = body as { url: string; file_name: string };
+      assert.deepEqual([file_name, Buffer.from(await (await fetch(url)).arrayBuffer())], [kept, bytes]);
+    });
+  }
+
+  it("gives a DOCX where there is one, and falls back to the PDF where that is asked for", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const link = (format: string) =>
+      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
+    await assertRefused(on, () => link("DOCX"), domain("SVC_ASSUMED_114", "This contract has no DOCX document."));
+    assert.equal(
+      ((await link("DOCX_WITH_FALLBACK_TO_PDF")).body as { file_name: string }).file_name,
+      "NDA with Acme.pdf",
+    );
+    await upload(on, contract.number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    assert.equal(((await link("DOCX")).body as { file_name: string }).file_name, "v2.docx");
+  });
+
+  it("has no PDF of paper that came with another version only", async (t) => {
+    const on = await emulator(t);
+    const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+      body: {
+        contract_name: "Their paper",
+        contract_type_id: 302,
+        file_name: "paper.pdf",
+        file_base64: (await pdf()).toString("base64"),
+        counterparty_organization_name: "Acme Inc.",
+        counterparty_poc_details: jo,
+      },
+    });
+    const { id } = await made(answer);
+    const { body } = await on.ask("GET", "state");
+    const state = body as { rows: { contracts: { versions: object[] }[] } };
+    state.rows.contracts[0]!.versions = [];
+    assert.equal((await on.ask("PUT", "state", { body: state })).status, 204);
+    const expected = domain("SVC_ASSUMED_114", "This contract has no PDF document.");
+    await assertRefused(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
+  });
+});
+
+describe("previewing a document", () => {
+  const preview = (api: TestEmulator["api"], body: object) =>
+    api("POST", "/api/v2.1/public/contracts/preview/", { body });
+
+  it("makes a PDF of a template and some of its answers, and creates nothing", async (t) => {
+    const on = await emulator(t);
+    const before = await on.ask("GET", "state");
+    const body = { contract_template_id: 102, contract_data: { seats: 3 } };
+    const { status, headers, body: bytes } = await preview(on.api, body);
+    assert.deepEqual(
+      [status, headers.get("content-type"), headers.get("content-disposition")],
+      [200, "application/pdf", "attachment; filename*=UTF-8''Service%20Agreement.pdf"],
+    );
+    assert.match(String(bytes), /^%PDF-/);
+    assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+  });
+
+  it("refuses a template that the workspace does not have, and answers of the wrong kind", async (t) => {
+    const on = await emulator(t);
+    await assertRefused(
+      on,
+      () => preview(on.api, { contract_template_id: 103 }),
+      fields({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
+    );
+    await assertRefused(
+      on,
+      () => preview(on.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
+      fields({ contract_data: { seats: ["Input should be a valid integer"] } }),
+    );
+  });
+});
+
+it("documents that are made of a template are kept only where a link leads to them", async (t) => {
+  const folder = await testFolder(t);
+  const on = await emulator(t, { file: join(folder, "emulator.json") });
+  const { id } = await draft(on.api);
+  await download(on, id);
+  await on.api("GET", `/api/v2.1/public/contracts/${id}/content`);
+  assert.deepEqual(await readdir(join(folder, "files")), []);
+  await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+  assert.equal((await readdir(join(folder, "files"))).length, 1);
+});
+
+describe("downloading the DOCX of a contract", () => {
+  it("gives the newest version, or an older one where that is asked for", async (t) => {
+    const on = await emulator(t);
+    const { number } = await draft(on.api);
+    const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
+    const none = domain("SVC_ASSUMED_114", "This contract has no DOCX document.");
+    await assertRefused(on, () => ask({ fallback_to_last_available_docx: true }), none);
+
+    await upload(on, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
+    const { status, headers, body } = await ask();
+    assert.deepEqual(
+      [status, headers.get("content-type"), headers.get("content-disposition"), body],
+      [
+        200,
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "attachment; filename*=UTF-8''v1.docx",
+        docx.toString("latin1"),
+      ],
+    );
+    await upload(on, number, { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") });
+    await assertRefused(on, () => ask({}), none);
+    assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
+  });
+});
+
+describe("the text of a contract", () => {
+  it("is that of the PDF made from template and data, whole or line by line", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const lines = [
+      "NDA with Acme",
+      "Mutual NDA - T-1 - SVC-1",
+      "Parties",
+      "Northwind GmbH and Acme Inc.",
+      "Signature",
+      "Jo Doe: not signed",
+    ];
+    const about = { contract_id: 1, extraction_status: "completed", last_updated: begin };
+    assert.deepEqual(plain(await content()), {
+      status: 200,
+      body: { ...about, content_format: "text", content: lines.join("\n") },
+    });
+    assert.deepEqual((await content("?text_format=segments")).body, {
+      ...about,
+      content_format: "segments",
+      segments: lines.map((segment_text) => ({ segment_text })),
+    });
+  });
+
+  it("is that of the newest version, or of the one that is asked for; a DOCX has none", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await draft(on.api);
+    await upload(on, number, { document_name: "v1.pdf", document_base_64: (await pdf()).toString("base64") });
+    await upload(on, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const about = { contract_id: 1, content_format: "text" };
+    assert.deepEqual((await content()).body, { ...about, extraction_status: "not_available" });
+    assert.deepEqual((await content("?contract_version_id=1")).body, {
+      ...about,
+      content: "",
+      extraction_status: "completed",
+      last_updated: begin,
+    });
+    const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
+    await assertRefused(on, () => content("?contract_version_id=9"), fields(unknown));
+  });
+
+  it("cannot be had from pages that cannot be read, though the first one can", async (t) => {
+    const on = await emulator(t);
+    const { id, number } = await draft(on.api);
+    const whole = (await pdf(2, { useObjectStreams: false })).toString("latin1");
+    const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
+    const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
+    assert.equal((await upload(on, number, version)).status, 201);
+    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
+      status: 200,
+      body: { contract_id: 1, content_format: "text", extraction_status: "failed" },
+    });
+  });
+});
+
+describe("uploading a version", () => {
+  it("that is executed ends the contract, whoever has not signed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
+    const document = { document_name: "signed.pdf", document_base_64: (await pdf()).toString("base64") };
+    const refusal = domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
+    await assertRefused(on, () => upload(on, contract.number, document), refusal);
+    assert.equal((await upload(on, contract.number, { ...document, is_executed_version: true })).status, 201);
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
+    await assertRefused(
+      on,
+      () => upload(on, contract.number, { ...document, is_executed_version: true }),
+      domain("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
+    );
+  });
+
+  const wrong: readonly (readonly [string, object, object])[] = [
+    [
+      "another kind of file",
+      { document_name: "v2.txt", document_base_64: "aGk=" },
+      { document_name: ["Value should be a file name that ends in .pdf or .docx"] },
+    ],
+    [
+      "a PDF that is none",
+      { document_name: "v2.pdf", document_base_64: "aGk=" },
+      { document_base_64: ["Input should be a valid PDF: it is too short"] },
+    ],
+    [
+      "a DOCX that is none",
+      { document_name: "v2.docx", document_base_64: "aGk=" },
+      { document_base_64: ["Input should be a valid DOCX"] },
+    ],
+  ];
+  for (const [what, body, problems] of wrong) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      const { number } = await draft(on.api);
+      await assertRefused(on, () => upload(on, number, body), fields(problems));
+    });
+  }
+});
+
+describe("supporting documents", () => {
+  it("are attached to a contract", async (t) => {
+    const on = await emulator(t);
+    const { id } = await draft(on.api);
+    const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
+    assert.deepEqual(plain(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
+      status: 201,
+      body: { id: 1, name: "Prices", created: begin },
+    });
+    await assertRefused(
+      on,
+      () => on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body: { ...body, file_base64: "10 EUR" } }),
+      fields({ file_base64: ["Input should be valid base64"] }),
+    );
+  });
+});
+
+it("none of these finds another workspace's contract", async (t) => {
+  const on = await emulator(t);
+  await draft(on.api);
+  const other = await apiOf(on, 2);
+  const document = { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") };
+  const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }), notFound);
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }), notFound);
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
+    notFound,
+  );
+  const path = "/api/v2.1/public/supported_documents/T-1/";
+  await assertRefused(on, () => other("POST", path, { body: supporting }), notFound);
+});

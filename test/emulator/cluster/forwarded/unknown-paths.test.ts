@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { namedSeeds } from "../../../../emulator/compose/seed.ts";
+import { notEmulated } from "../../../../src/api/contracts/not-emulated.ts";
+import { emulator, plain, sender } from "../../../support/emulator.ts";
+
+describe("a path that a cluster does not know", () => {
+  it("is 404 below the public API in any version, with the nearest operation of its own, and no matter for the inbox", async (t) => {
+    const on = await emulator(t);
+    for (const path of [
+      "/api/v2.1/public/contract/",
+      "/api/v2/public/contracts/",
+      "/api/v3/public/contracts/",
+      "/api/v10.2/public/webhooks/",
+      "/api/v1/public/",
+    ]) {
+      assert.deepEqual(plain(await on.api("GET", path)), { status: 404, body: { detail: "Not found." } }, path);
+    }
+    const { body } = await on.ask("GET", "clusters/eu-1/inbox");
+    assert.equal((body as { total: number }).total, 0);
+    assert.equal(
+      (await on.api("GET", "/api/v2/public/contracts/")).headers.get("x-svc-nearest"),
+      "contracts.list GET /api/v2.1/public/contracts/",
+    );
+  });
+
+  it("is 501 where the service has the route and nobody knows its bodies, unless the seed scripts an answer", async (t) => {
+    const path = "/api/v2.1/public/contracts/1/related_contracts/";
+    const on = await emulator(t);
+    const notBuilt = {
+      status: 501,
+      body: {
+        error: {
+          code: "not_built",
+          message:
+            "The service has this route (the contracts that hang on one another), but its bodies are not public: the emulator does not have it.",
+          hint: "Script an answer to it in the seed (apps.answers).",
+        },
+      },
+    };
+    assert.deepEqual(plain(await on.api("GET", path)), notBuilt);
+    assert.deepEqual(plain(await on.api("GET", path.slice(0, -1))), notBuilt);
+    for (const { path } of notEmulated) {
+      const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
+      assert.equal((await on.api("POST", asked, { body: {} })).status, 501, asked);
+    }
+    const { body } = await on.ask("GET", "clusters/eu-1/inbox");
+    assert.equal((body as { total: number }).total, 0);
+
+    const answers = [{ method: "GET", path, status: 200, body: { items: [] } }];
+    const scripted = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    assert.deepEqual(plain(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
+  });
+
+  it("is echoed elsewhere, as what the router forwards, and noted in the inbox", async (t) => {
+    const on = await emulator(t);
+    assert.deepEqual(plain(await sender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })), {
+      status: 200,
+      body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
+    });
+    const { body } = await on.ask("GET", "clusters/us-1/inbox");
+    assert.equal((body as { total: number }).total, 1);
+  });
+});

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { draft } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import * as hostile from "../../../support/hostile-pdfs.ts";
+
+it("a PDF that draws itself, or inflates to a gigabyte, has no text; nothing ends, and others are answered meanwhile", async (t) => {
+  const on = await emulator(t);
+  const { id, number } = await draft(on.api);
+  const files = [hostile.drawsItself(), hostile.drawOneAnother(), hostile.inflatesTo(2 ** 30)];
+  for (const file of files) {
+    const body = { document_name: "v.pdf", document_base_64: file.toString("base64") };
+    assert.equal(
+      (await on.api("POST", `/api/v2.1/public/contracts/${number}/contract_version/`, { body })).status,
+      201,
+    );
+    const before = await on.ask("GET", "state");
+
+    let isRead = false;
+    const reading = on.api("GET", `/api/v2.1/public/contracts/${id}/content`).finally(() => {
+      isRead = true;
+    });
+    for (let other = 0; other < 10; other += 1) {
+      assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${id}/status`)).status, 200);
+    }
+    assert.equal(isRead, false, "ten other requests were answered while it was read");
+    const expected = { contract_id: 1, content_format: "text", extraction_status: "failed" };
+    assert.deepEqual(plain(await reading), { status: 200, body: expected });
+    assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+  }
+  const { body } = await on.ask("GET", "requests?operation=documents.content");
+  const { items } = body as { items: { findings: { code: string; detail: string }[] }[] };
+  const told = items.flatMap(({ findings }) => findings.map(({ code, detail }) => `${code}: ${detail}`)).sort();
+  assert.equal(told.length, 3, told.join("\n"));
+  for (const line of told)
+    assert.match(line, /^unreadable-pdf: (it is nested too deeply|reading it takes more than .*)$/);
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import fc from "fast-check";
+import { limits } from "../../../../emulator/cluster/pdf/limits.ts";
+import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { fail, Refusal } from "../../../../src/api/failures.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { pdf, pdfBase64 } from "../../../support/contracts.ts";
+import * as hostile from "../../../support/hostile-pdfs.ts";
+import { pdfReader } from "../../../support/pdf-reader.ts";
+import { idle, StandingWall } from "../../../support/standing-wall.ts";
+
+const pdfs = pdfReader();
+
+/** No time passes on it, so that what has another limit is not late on a slow machine. */
+const patient = new PdfReader(new StandingWall());
+after(() => patient.close());
+
+describe("reading a hostile PDF ends with an answer, and the next one is read", () => {
+  const tooMuch = "reading it takes more than 512 MiB of memory";
+  const tooDeep = "it is nested too deeply";
+  const none: readonly string[] = [];
+  const files: readonly (readonly [string, () => Buffer, problem: string | undefined])[] = [
+    ["a form that draws itself", hostile.drawsItself, tooDeep],
+    ["two forms that draw one another", hostile.drawOneAnother, tooDeep],
+    ["contents that inflate to a gigabyte", () => hostile.inflatesTo(2 ** 30), tooMuch],
+    ["a text of 6 million letters", () => hostile.longText(6_000_000), "its text is longer than 5 million characters"],
+    ["an array in an array, 200,000 deep", () => hostile.deepArray(200_000), tooDeep],
+    ["a page tree that is its own child", hostile.pagesInACircle, "it cannot be parsed"],
+    ["a page tree 50,000 deep", () => hostile.deepPages(50_000), undefined],
+    ["a million objects", () => hostile.manyObjects(1_000_000), undefined],
+  ];
+  for (const [what, make, problem] of files) {
+    it(what, async () => {
+      const file = make();
+      const expected = problem === undefined ? { lines: none } : { problem };
+      assert.deepEqual(await pdfText(file, patient), expected);
+      assert.deepEqual(await pdfText(await pdf(), patient), { lines: none });
+    });
+  }
+
+  it("one that is cut off anywhere", async () => {
+    const whole = hostile.operators(20);
+    for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
+      const reading = await pdfText(whole.subarray(0, end), pdfs);
+      assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
+    }
+  });
+
+  it("a valid one with some bytes changed at random", async () => {
+    const whole = hostile.operators(20);
+    const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
+        const file = Buffer.from(whole);
+        for (const { at, byte } of changes) file[at] = byte;
+        const reading = await pdfText(file, pdfs);
+        assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined);
+      }),
+      { seed: 11, numRuns: 100 },
+    );
+    assert.deepEqual(await pdfText(await pdf(), pdfs), { lines: none });
+  });
+});
+
+describe("reading takes its time", () => {
+  const endless: readonly (readonly [string, () => Buffer])[] = [
+    ["a cross-reference of 2^31 entries", () => hostile.claimsEntries(2 ** 31)],
+    ["forms that double thirty times", () => hostile.doubling(30)],
+    ["two million operators", () => hostile.operators(2_000_000)],
+  ];
+  for (const [what, make] of endless) {
+    it(`until the limit, over ${what}; then the next file is read`, async (t) => {
+      const wall = new StandingWall();
+      const reader = new PdfReader(wall);
+      t.after(() => reader.close());
+      const first = pdfText(make(), reader);
+      const second = pdfText(await pdf(), reader);
+      await asleep(wall, limits.timeMs);
+      await wall.pass(limits.timeMs);
+      assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
+      assert.deepEqual(await second, { lines: [] });
+    });
+  }
+
+  it("while others wait: so many, with so many bytes, for so long", async (t) => {
+    const wall = new StandingWall();
+    const reader = new PdfReader(wall);
+    t.after(() => reader.close());
+    const endless = pdfText(hostile.doubling(30), reader);
+    await asleep(wall, limits.timeMs);
+
+    const large = Buffer.alloc(limits.waitingBytes);
+    const waiting = Array.from({ length: limits.waiting }, () => reader.read("check", Buffer.from("x")));
+    assert.equal(await reader.read("check", Buffer.from("x")), busy);
+    await wall.pass(limits.timeMs);
+    assert.deepEqual(await endless, { problem: "reading it takes more than 10 seconds" });
+    for (const read of waiting) assert.deepEqual(await read, { problem: "it cannot be parsed" });
+
+    const again = pdfText(hostile.doubling(30), reader);
+    await asleep(wall, limits.timeMs);
+    const next = reader.read("check", Buffer.from("x"));
+    assert.equal(await reader.read("check", large), busy);
+    reader.close();
+    assert.equal(await next, busy);
+    assert.equal(await again, busy);
+  });
+});
+
+it("a file is refused as pdfs-busy when it gets no turn", async () => {
+  const closed = new PdfReader(systemWall);
+  closed.close();
+  const isBusy = (error: unknown) => error instanceof Refusal && error.code === "pdfs-busy";
+  await assert.rejects(async () => checkPdf(await pdfBase64(), closed, fail), isBusy);
+  assert.equal(await pdfProblem(await pdf(), closed), busy);
+});
+
+/** Waits until somebody sleeps for so long. */
+async function asleep(wall: StandingWall, ms: number): Promise<void> {
+  while (!wall.sleeping.includes(ms)) await idle();
+}

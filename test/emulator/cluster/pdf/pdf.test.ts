@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
+import { checkPdf, pdfProblem } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
+import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { fail } from "../../../../src/api/failures.ts";
+import { pdf } from "../../../support/contracts.ts";
+import { pdfReader } from "../../../support/pdf-reader.ts";
+
+const pdfs = pdfReader();
+
+const latin1 = (file: Buffer): string => file.toString("latin1");
+const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
+
+describe("what counts as a PDF (conformance.md, section 9)", () => {
+  const accepted: Readonly<Record<string, () => Promise<Buffer>>> = {
+    "the minimal file of the vectors": async () => Buffer.from(vectors.pdf.minimal_valid_base64, "base64"),
+    "a classic file": () => pdf(1, { useObjectStreams: false }),
+    "a file with object streams": () => pdf(3, { useObjectStreams: true }),
+    "200 pages": () => pdf(200),
+    "junk before the header": async () => Buffer.concat([bytesOf("junk\n"), await pdf(1, { useObjectStreams: false })]),
+    "blanks and NULs after the end": async () => Buffer.concat([await pdf(), bytesOf("\n \0\0\n")]),
+    "an owner password alone": async () => encrypted({ ownerPassword: "owner" }),
+  };
+  for (const [what, make] of Object.entries(accepted)) {
+    it(`accepts ${what}`, async () => {
+      assert.equal(await pdfProblem(await make(), pdfs), undefined);
+    });
+  }
+
+  const refused: readonly (readonly [string, () => Promise<Buffer>, string])[] = [
+    ["a file cut at 50 %", async () => cut(await pdf(20), 0.5), "it has no %%EOF mark"],
+    ["a file cut at 90 %", async () => cut(await pdf(20), 0.9), "it has no %%EOF mark"],
+    ["its last ten bytes cut off", async () => (await pdf()).subarray(0, -10), "it has no %%EOF mark"],
+    ["no header", async () => bytesOf(latin1(await pdf()).replace("%PDF-", "%PDX-")), "it has no %PDF header"],
+    [
+      "2000 bytes of junk before the header",
+      async () => Buffer.concat([Buffer.alloc(2000, "x"), await pdf()]),
+      "it has no %PDF header",
+    ],
+    [
+      "a startxref that points nowhere",
+      async () => bytesOf(latin1(await pdf()).replace(/startxref\s+\d+/, "startxref\n3")),
+      "startxref does not point at a cross-reference",
+    ],
+    ["no startxref", async () => bytesOf(latin1(await pdf()).replace("startxref", "startxxxx")), "it has no startxref"],
+    [
+      "no /Root",
+      async () => bytesOf(latin1(await pdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
+      "its trailer has no /Root",
+    ],
+    ["a root that is not there", async () => rootless(), "it cannot be parsed"],
+    ["no pages", async () => pageless(), "it has no pages"],
+    ["a password that readers must give", () => encrypted({ userPassword: "secret" }), "it needs a password"],
+    ["random bytes", async () => Buffer.alloc(5_000, "noise"), "it has no %PDF header"],
+  ];
+  for (const [what, make, problem] of refused) {
+    it(`refuses ${what}`, async () => {
+      assert.equal(await pdfProblem(await make(), pdfs), problem);
+    });
+  }
+
+  for (const { name, base64 } of vectors.pdf.invalid) {
+    it(`refuses the vector "${name}"`, async () => {
+      assert.match((await checkPdf(base64, pdfs, fail)).problem ?? "", /^Input should be a valid PDF: /);
+    });
+  }
+
+  for (const [what, wrong] of [
+    ["a data URL", (text: string) => `data:application/pdf;base64,${text}`],
+    ["line breaks", (text: string) => text.replace(/(.{76})/g, "$1\n")],
+    ["no padding", (text: string) => text.replace(/=*$/, "")],
+    ["the URL-safe alphabet", (text: string) => `${text.slice(0, -4)}-_==`],
+  ] as const) {
+    it(`refuses base64 with ${what}`, async () => {
+      // 316 bytes: padded with two signs.
+      const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
+      assert.equal(problem, "Input should be valid base64");
+    });
+  }
+});
+
+describe("the PDF of a template contract", () => {
+  const sheet = {
+    title: "NDA with Acmé 漢",
+    subtitle: "Mutual NDA - T-1",
+    rows: [["Purpose", `${"very long words ".repeat(600)}`]] as const,
+    at: Date.parse("2031-01-02T03:04:05Z"),
+  };
+
+  it("is valid, as long as it takes, and the same for the same contract", async () => {
+    const file = await renderPdf(sheet);
+    assert.equal(await pdfProblem(file, pdfs), undefined);
+    const read = await PDFDocument.load(file);
+    assert.ok(read.getPageCount() > 1);
+    assert.equal(read.getCreationDate()?.toISOString(), "2031-01-02T03:04:05.000Z");
+    assert.deepEqual(await renderPdf(sheet), file);
+  });
+});
+
+const cut = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
+
+async function encrypted(passwords: { userPassword?: string; ownerPassword?: string }): Promise<Buffer> {
+  const document = await PDFDocument.create();
+  document.addPage();
+  document.encrypt({ userPassword: "", ...passwords });
+  return Buffer.from(await document.save({ useObjectStreams: false }));
+}
+
+async function rootless(): Promise<Buffer> {
+  const text = latin1(await pdf(1, { useObjectStreams: false }));
+  return bytesOf(text.replace(/\/Root \d+/, (found) => found.replace(/\d+/, (digits) => "9".repeat(digits.length))));
+}
+
+async function pageless(): Promise<Buffer> {
+  const document = await PDFDocument.create();
+  const pages = document.catalog.Pages();
+  pages.set(PDFName.of("Count"), document.context.obj(0));
+  return Buffer.from(await document.save({ addDefaultPage: false, useObjectStreams: false }));
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const uploads = "/api/v2.1/public/workspace/files/uploads/";
+const fileAt = (id: string) => `/api/v2.1/public/workspace/files/${id}/`;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+interface Upload {
+  file_id: string;
+  filename: string;
+  upload_url: string;
+  expires_at: string;
+}
+
+const pdf = { filename: "msa.pdf", content_type: "application/pdf" };
+
+describe("files.initialize", () => {
+  it("gives each file an id and a URL that is good for 15 virtual minutes", async (t) => {
+    const { api, clusters } = await emulator(t);
+    const answer = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
+    assert.equal(answer.status, 200);
+    const { files } = answer.body as { files: Upload[] };
+    assert.deepEqual(
+      files.map(({ filename, expires_at }) => ({ filename, expires_at })),
+      [
+        { filename: "msa.pdf", expires_at: "2031-01-02T03:19:05Z" },
+        { filename: "nda.pdf", expires_at: "2031-01-02T03:19:05Z" },
+      ],
+    );
+    for (const { file_id, filename, upload_url } of files) {
+      assert.match(file_id, uuid);
+      assert.ok(upload_url.startsWith(`${clusters[0]!.url}/_storage/${file_id}/${filename}?`), upload_url);
+    }
+    assert.notEqual(files[0]!.file_id, files[1]!.file_id);
+  });
+
+  const names: [given: string, type: string, kept: string][] = [
+    ["contract", "application/pdf", "contract.pdf"],
+    ["contract", "text/plain; charset=utf-8", "contract.txt"],
+    ["contract", "application/x-unheard-of", "contract"],
+    ["contract.docx", "application/pdf", "contract.docx"],
+    ["../../etc/passwd", "text/plain", "passwd.txt"],
+    ["C:\\papers\\a b.pdf", "application/pdf", "a b.pdf"],
+    ['a<b>:"c|d?e*.pdf', "application/pdf", "a_b___c_d_e_.pdf"],
+    ["tab\there\u0000.pdf", "application/pdf", "tab_here_.pdf"],
+    ["..", "application/pdf", "file.pdf"],
+    ["half \ud800.pdf", "application/pdf", "half _.pdf"],
+    ["Über 50 %#&.pdf", "application/pdf", "Über 50 %#&.pdf"],
+    [`${"x".repeat(300)}.pdf`, "application/pdf", `${"x".repeat(251)}.pdf`],
+  ];
+  for (const [filename, content_type, kept] of names) {
+    it(`keeps ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
+      const { api } = await emulator(t);
+      const answer = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
+      const [file] = (answer.body as { files: Upload[] }).files;
+      assert.equal(file?.filename, kept);
+      // A name must not break the URL that carries it.
+      const put = await fetch(file!.upload_url, {
+        method: "PUT",
+        body: "x",
+        headers: { "content-type": content_type },
+      });
+      assert.equal(put.status, 200);
+    });
+  }
+
+  const malformed: [what: string, body: unknown, fields: unknown][] = [
+    ["no files", {}, { files: ["Field required"] }],
+    ["an empty list", { files: [] }, { files: ["List should have at least 1 item after validation, not 0"] }],
+    [
+      "51 files",
+      { files: Array.from({ length: 51 }, () => pdf) },
+      { files: ["List should have at most 50 items after validation, not 51"] },
+    ],
+    [
+      "a row that lacks both fields, told by its index",
+      { files: [pdf, {}] },
+      { files: { 1: { filename: ["Field required"], content_type: ["Field required"] } } },
+    ],
+    [
+      "an empty name",
+      { files: [{ ...pdf, filename: "" }] },
+      { files: { 0: { filename: ["String should have at least 1 character"] } } },
+    ],
+    [
+      "a content type that is none",
+      { files: [{ ...pdf, content_type: "pdf" }] },
+      { files: { 0: { content_type: ["Value should be a MIME type such as application/pdf"] } } },
+    ],
+    [
+      "a content type that would split a header",
+      { files: [{ ...pdf, content_type: "text/plain\r\nx-evil: 1" }] },
+      { files: { 0: { content_type: ["Value should be a MIME type such as application/pdf"] } } },
+    ],
+  ];
+  for (const [what, body, fields] of malformed) {
+    it(`refuses ${what}`, async (t) => {
+      const on = await emulator(t);
+      await assertRefused(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
+    });
+  }
+});
+
+describe("files.show", () => {
+  it("gives a URL from which the uploaded bytes come back", async (t) => {
+    const { api } = await emulator(t);
+    const { body } = await api("POST", uploads, {
+      body: { files: [{ filename: "ä.txt", content_type: "text/plain" }] },
+    });
+    const [file] = (body as { files: Upload[] }).files;
+    await fetch(file!.upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
+
+    const shown = await api("GET", fileAt(file!.file_id));
+    assert.equal(shown.status, 200);
+    const { signed_url, ...rest } = shown.body as { signed_url: string };
+    assert.deepEqual(rest, {});
+    const download = await fetch(signed_url);
+    assert.deepEqual(
+      {
+        status: download.status,
+        type: download.headers.get("content-type"),
+        name: download.headers.get("content-disposition"),
+        sniff: download.headers.get("x-content-type-options"),
+        text: await download.text(),
+      },
+      {
+        status: 200,
+        type: "text/plain",
+        name: "attachment; filename*=UTF-8''%C3%A4.txt",
+        sniff: "nosniff",
+        text: "hello",
+      },
+    );
+  });
+
+  it("answers as soon as the upload is initialized", async (t) => {
+    const { api } = await emulator(t);
+    const { body } = await api("POST", uploads, { body: { files: [pdf] } });
+    const [file] = (body as { files: Upload[] }).files;
+    assert.equal((await api("GET", fileAt(file!.file_id))).status, 200);
+  });
+
+  it("does not know a file that was never initialized, nor one of another workspace", async (t) => {
+    const on = await emulator(t);
+    await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFound);
+    await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFound);
+
+    const other = await apiOf(on, 2);
+    const { body } = await other("POST", uploads, { body: { files: [pdf] } });
+    const foreign = (body as { files: Upload[] }).files[0]!.file_id;
+    assert.equal((await other("GET", fileAt(foreign))).status, 200);
+    assert.deepEqual(plain(await on.api("GET", fileAt(foreign))), notFound);
+  });
+});

@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { describe, it } from "node:test";
+import { PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import {
+  type StoredObject,
+  signedObjectUrl,
+  storageKeys,
+  storedObjects,
+} from "../../../../emulator/cluster/storage/objects.ts";
+import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
+import { type Blobs, BlobTooLarge } from "../../../../emulator/store/blobs.ts";
+import { memoryBlobs } from "../../../../emulator/store/memory/memory-blobs.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { StoreFailed } from "../../../../emulator/store/port.ts";
+import { defaultSettings } from "../../../../emulator/world/settings.ts";
+import { fail, Refusal } from "../../../../src/api/failures.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+
+interface Upload {
+  file_id: string;
+  upload_url: string;
+}
+
+async function initialized({ api }: Pick<TestEmulator, "api">, content_type = "application/pdf"): Promise<Upload> {
+  const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
+    body: { files: [{ filename: "msa.pdf", content_type }] },
+  });
+  return (answer.body as { files: Upload[] }).files[0]!;
+}
+
+async function downloadUrl({ api }: Pick<TestEmulator, "api">, id: string): Promise<string> {
+  return ((await api("GET", `/api/v2.1/public/workspace/files/${id}/`)).body as { signed_url: string }).signed_url;
+}
+
+const put = (
+  url: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = { "content-type": "application/pdf" },
+) => fetch(url, { method: "PUT", body, headers });
+
+/** Status, type and XML, the two ids of our making left out. */
+async function error(answer: Response) {
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    type: answer.headers.get("content-type"),
+    xml: text.replace(/<RequestId>[0-9A-Z]{16}<\/RequestId><HostId>eu-1<\/HostId>/, "…"),
+  };
+}
+
+/** A signed PUT at the port of the handler, for trouble that cannot be had over the wire: 5 GiB, a full disk. */
+async function signedPut(putBlob: Blobs["put"]) {
+  const url = "http://127.0.0.1:4011";
+  const world = {
+    store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWall }),
+    clock: { now: () => 1_000 },
+    wall: systemWall,
+    ids: randomIds(),
+    settings: defaultSettings,
+    cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, external: false },
+    blobs: { ...memoryBlobs(), put: putBlob },
+    pdfs: new PdfReader(systemWall),
+  };
+  const object: StoredObject = {
+    key: "k1",
+    cluster_id: "eu-1",
+    workspace_id: 1,
+    purpose: "workspace-file",
+    filename: "msa.pdf",
+    content_type: "application/pdf",
+    created_at: 1_000,
+    blob: null,
+  };
+  const signed = await world.store.transaction("test", async (tx) => {
+    tx.put(storedObjects, object);
+    return signedObjectUrl(tx, world, "PUT", object);
+  });
+  const headers: Record<string, string> = { "content-type": "application/pdf" };
+  const request = {
+    method: "PUT",
+    target: signed.url.slice(url.length),
+    headers,
+    rawHeaders: [],
+    body: Buffer.from("bytes"),
+    remoteAddress: "127.0.0.1",
+    origin: url,
+    signal: new AbortController().signal,
+  };
+  return { world, request, object };
+}
+
+const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
+/** The error documents that never differ, by the code of the failure. */
+const documents = {
+  "storage-signature-mismatch": `${head}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
+  "storage-credentials": `${head}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,
+  "storage-no-such-key": `${head}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
+  "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:06Z</ServerTime>…</Error>`,
+};
+const answered = (status: number, xml: string) => ({ status, type: "application/xml", xml });
+const mismatch = answered(403, documents["storage-signature-mismatch"]);
+const expired = answered(403, documents["storage-expired"]);
+const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
+
+describe("storage.put", () => {
+  it("takes the bytes and answers with their MD5 as ETag, and nothing else", async (t) => {
+    const on = await emulator(t);
+    const answer = await put((await initialized(on)).upload_url, "hello");
+    assert.deepEqual(
+      { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() },
+      { status: 200, etag: '"5d41402abc4b2a76b9719d911017c592"', body: "" },
+    );
+  });
+
+  it("takes no bytes at all, and a body of unknown length", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
+    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "");
+
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (const part of ["hel", "lo"]) controller.enqueue(new TextEncoder().encode(part));
+        controller.close();
+      },
+    });
+    const streamed = await fetch(upload_url, {
+      method: "PUT",
+      body: chunks,
+      headers: { "content-type": "application/pdf" },
+      duplex: "half",
+    } as RequestInit);
+    assert.equal(streamed.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
+  });
+
+  it("replaces what was there when it is sent again before it expires", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    await put(upload_url, "first");
+    await put(upload_url, "second");
+    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
+  });
+
+  it("is open until the last moment of its 15 virtual minutes, and closed after it", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
+    assert.equal((await put(upload_url, "in time")).status, 200);
+
+    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    assert.deepEqual(await error(await put(upload_url, "too late")), expired);
+    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
+  });
+
+  const tampered: [what: string, change: (url: string) => string][] = [
+    ["another signature", (url) => url.replace(/Signature=.{4}/, "Signature=0000")],
+    ["no signature", (url) => url.replace(/&X-Sig-Signature=.*/, "")],
+    ["a longer life", (url) => url.replace("Expires=900", "Expires=901")],
+    ["another date", (url) => url.replace("X-Sig-Date=2031", "X-Sig-Date=2032")],
+    ["fewer signed headers", (url) => url.replace("content-type%3Bhost", "host")],
+    ["another name", (url) => url.replace("msa.pdf", "nda.pdf")],
+    ["another object", (url) => url.replace(/_storage\/.{4}/, "_storage/0000")],
+    ["a further parameter", (url) => `${url}&x=1`],
+    ["no query at all", (url) => url.replace(/\?.*/, "")],
+  ];
+  for (const [what, change] of tampered) {
+    it(`refuses a URL with ${what}`, async (t) => {
+      const on = await emulator(t);
+      const { file_id, upload_url } = await initialized(on);
+      assert.notEqual(change(upload_url), upload_url);
+      assert.deepEqual(await error(await put(change(upload_url), "evil")), mismatch);
+      assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    });
+  }
+
+  const types: [what: string, headers: Record<string, string>][] = [
+    ["another content type", { "content-type": "text/plain" }],
+    ["the same type with a parameter", { "content-type": "application/pdf; charset=utf-8" }],
+  ];
+  for (const [what, headers] of types) {
+    it(`refuses ${what} than was given at initialization`, async (t) => {
+      const on = await emulator(t);
+      const { file_id, upload_url } = await initialized(on);
+      assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
+      assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    });
+  }
+
+  it("refuses a body without a content type", async (t) => {
+    const on = await emulator(t);
+    const { upload_url } = await initialized(on);
+    assert.deepEqual(await error(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
+  });
+
+  it("takes credentials with a finding, since a storage would ignore them", async (t) => {
+    const on = await emulator(t);
+    const { upload_url } = await initialized(on);
+    const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
+    assert.equal((await put(upload_url, "bytes", headers)).status, 200);
+    const { body } = await on.ask("GET", "requests?operation=storage.put");
+    const { items } = body as { items: { findings: { code: string }[] }[] };
+    assert.deepEqual(
+      items.map(({ findings }) => findings.map(({ code }) => code)),
+      [["credentials-on-storage"]],
+    );
+  });
+
+  it("refuses credentials under --strict=storage", async (t) => {
+    const on = await emulator(t, { strict: ["storage"] });
+    const { file_id, upload_url } = await initialized(on);
+    for (const name of ["client-id", "client-secret"]) {
+      const answer = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
+      assert.deepEqual(await error(answer), answered(400, documents["storage-credentials"]));
+    }
+    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+  });
+
+  const troubles: [code: string, thrown: Error][] = [
+    ["storage-too-large", new BlobTooLarge("5 GiB and a byte")],
+    ["storage-store-failed", new StoreFailed("disk full")],
+  ];
+  for (const [code, thrown] of troubles) {
+    it(`answers ${code} when the bytes cannot be kept`, async () => {
+      const { world, request, object } = await signedPut(() => Promise.reject(thrown));
+      const refused = (error: unknown) => error instanceof Refusal && error.code === code;
+      await assert.rejects(async () => {
+        const context = { ...world, request, caller: undefined, fail, finding: () => {} };
+        const params = { object_key: object.key, filename: object.filename };
+        await storageHandlers["storage.put"](
+          { params, query: {}, headers: {}, body: Readable.from([request.body]) },
+          context,
+        );
+      }, refused);
+      assert.deepEqual(await world.store.read((view) => view.get(storedObjects, object.key)), object);
+    });
+  }
+});
+
+describe("storage.get", () => {
+  it("refuses the upload URL, and the download URL refuses a PUT", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    assert.deepEqual(await error(await fetch(upload_url)), mismatch);
+    const url = await downloadUrl(on, file_id);
+    assert.deepEqual(await error(await put(url, "evil")), mismatch);
+  });
+
+  it("expires after 15 virtual minutes", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    await put(upload_url, "bytes");
+    const url = await downloadUrl(on, file_id);
+    await on.ask("POST", "clock/advance", { body: { by: "PT15M1S" } });
+    assert.deepEqual(await error(await fetch(url)), expired);
+    assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
+  });
+
+  it("has nothing to give until bytes have come", async (t) => {
+    const on = await emulator(t);
+    const { file_id } = await initialized(on);
+    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+  });
+});
+
+describe("a path of the storage that names no object", () => {
+  it("is not found, and is not taken for something forwarded", async (t) => {
+    const { clusters } = await emulator(t);
+    for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {
+      for (const method of ["GET", "PUT", "POST"]) {
+        const { status } = await fetch(clusters[0]!.url + path, { method });
+        assert.equal(status, 404, `${method} ${path}`);
+      }
+    }
+  });
+});

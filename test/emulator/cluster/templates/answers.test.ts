@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { problemsOf, withDefaults } from "../../../../emulator/cluster/templates/answers.ts";
+import type { Question } from "../../../../emulator/world/workspaces.ts";
+
+const question = (type: Question["type"], more: Partial<Question> = {}): Question => ({
+  variable: "answer",
+  display_label: "Answer",
+  type,
+  required: false,
+  ...more,
+});
+
+const options = [
+  { label: "Basic", value: "basic" },
+  { label: "Plus", value: "plus" },
+];
+
+/** By type: answers that fit, answers that do not, and what is said of those (contract-api-facts.md, 4.3). */
+const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[], string])[] = [
+  [question("string"), ["text", "ü"], [1, true, [], {}], "Input should be a valid string"],
+  [question("boolean"), [true, false], ["true", 1, 0], "Input should be a valid boolean"],
+  [
+    question("int"),
+    [3, 0, -1, { days: 180, type: "MONTHS", value: 6 }],
+    [1.5, "3", true, { days: 180, type: "EONS", value: 6 }],
+    "Input should be a valid integer",
+  ],
+  [
+    question("float"),
+    [1.5, 3, { type: "USD", value: 1 }],
+    ["1.5", true, { type: "USD" }],
+    "Input should be a valid number",
+  ],
+  [
+    question("date"),
+    ["2031-02-28", "2032-02-29", "2031-05-07T09:10:11Z", "2031-05-07T09:10:11.5+02:00"],
+    ["2031-02-29", "2031-13-01", "28.02.2031", "2031-05-07T25:00:00Z", "2031-5-7", 20310228],
+    "Input should be a valid date",
+  ],
+  [question("enum", { options }), ["basic", "plus"], ["Basic", 1, ["basic"]], "Value should be one of basic, plus"],
+  [question("array of strings"), [[], ["a", "b"]], ["a", [1], {}], "Input should be a valid list"],
+  [
+    question("array of options", { options }),
+    [["plus", "basic"]],
+    [["gold"], [1]],
+    "Value should be one of basic, plus",
+  ],
+  [question("array of options", { options }), [[]], ["plus", {}], "Input should be a valid list"],
+  [question("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
+];
+
+describe("answers to questions", () => {
+  for (const [asked, fitting, wrong, problem] of kinds) {
+    it(`of type ${asked.type} are taken when they fit: ${problem}`, () => {
+      for (const answer of fitting) assert.equal(problemsOf([asked], { answer }), undefined, JSON.stringify(answer));
+      for (const answer of wrong) {
+        assert.deepEqual(problemsOf([asked], { answer }), { answer: [problem] }, JSON.stringify(answer));
+      }
+    });
+  }
+
+  it("that are required must be there and not be blank; a partial change may leave them out, not blank them", () => {
+    const required = question("string", { required: true });
+    const missing = { answer: ["Field required"] };
+    for (const answers of [{}, { answer: null }, { answer: "" }])
+      assert.deepEqual(problemsOf([required], answers), missing);
+    assert.equal(problemsOf([required], {}, { partial: true }), undefined);
+    assert.deepEqual(problemsOf([required], { answer: null }, { partial: true }), missing);
+    assert.equal(problemsOf([question("string")], { answer: null }), undefined);
+  });
+
+  it("may have keys that nobody asked for, even those of every object", () => {
+    assert.equal(problemsOf([question("string")], { other: 1 }), undefined);
+    assert.deepEqual(problemsOf([question("string", { variable: "toString", required: true })], {}), {
+      toString: ["Field required"],
+    });
+  });
+
+  it("begin with the defaults of what is not answered", () => {
+    const questions = [
+      question("int", { default_value: 5 }),
+      question("int", { variable: "other", default_value: null }),
+    ];
+    assert.deepEqual(withDefaults(questions, {}), { answer: 5 });
+    assert.deepEqual(withDefaults(questions, { answer: 7 }), { answer: 7 });
+  });
+});

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { rateLimit } from "../../../../emulator/cluster/workspace/rate-limit.ts";
+import { fail, Refusal } from "../../../../src/api/failures.ts";
+import { emulator, plain, sender } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const intakes = "/api/v1/public/legal_intake/";
+const key = "/api/v2.1/public/webhooks/hmac_key/";
+const intake = { title: "Help", workflow_id: 201 };
+
+const none = { status: 401, body: { detail: "Authentication credentials were not provided." } };
+const wrong = { status: 401, body: { detail: "Incorrect authentication credentials." } };
+const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
+
+describe("client-id and client-secret", () => {
+  it("open the workspace they belong to", async (t) => {
+    const { api } = await emulator(t);
+    assert.equal((await api("GET", key)).status, 200);
+  });
+
+  it("are both needed; a bearer token does not stand in for them", async (t) => {
+    const on = await emulator(t);
+    const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
+    const incomplete: Record<string, string>[] = [
+      {},
+      { "client-id": clientId },
+      { "client-secret": clientSecret },
+      { "client-id": "", "client-secret": "" },
+      { authorization: "Bearer abc" },
+    ];
+    for (const headers of incomplete) {
+      await assertRefused(on, () => sender(url)("POST", intakes, { headers, body: intake }), none);
+    }
+  });
+
+  it("must be a pair that this cluster knows", async (t) => {
+    const on = await emulator(t);
+    const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
+    const elsewhere = on.clusters[1]!;
+    const pairs: [id: string, secret: string][] = [
+      [clientId, "wrong"],
+      [clientId, ""],
+      ["unknown", clientSecret],
+      [clientSecret, clientId],
+      [elsewhere.clientId ?? "", elsewhere.clientSecret ?? ""],
+    ];
+    for (const [id, secret] of pairs) {
+      const headers = { "client-id": id, "client-secret": secret };
+      const expected = secret === "" ? none : wrong;
+      await assertRefused(on, () => sender(url)("POST", intakes, { headers, body: intake }), expected);
+    }
+  });
+
+  it("are looked at before the body", async (t) => {
+    const { clusters } = await emulator(t);
+    const answer = await sender(clusters[0]!.url)("POST", intakes, {
+      headers: { "content-type": "application/json" },
+      body: "{",
+    });
+    assert.deepEqual(plain(answer), none);
+  });
+});
+
+describe("a method that a path does not have", () => {
+  const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
+
+  it("is 405 to who may call, and a matter of credentials to anybody else", async (t) => {
+    const on = await emulator(t);
+    const { url, clientId = "" } = on.clusters[0]!;
+    assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
+    await assertRefused(on, () => sender(url)("PUT", intakes), none);
+    const headers = { "client-id": clientId, "client-secret": "wrong" };
+    await assertRefused(on, () => sender(url)("PUT", intakes, { headers }), wrong);
+  });
+
+  it("is told by the log as what it was refused for", async (t) => {
+    const on = await emulator(t);
+    await sender(on.clusters[0]!.url)("PUT", intakes);
+    const { body } = await on.ask("GET", "requests");
+    const [{ status, failure } = {}] = (body as { items: { status: number; failure?: string }[] }).items;
+    assert.deepEqual({ status, failure }, { status: 401, failure: "no-credentials" });
+  });
+});
+
+describe("user-email", () => {
+  it("makes the call one of that member", async (t) => {
+    const { api } = await emulator(t);
+    for (const email of ["ben@northwind.example", " BEN@Northwind.example "]) {
+      const { body } = await api("POST", intakes, { body: intake, headers: { "user-email": email } });
+      assert.deepEqual((body as { created_by: unknown }).created_by, {
+        id: 12,
+        name: "Ben Okafor",
+        email: "ben@northwind.example",
+        designation: "Contract Manager",
+      });
+    }
+  });
+
+  it("is refused for anybody but an active member of the key's workspace", async (t) => {
+    const on = await emulator(t);
+    // Cleo was deactivated, Dina is of another workspace.
+    for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
+      const headers = { "user-email": email };
+      await assertRefused(on, () => on.api("POST", intakes, { body: intake, headers }), denied);
+    }
+  });
+});
+
+describe("--rate-limit", () => {
+  it("refuses what a workspace asks beyond its share of a second", async (t) => {
+    const on = await emulator(t, { rateLimit: 2 });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
+    const refused = answers.filter(({ status }) => status === 429);
+    // Four requests take less than a second here; were the machine slower, fewer would be refused.
+    assert.ok(refused.length > 0);
+    assert.deepEqual(plain(refused[0]!), {
+      status: 429,
+      body: { detail: "Request was throttled. Expected available in 1 seconds." },
+    });
+    assert.equal(refused[0]!.headers.get("retry-after"), "1");
+    assert.equal((await (await apiOf(on, 2))("GET", key)).status, 200);
+  });
+
+  it("counts over the last second of the wall clock, each workspace for itself, refusals not", () => {
+    let now = 0;
+    const limit = rateLimit(2, { now: () => now, sleep: async () => {} });
+    const ask = (at: number, workspace = 1) => {
+      now = at;
+      try {
+        limit(workspace, fail);
+        return "served";
+      } catch (error) {
+        assert.ok(error instanceof Refusal);
+        return error.data;
+      }
+    };
+    assert.deepEqual(
+      [ask(0), ask(400), ask(500), ask(500, 2), ask(999), ask(1_000), ask(1_399), ask(1_400)],
+      ["served", "served", { seconds: 1 }, "served", { seconds: 1 }, "served", { seconds: 1 }, "served"],
+    );
+  });
+});

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const path = "/api/v2.1/public/webhooks/";
+const retrigger = "/api/v2.1/public/contracts/webhooks/re_trigger_latest/";
+
+const hook = {
+  title: "Signatures",
+  url: "https://receiver.example/hooks",
+  only_for_activities: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+};
+
+const noPermission = {
+  status: 403,
+  body: {
+    detail: "You do not have permission to perform this action.",
+    status_code: 403,
+    code: "SVC_ASSUMED_201",
+    message: "You do not have permission to perform this action.",
+  },
+};
+const unknownHook = {
+  status: 404,
+  body: { detail: "Webhook not found.", status_code: 404, code: "SVC_ASSUMED_202", message: "Webhook not found." },
+};
+const badUrl = { status: 400, body: { url: ["Enter a valid HTTPS URL."] } };
+
+/** The demo seed with a key of workspace 1 that lacks Developer Settings. */
+const withoutSettings = {
+  ...demo,
+  workspaces: demo.workspaces.map((workspace) => (workspace.id === 1 ? { ...workspace, permissions: [] } : workspace)),
+};
+
+const createIn = async (api: TestEmulator["api"], body: object = {}) =>
+  ((await api("POST", path, { body: { ...hook, ...body } })).body as { id: number }).id;
+
+describe("webhooks.create", () => {
+  it("registers a receiver and says everything about it", async (t) => {
+    const { api } = await emulator(t);
+    const answer = await api("POST", path, {
+      body: { ...hook, description: "For the CRM", custom_headers: { " X-Abc-Key ": "v" } },
+    });
+    assert.deepEqual(plain(answer), {
+      status: 201,
+      body: {
+        id: 1,
+        title: "Signatures",
+        only_for_activities: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+        url: "https://receiver.example/hooks",
+        created_by_user: {
+          id: 11,
+          name: "Ada Keller",
+          email: "ada@northwind.example",
+          designation: "General Counsel",
+        },
+        description: "For the CRM",
+        custom_headers: { "X-Abc-Key": "v" },
+        status: "ACTIVE",
+      },
+    });
+  });
+
+  it("numbers webhooks over the whole emulator", async (t) => {
+    const on = await emulator(t);
+    const elsewhere = await apiOf(on, 3);
+    assert.deepEqual([await createIn(on.api), await createIn(elsewhere), await createIn(on.api)], [1, 2, 3]);
+  });
+
+  const accepted = [
+    "https://anything.example:8443/x?y=z",
+    "http://127.0.0.1:9/hook",
+    "http://localhost/hook",
+    "http://app.localhost:3000/",
+    "http://[::1]:8080/",
+    // Other spellings of this machine.
+    "http://2130706433/",
+  ];
+  for (const url of accepted) {
+    it(`takes ${url}`, async (t) => {
+      const { api } = await emulator(t);
+      assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
+    });
+  }
+
+  const refused = [
+    "http://receiver.example/hooks",
+    "http://10.0.0.1/",
+    "http://169.254.169.254/latest",
+    "http://localhost.evil.example/",
+    "ftp://receiver.example/",
+    "javascript:alert(1)",
+    "https://user:secret@receiver.example/",
+    "receiver.example",
+    "https://",
+  ];
+  for (const url of refused) {
+    it(`refuses ${url}`, async (t) => {
+      const on = await emulator(t);
+      await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
+    });
+  }
+
+  it("takes http to the hosts of --webhook-allow", async (t) => {
+    const { api } = await emulator(t, { webhookAllow: ["receiver.example"] });
+    assert.equal((await api("POST", path, { body: { ...hook, url: "http://receiver.example/" } })).status, 201);
+  });
+
+  it("takes https alone under --strict=receivers", async (t) => {
+    const on = await emulator(t, { strict: ["receivers"] });
+    assert.equal((await on.api("POST", path, { body: hook })).status, 201);
+    await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
+  });
+
+  const custom = "Header names must be custom names that start with X-.";
+  const headers: [name: string, value: string, problem: string][] = [
+    ["Authorization", "v", custom],
+    ["Content-Type", "v", custom],
+    ["X-", "v", custom],
+    ["X-A B", "v", custom],
+    ["X-A\r\nX-B", "v", custom],
+    ["", "v", custom],
+    ["x-google-thing", "v", "Header names must not start with X-GOOGLE-."],
+    ["X-Amz-Date", "v", "Header names must not start with X-AMZ-."],
+    ["X-B3-TraceId", "v", "Header names must not start with X-B3-."],
+    ["X-SVC-WEBHOOK-CONTENT-HASH", "v", "Header names must not start with X-SVC-."],
+    ["X-Abc", "a\r\nX-Evil: 1", "Header values must not contain control characters."],
+  ];
+  for (const [name, value, problem] of headers) {
+    it(`refuses the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
+      const on = await emulator(t);
+      const body = { ...hook, custom_headers: { "X-Fine": "v", [name]: value } };
+      const expected = { status: 400, body: { custom_headers: { [name]: [problem] } } };
+      await assertRefused(on, () => on.api("POST", path, { body }), expected);
+    });
+  }
+
+  it("refuses one custom header in two spellings", async (t) => {
+    const on = await emulator(t);
+    const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
+    const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is given twice."] } } };
+    await assertRefused(on, () => on.api("POST", path, { body }), expected);
+  });
+
+  it("refuses malformed bodies field by field", async (t) => {
+    const on = await emulator(t);
+    const required = ["Field required"];
+    await assertRefused(on, () => on.api("POST", path, { body: {} }), {
+      status: 400,
+      body: { title: required, url: required, only_for_activities: required },
+    });
+    await assertRefused(on, () => on.api("POST", path, { body: { ...hook, only_for_activities: [] } }), {
+      status: 400,
+      body: { only_for_activities: ["List should have at least 1 item after validation, not 0"] },
+    });
+    const { status, body } = await on.api("POST", path, { body: { ...hook, only_for_activities: ["PARTY"] } });
+    assert.equal(status, 400);
+    assert.match(
+      (body as { only_for_activities: { 0: string[] } }).only_for_activities[0][0]!,
+      /^Input should be 'CONTRACT_CREATED', .* or 'CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT'$/,
+    );
+  });
+
+  it("needs the permission Developer Settings", async (t) => {
+    const on = await emulator(t, { seed: withoutSettings });
+    await assertRefused(on, () => on.api("POST", path, { body: hook }), noPermission);
+  });
+});
+
+describe("webhooks.delete", () => {
+  it("ends a subscription", async (t) => {
+    const { api } = await emulator(t);
+    const id = await createIn(api);
+    assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), { status: 204, body: "" });
+    assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), unknownHook);
+  });
+
+  it("does not know a webhook of another workspace", async (t) => {
+    const on = await emulator(t);
+    const other = await apiOf(on, 2);
+    const id = await createIn(other);
+    await assertRefused(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
+    await assertRefused(on, () => on.api("DELETE", `${path}abc`), notFound);
+    assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
+  });
+
+  it("needs the permission Developer Settings", async (t) => {
+    const on = await emulator(t, { seed: withoutSettings });
+    await assertRefused(on, () => on.api("DELETE", `${path}1`), noPermission);
+  });
+});
+
+describe("webhooks.hmac-key", () => {
+  it("is 64 bytes, the same each time, of the workspace alone, and open to any of its keys", async (t) => {
+    const on = await emulator(t, { seed: withoutSettings });
+    const keyOf = async (api: TestEmulator["api"]) => {
+      const { status, body } = await api("GET", `${path}hmac_key/`);
+      assert.equal(status, 200);
+      const { hmac_key, ...rest } = body as { hmac_key: string };
+      assert.deepEqual(rest, {});
+      return hmac_key;
+    };
+    const key = await keyOf(on.api);
+    assert.equal(Buffer.from(key, "base64").length, 64);
+    assert.equal(Buffer.from(key, "base64").toString("base64"), key);
+    assert.equal(await keyOf(on.api), key);
+    assert.notEqual(await keyOf(await apiOf(on, 2)), key);
+  });
+});
+
+describe("webhooks.re-trigger", () => {
+  const nothing = { status: 404, body: { detail: "Not Found" } };
+
+  const contract = {
+    contract_template_id: 101,
+    contract_data: {},
+    counter_party_details: [
+      {
+        is_individual: false,
+        organization_name: "Acme Corp",
+        poc_details: { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" },
+      },
+    ],
+  };
+
+  async function createdContract(api: TestEmulator["api"]): Promise<number> {
+    const answer = await api("POST", "/api/v2.1/public/contracts/", { body: contract });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    return (answer.body as { contract_id: number }).contract_id;
+  }
+
+  it("sends the last call of a contract once more", async (t) => {
+    const on = await emulator(t);
+    const target = await receiver(t);
+    await createIn(on.api, { url: target.url, only_for_activities: ["CONTRACT_CREATED"] });
+    const id = await createdContract(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    assert.equal(target.received.length, 1);
+
+    const answer = await on.api("POST", retrigger, { body: { contract_ids: [id] } });
+    assert.deepEqual(plain(answer), { status: 200, body: { message: "Success" } });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    assert.equal(target.received.length, 2);
+    assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
+  });
+
+  it("knows only contracts of the workspace, and only such as told anything", async (t) => {
+    const on = await emulator(t);
+    const untold = await createdContract(on.api);
+    for (const contract_ids of [[untold], [999], [untold, 999]]) {
+      await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids } }), nothing);
+    }
+    const other = await apiOf(on, 2);
+    await assertRefused(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
+  });
+
+  it("needs at least one integer id", async (t) => {
+    const on = await emulator(t);
+    await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
+      status: 400,
+      body: { contract_ids: ["List should have at least 1 item after validation, not 0"] },
+    });
+    await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: ["T-1"] } }), {
+      status: 400,
+      body: { contract_ids: { 0: ["Input should be a valid integer, unable to parse string as an integer"] } },
+    });
+  });
+});

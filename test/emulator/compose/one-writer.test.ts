@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { lstat, mkdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { startEmulator } from "../../../emulator/index.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulatorStart } from "../../support/emulator-start.ts";
+import { ownNamespace } from "../../support/files/lock-process.ts";
+
+/** A folder with a state behind a link, in a folder behind a link. */
+async function linked(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
+  const folder = await testFolder(t);
+  await mkdir(join(folder, "real"));
+  await symlink("real", join(folder, "folder"));
+  await symlink("state.json", join(folder, "real", "link.json"));
+  return { folder, state: join(folder, "real", "state.json") };
+}
+
+describe("a state that one emulator writes to", () => {
+  it("is refused to a second, whatever run file it names and whatever it calls the state", async (t) => {
+    const { folder, state } = await linked(t);
+    const first = await emulatorStart(t, { file: state, runFile: join(folder, "first.run") });
+    assert.equal(await first.start(), "up");
+    const names = [state, join(folder, "folder", "state.json"), join(folder, "real", "link.json"), "folder/link.json"];
+    const outcomes = names.map(async (file, i) => {
+      const another = await emulatorStart(t, { file, runFile: join(folder, `${i}.run`) }, { cwd: folder });
+      return (await another.start()).replace(/pid \d+, http:[^)]*/, "…");
+    });
+    const refused =
+      `StateInUse: An emulator is running on this state (${state}.run: …). ` +
+      `Use it, stop it with "svc emulator stop", or name another file with --file.`;
+    assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
+  });
+
+  const within = ownNamespace();
+  const skip = within ? false : "no PID namespace can be made here";
+  it("is refused to one in another PID namespace, in both directions", { skip }, async (t) => {
+    const folder = await testFolder(t);
+    const inside = { within: within! };
+    for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
+      const options = { file: join(folder, `${i}.json`) };
+      const owner = await emulatorStart(t, options, first);
+      assert.equal(await owner.start(), "up");
+      const another = await emulatorStart(t, { ...options, runFile: join(folder, `${i}.run`) }, second);
+      assert.match(await another.start(), /^StateInUse: An emulator is running on this state/);
+    }
+  });
+
+  it("is refused while its owner is stopped, and goes to one of four when it is killed", async (t) => {
+    const file = join(await testFolder(t), "state.json");
+    const owner = await emulatorStart(t, { file });
+    assert.equal(await owner.start(), "up");
+    owner.signal("SIGSTOP");
+    const early = await emulatorStart(t, { file });
+    assert.match(await early.start(), /^StateInUse: /);
+
+    const heirs = await Promise.all(Array.from({ length: 4 }, () => emulatorStart(t, { file })));
+    await owner.kill();
+    const outcomes = await Promise.all(heirs.map((heir) => heir.start()));
+    assert.deepEqual(outcomes.map((outcome) => outcome.replace(/:.*/, "")).sort(), [
+      "StateInUse",
+      "StateInUse",
+      "StateInUse",
+      "up",
+    ]);
+  });
+
+  it("is found by the commands under each of its names", async (t) => {
+    const { folder, state } = await linked(t);
+    const emulator = await startEmulator({ port: 0, file: state });
+    t.after(() => emulator.close());
+    for (const file of ["real/state.json", "folder/link.json"]) {
+      const { exit, out } = await runCli(["emulator", "status", "--json", "--file", file], { cwd: folder });
+      assert.deepEqual([exit, JSON.parse(out).router_url], [0, emulator.routerUrl]);
+    }
+  });
+});
+
+describe("a state behind a link", () => {
+  it("is made and replaced where the link leads, and the link stays", async (t) => {
+    const { folder, state } = await linked(t);
+    const link = join(folder, "real", "link.json");
+    for (const _ of ["first start", "second start"]) {
+      const emulator = await startEmulator({ port: 0, file: link });
+      await emulator.close();
+      assert.equal(await readlink(link), "state.json");
+      assert.equal((await lstat(state)).isFile(), true);
+    }
+  });
+});
+
+describe("a state behind a link with journals beside the link", () => {
+  it("is refused with the moves that bring them to the state: what they hold would be lost", async (t) => {
+    const { folder, state } = await linked(t);
+    const link = join(folder, "real", "link.json");
+    await writeFile(`${link}.journal.3`, "");
+    await assert.rejects(startEmulator({ port: 0, file: link }), {
+      name: "StateRefused",
+      message:
+        `${link} is a link, and an earlier version left journals beside it. Nothing was changed. ` +
+        `Move ${link}.journal.3 to ${state}.journal.3.`,
+    });
+  });
+});
+
+describe("a run file that is not one", () => {
+  for (const [what, make, is] of [
+    ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],
+    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with something else in it"],
+  ] as const) {
+    it(`but ${what} is refused in a sentence and left as it is`, async (t) => {
+      const cwd = await testFolder(t);
+      await make(join(cwd, "my.run"));
+      const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));
+      const before = await look();
+      for (const options of [["--ephemeral"], ["--file", "state.json"]]) {
+        const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--run-file", "my.run", ...options], {
+          cwd,
+        });
+        const sentence = `${join(cwd, "my.run")} is ${is}, and svc did not write it. Nothing was changed`;
+        assert.deepEqual([exit, err.includes(sentence)], [1, true], err);
+      }
+      assert.equal(await look(), before);
+    });
+  }
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator } from "../../support/emulator.ts";
+
+/** What an emulator says while it starts on a clock that stands `ms` away from the wall's time. */
+async function said(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
+  const lines: string[] = [];
+  const start = new Date(Date.now() + ms).toISOString();
+  await emulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
+  return lines;
+}
+
+const hours = (count: number): number => count * 3_600_000;
+const warning =
+  /^virtual time is \S+Z, behind this machine's: others take the tokens of the emulator for expired; go ahead with `svc emulator clock advance --to \S+Z`$/;
+
+describe("virtual time far behind the wall's", () => {
+  it("is warned of at the start, once every token is expired by the wall", async (t) => {
+    assert.deepEqual(await said(t, hours(-0.9)), []);
+    assert.deepEqual(await said(t, hours(1_000)), []);
+    const [line, ...rest] = await said(t, hours(-1.1));
+    assert.match(line ?? "", warning);
+    assert.deepEqual(rest, []);
+  });
+
+  it("is warned of where a state brings it", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const start = new Date(Date.now() - hours(48)).toISOString();
+    await (await emulator(t, { file, clock: { mode: "manual", start } })).close();
+    const [line] = await said(t, 0, { file, clock: {} });
+    assert.match(line ?? "", warning);
+  });
+});

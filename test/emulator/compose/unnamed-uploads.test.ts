@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "node:test";
+import * as z from "zod";
+import { collections } from "../../../emulator/compose/collections.ts";
+import { blobCollections } from "../../../emulator/compose/named-blobs.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+
+/** Uploads a file of a workspace, and gives the hash of its bytes. */
+async function upload({ api }: TestEmulator, text: string): Promise<string> {
+  const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
+  const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+  const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
+  const answer = await fetch(url, { method: "PUT", body: text, headers: { "content-type": "application/pdf" } });
+  assert.equal(answer.status, 200);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+it("uploads that a reset has left behind go 30 days later, at a start; those that are named stay", async (t) => {
+  const cwd = await testFolder(t);
+  const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
+  const lines: string[] = [];
+  const start = () => emulator(t, { file, log: (line) => lines.push(line) });
+
+  const first = await start();
+  const gone = await upload(first, "before the reset");
+  assert.equal((await first.ask("POST", "reset")).status, 204);
+  const stays = await upload(first, "after the reset");
+  await first.close();
+  await (await start()).close();
+
+  // A month goes by.
+  const note = join(folder, "svc-unnamed.json");
+  const long = "2001-01-01T00:00:00.000Z";
+  const { unnamed_since } = JSON.parse(await readFile(note, "utf8")) as { unnamed_since: Record<string, string> };
+  assert.deepEqual(Object.keys(unnamed_since), [gone]);
+  await writeFile(note, JSON.stringify({ looked_at: long, unnamed_since: { [gone]: long, [stays]: long } }));
+  for (const name of [gone, stays]) await utimes(join(folder, name), new Date(long), new Date(long));
+  await start();
+  assert.deepEqual((await readdir(folder)).sort(), [stays, "svc-unnamed.json"].sort());
+  assert.deepEqual(lines, ["removed 1 uploaded files that nothing had named for 30 days"]);
+});
+
+it("uploads have their 30 days again when a state is taken in, which may name them", async (t) => {
+  const cwd = await testFolder(t);
+  const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
+  const first = await emulator(t, { file });
+  const hash = await upload(first, "exported");
+  const exported = (await first.ask("GET", "state")).body;
+  await first.ask("POST", "reset");
+  await first.close();
+  const second = await emulator(t, { file });
+  assert.deepEqual((await readdir(folder)).sort(), [hash, "svc-unnamed.json"].sort());
+  assert.equal((await second.ask("PUT", "state", { body: exported })).status, 204);
+  assert.deepEqual(await readdir(folder), [hash]);
+});
+
+it("every collection whose rows can name uploaded bytes is looked at", () => {
+  const naming = collections.filter(
+    (one) =>
+      one.kind === "rows" && JSON.stringify(z.toJSONSchema(one.schema, { unrepresentable: "any" })).includes("sha256"),
+  );
+  assert.deepEqual(naming.map(({ name }) => name).sort(), blobCollections.map(({ name }) => name).sort());
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { basicHeader } from "../../../../src/schemes/http-basic.ts";
+import { plain } from "../../../support/emulator.ts";
+import { type Routed, routed } from "../../../support/routed.ts";
+
+const path = "/router/v1/billing/webhook";
+const credentials = { user: "billing", password: "s3cret:with:colons" };
+const world = (t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}) =>
+  routed(t, { apps: { billing: { username: credentials.user, password: credentials.password } }, ...options });
+const send = ({ router }: Routed, body: unknown, authorization: string | undefined = basicHeader(credentials)) =>
+  router("POST", path, {
+    body,
+    headers: { "content-type": "application/json", ...(authorization && { authorization }) },
+  });
+
+describe("billing", () => {
+  for (const content of [
+    { customer: { id: "us-1_7" } },
+    { subscription: { customer_id: "us-1_7" } },
+    { invoice: { customer_id: "us-1_7" } },
+    { customer: { id: "us-1_7" }, invoice: { customer_id: "eu-1_1" } },
+  ]) {
+    it(`forwards an event with ${JSON.stringify(content)} to the customer's cluster`, async (t) => {
+      const routedWorld = await world(t);
+      const body = `{ "id":"ev_1", "amount": 1.0, "content":${JSON.stringify(content)} }`;
+      assert.equal((await send(routedWorld, body)).status, 200);
+      assert.deepEqual(
+        routedWorld.us.received.map((got) => got.body.toString()),
+        [body],
+      );
+      assert.deepEqual(routedWorld.eu.received, []);
+    });
+  }
+
+  it("splits a customer id at the longest known cluster id", async (t) => {
+    const clusters = ["eu", "eu_west"].map((id) => ({ id, label: id, external_url: "http://127.0.0.1:9" }));
+    const apps = { billing: { username: credentials.user, password: credentials.password } };
+    const nobodyThere = await routed(t, { seed: { clusters, apps } });
+    const owner = async (id: string) => (await send(nobodyThere, { content: { customer: { id } } })).body;
+    assert.deepEqual(await owner("eu_west_3"), { detail: "Cluster eu_west is unreachable" });
+    assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });
+  });
+
+  it("refuses an event without a customer, and one of an unknown cluster", async (t) => {
+    const routedWorld = await world(t);
+    const noCustomer = { status: 400, body: { detail: "No customer id in the event" } };
+    for (const event of [
+      {},
+      { content: null },
+      { content: { customer: {} } },
+      { content: { customer: { id: "7" } } },
+    ]) {
+      assert.deepEqual(plain(await send(routedWorld, event)), noCustomer);
+    }
+    assert.deepEqual(plain(await send(routedWorld, { content: { customer: { id: "ap_9_7" } } })), {
+      status: 404,
+      body: { detail: "Unknown cluster: ap_9" },
+    });
+    assert.deepEqual(routedWorld.reached(), []);
+  });
+
+  it("refuses every other credential alike, before the fields and after the syntax", async (t) => {
+    const routedWorld = await world(t);
+    const event = { content: { customer: { id: "eu-1_1" } } };
+    for (const header of [
+      "",
+      "Basic bm9jb2xvbg==",
+      "Basic !!!",
+      "Bearer x",
+      basicHeader({ ...credentials, password: "guess" }),
+      basicHeader({ ...credentials, user: "guess" }),
+    ]) {
+      const answer = await send(routedWorld, event, header);
+      assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } }, header);
+      assert.equal(answer.headers.get("www-authenticate"), "Basic");
+    }
+    assert.equal((await send(routedWorld, [], "Basic !!!")).status, 401);
+    assert.equal((await send(routedWorld, "{", "Basic !!!")).status, 422);
+    assert.deepEqual(plain(await send(routedWorld, [])), {
+      status: 422,
+      body: { detail: [{ type: "dict_type", loc: ["body"], msg: "Input should be a valid dictionary", input: [] }] },
+    });
+    assert.deepEqual(routedWorld.reached(), []);
+  });
+});

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { signChatA } from "../../../../src/schemes/chat-a.ts";
+import { plain } from "../../../support/emulator.ts";
+import { routed } from "../../../support/routed.ts";
+
+const event = "/router/v1/integrations/chat_a/webhook/event/";
+const interaction = "/router/v1/integrations/chat_a/webhook/interaction";
+const options = "/router/v1/integrations/chat_a/webhook/options";
+const within = (destination: string) => ({
+  event: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/event/`,
+  interaction: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/interaction`,
+  options: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/options`,
+  oauthRedirect: `/router/v1/integrations/destinations/${destination}/chat_a/oauth_redirect`,
+});
+
+const formHeaders = { "content-type": "application/x-www-form-urlencoded" };
+const payload = (value: object) => ({
+  body: `payload=${encodeURIComponent(JSON.stringify(value))}`,
+  headers: formHeaders,
+});
+
+/** Virtual time of the tests' clock, in seconds. */
+const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
+
+describe("chat_a", () => {
+  it("sends an event to its team's cluster, retries and all, byte for byte", async (t) => {
+    const world = await routed(t);
+    await world.map("teams", "us-1", ["T1"]);
+    const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
+    const retry = { "x-retry-num": "2", "x-retry-reason": "http_timeout" };
+    world.us.answer((_, response) => response.writeHead(202).end());
+    const answer = await world.router("POST", event, {
+      body,
+      headers: { "content-type": "application/json", ...retry },
+    });
+    assert.deepEqual(plain(answer), { status: 202, body: "" });
+    assert.deepEqual(world.eu.received, []);
+    const [got] = world.us.received;
+    assert.equal(got?.body.toString(), body);
+    assert.equal(got?.headers["x-retry-num"], "2");
+    assert.equal(got?.headers["content-type"], "application/json");
+  });
+
+  it("sends an event of an unknown team, and one that is no JSON, to every cluster", async (t) => {
+    const world = await routed(t);
+    await world.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
+    await world.router("POST", event, { body: "{{{" });
+    assert.deepEqual(
+      world.reached(),
+      Array(2)
+        .fill(`eu POST ${event}`)
+        .concat(Array(2).fill(`us POST ${event}`)),
+    );
+  });
+
+  it("answers url_verification by itself", async (t) => {
+    const world = await routed(t);
+    const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
+    assert.deepEqual(plain(await world.router("POST", event, { body })), {
+      status: 200,
+      body: { challenge: "3eZbrw1a" },
+    });
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("answers the certificate check by itself, unsigned", async (t) => {
+    const world = await routed(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
+    for (const path of [event, interaction, options, within("default").options]) {
+      const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
+      assert.equal(answer.status, 200, path);
+    }
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("finds the team of an interaction, or its enterprise", async (t) => {
+    const world = await routed(t);
+    await world.map("teams", "us-1", ["T1", "E1"]);
+    await world.router("POST", interaction, payload({ type: "block_actions", team: { id: "T1" } }));
+    await world.router("POST", options, payload({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }));
+    await world.router("POST", options, payload({ type: "block_suggestion", team: { id: "T9" } }));
+    assert.deepEqual(world.reached(), [
+      `eu POST ${options}`,
+      `us POST ${interaction}`,
+      `us POST ${options}`,
+      `us POST ${options}`,
+    ]);
+  });
+
+  it("turns an empty answer to an interaction into an object, and no other answer", async (t) => {
+    const world = await routed(t);
+    await world.map("teams", "us-1", ["T1"]);
+    const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
+    const destined = within("us").interaction;
+    for (const path of [interaction, destined]) {
+      assert.deepEqual(plain(await press(path)), { status: 200, body: {} });
+    }
+    assert.deepEqual(plain(await press(options)), { status: 200, body: "" });
+
+    world.us.answer((_, response) => response.end('{"response_action":"clear"}'));
+    assert.deepEqual(plain(await press(interaction)), { status: 200, body: { response_action: "clear" } });
+    world.us.answer(500);
+    assert.deepEqual(plain(await press(interaction)), { status: 500, body: "" });
+  });
+
+  it("keeps a message within its destination", async (t) => {
+    const world = await routed(t);
+    await world.map("teams", "us-1", ["T1"]);
+    const send = async (destination: string) => {
+      const path = within(destination).event;
+      await world.router("POST", path, { body: { team_id: "T1" } });
+      return world.reached().map((line) => line.slice(0, 2));
+    };
+    assert.deepEqual(await send("default"), ["us"], "the owner belongs to it");
+    assert.deepEqual(await send("us"), ["us"]);
+    assert.deepEqual(await send("eu"), ["eu"], "the owner does not belong to it, so all of it are asked");
+  });
+
+  it("offers an authorization callback to every cluster of the destination", async (t) => {
+    const world = await routed(t);
+    const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
+    world.eu.answer(400);
+    world.us.answer((_, response) => response.end("installed"));
+    assert.deepEqual(plain(await world.router("GET", path)), { status: 200, body: "installed" });
+    assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+  });
+
+  it("refuses an unknown destination", async (t) => {
+    const world = await routed(t);
+    const { oauthRedirect, ...webhooks } = within("mars");
+    const requests = [
+      ...Object.values(webhooks).map((path) => ["POST", path] as const),
+      ["GET", oauthRedirect] as const,
+    ];
+    for (const [method, path] of requests) {
+      assert.deepEqual(plain(await world.router(method, path)), {
+        status: 404,
+        body: { detail: "Unknown destination: mars" },
+      });
+    }
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("gives a cluster 2.5 seconds by its own setting", async (t) => {
+    const world = await routed(t, { chatUpstreamTimeoutMs: 40 });
+    await world.map("teams", "us-1", ["T1"]);
+    world.us.answer(() => {});
+    assert.deepEqual(plain(await world.router("POST", event, { body: { team_id: "T1" } })), {
+      status: 504,
+      body: { detail: "Cluster us-1 did not answer in time" },
+    });
+  });
+
+  describe("with a signing secret", () => {
+    const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+    const apps = { chat_a: { signing_secret: signingSecret } };
+    const body = '{"type":"event_callback","team_id":"T1","text":"é"}';
+    const signed = (at: number, changes: Record<string, string> = {}) => ({
+      "content-type": "application/json",
+      "x-chat-a-request-timestamp": String(at),
+      "x-chat-a-signature": signChatA({ signingSecret, timestamp: String(at), body }),
+      ...changes,
+    });
+
+    it("forwards what is signed well and fresh on either clock, signature included", async (t) => {
+      const world = await routed(t, { apps });
+      const wall = Math.floor(Date.now() / 1_000);
+      for (const at of [now, now - 300, wall]) {
+        assert.equal((await world.router("POST", event, { body, headers: signed(at) })).status, 200);
+      }
+      const [got] = world.eu.received;
+      assert.equal(got?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
+    });
+
+    it("refuses everything else and forwards nothing", async (t) => {
+      const world = await routed(t, { apps, strict: ["signatures"] });
+      const attempts = {
+        unsigned: { "content-type": "application/json" },
+        "too old": signed(now - 301),
+        "fresh on the wall clock alone, under --strict=signatures": signed(Math.floor(Date.now() / 1_000) - 1_000),
+        tampered: signed(now, { "x-chat-a-signature": `v0=${"0".repeat(64)}` }),
+        "of another version": signed(now, { "x-chat-a-signature": "v1=abc" }),
+        "without a timestamp": signed(now, { "x-chat-a-request-timestamp": "" }),
+      };
+      for (const [name, headers] of Object.entries(attempts)) {
+        for (const path of [event, interaction, options, within("default").event]) {
+          assert.deepEqual(
+            plain(await world.router("POST", path, { body, headers })),
+            { status: 401, body: { detail: "Invalid request signature" } },
+            name,
+          );
+        }
+      }
+      assert.deepEqual(world.reached(), []);
+    });
+  });
+});

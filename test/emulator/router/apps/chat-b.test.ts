@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { plain } from "../../../support/emulator.ts";
+import { botApp, type Issuer, issuer, serviceUrl, type TokenChanges } from "../../../support/identity/issuer.ts";
+import { type Routed, routed } from "../../../support/routed.ts";
+
+const path = "/router/v1/integrations/chat_b/webhook/messaging";
+const activity = { type: "message", channelId: "msteams", serviceUrl, channelData: { tenant: { id: "tenant-1" } } };
+const refused = { status: 401, body: { detail: "Invalid bot-framework token" } };
+
+interface Stage {
+  readonly world: Routed;
+  readonly issuer: Issuer;
+  /** Sends an activity with that authorization; the answer's status and body. */
+  send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof plain>>;
+  /** The same with a token of the issuer. */
+  sendSigned(changes?: TokenChanges, body?: unknown): Promise<ReturnType<typeof plain>>;
+}
+
+/** A router that trusts the issuer of the test, with tenant-1 at us-1. */
+async function stage(t: TestContext): Promise<Stage> {
+  const other = await issuer(t);
+  const world = await routed(t, { apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } } });
+  await world.map("integrations", "us-1", ["tenant-1"]);
+  const send: Stage["send"] = async (authorization, body = activity) =>
+    plain(await world.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }));
+  return {
+    world,
+    issuer: other,
+    send,
+    sendSigned: async (changes, body) => send(`Bearer ${await other.token(changes)}`, body),
+  };
+}
+
+/** Wall time, in seconds, since tokens are judged by it. */
+const now = () => Math.floor(Date.now() / 1_000);
+
+describe("chat_b", () => {
+  it("sends an activity to its tenant's cluster, byte for byte, with its token", async (t) => {
+    const { world, issuer: other } = await stage(t);
+    const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
+    const authorization = `Bearer ${await other.token()}`;
+    world.us.answer((_, response) => response.writeHead(202).end());
+    const answer = await world.router("POST", path, {
+      body,
+      headers: { "content-type": "application/json; charset=utf-8", authorization },
+    });
+    assert.deepEqual(plain(answer), { status: 202, body: "" });
+    const [got] = world.us.received;
+    assert.deepEqual(
+      [got?.body.toString(), got?.headers.authorization, got?.headers["content-type"]],
+      [body, authorization, "application/json; charset=utf-8"],
+    );
+    assert.deepEqual(world.eu.received, []);
+  });
+
+  it("prefers the tenant of channelData over that of the conversation", async (t) => {
+    const { world, sendSigned } = await stage(t);
+    await world.map("integrations", "eu-1", ["tenant-2"]);
+    await sendSigned({}, { ...activity, conversation: { tenantId: "tenant-2" } });
+    assert.deepEqual(world.reached(), [`us POST ${path}`]);
+    await sendSigned({}, { ...activity, channelData: {}, conversation: { tenantId: "tenant-2" } });
+    assert.deepEqual(world.reached(), [`eu POST ${path}`]);
+  });
+
+  it("knows no cluster for an unmapped tenant, or for none", async (t) => {
+    const { world, sendSigned } = await stage(t);
+    for (const channelData of [{ tenant: { id: "tenant-9" } }, {}, null, "x"]) {
+      assert.deepEqual(await sendSigned({}, { ...activity, channelData }), {
+        status: 404,
+        body: { detail: "No cluster mapping for this tenant" },
+      });
+    }
+    assert.deepEqual(world.reached(), []);
+  });
+
+  const accepted: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
+    "that expired a minute ago, within the skew": { token: { claims: { exp: now() - 60 } } },
+    "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
+    "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
+    "of a key with no endorsement": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
+    "that never expires, as the vendor's own library does": { token: { without: ["exp"] } },
+    "for several apps": { token: { claims: { aud: ["x", botApp.app_id] } } },
+    "of the desktop emulator, version 1": {
+      token: {
+        claims: {
+          iss: "https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/",
+          ver: "1.0",
+          appid: botApp.app_id,
+        },
+        without: ["serviceurl", "aud"],
+      },
+    },
+    "of the desktop emulator, version 2": {
+      token: {
+        claims: {
+          iss: "https://login.microsoftonline.com/f8cdef31-a31e-4b4a-93e4-5f571e91255a/v2.0",
+          ver: "2.0",
+          azp: botApp.app_id,
+        },
+        without: ["serviceurl"],
+      },
+    },
+  };
+  for (const [name, { token, body, key }] of Object.entries(accepted)) {
+    it(`accepts a token ${name}`, async (t) => {
+      const { issuer: other, sendSigned } = await stage(t);
+      if (key) other.publish(key as never);
+      assert.deepEqual(await sendSigned(token, body), { status: 200, body: "" });
+    });
+  }
+
+  const rejected: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
+    "of another issuer": { token: { claims: { iss: "https://else.example" } } },
+    "for another app": { token: { claims: { aud: "else" } } },
+    "for nobody": { token: { without: ["aud"] } },
+    "for another serviceUrl": { token: { claims: { serviceurl: "https://else.example" } } },
+    "without serviceurl": { token: { without: ["serviceurl"] } },
+    "that is valid in ten minutes": { token: { claims: { nbf: now() + 600 } } },
+    "that expired ten minutes ago": { token: { claims: { exp: now() - 600 } } },
+    "whose claim is spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
+    "of an unknown key": { token: { header: { kid: "k2" } } },
+    "without a kid": { token: { header: { kid: undefined } } },
+    "of a key that is not endorsed for the channel": { body: { ...activity, channelId: "webchat" } },
+    "of an endorsed key, for no channel": { body: { ...activity, channelId: undefined } },
+    "of a key that is none": { key: { n: "!", e: 7 } },
+    "of the desktop emulator for another app": {
+      token: {
+        claims: { iss: "https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/", ver: "1.0", appid: "else" },
+      },
+    },
+  };
+  for (const [name, { token, body, key }] of Object.entries(rejected)) {
+    it(`refuses a token ${name}`, async (t) => {
+      const { world, issuer: other, sendSigned } = await stage(t);
+      if (key) other.publish(key as never);
+      assert.deepEqual(await sendSigned(token, body), refused);
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("refuses what is no bearer token, and a token that was tampered with or is unsigned", async (t) => {
+    const { world, issuer: other, send } = await stage(t);
+    const token = await other.token();
+    const [head, claims, signature] = token.split(".") as [string, string, string];
+    const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const attempts = {
+      "no header": undefined,
+      "an empty header": "",
+      "another scheme": "Basic dTpw",
+      "the scheme in lower case": `bearer ${token}`,
+      "no token": "Bearer ",
+      garbage: "Bearer x.y.z",
+      "a changed signature": `Bearer ${head}.${claims}.${signature.split("").reverse().join("")}`,
+      "changed claims": `Bearer ${head}.${encoded({ iss: botApp.issuer, aud: botApp.app_id, exp: 9e9 })}.${signature}`,
+      "the algorithm none": `Bearer ${encoded({ alg: "none", kid: "k1" })}.${claims}.`,
+      "a secret for a key": `Bearer ${encoded({ alg: "HS256", kid: "k1" })}.${claims}.${signature}`,
+    };
+    for (const [name, authorization] of Object.entries(attempts)) {
+      assert.deepEqual(await send(authorization), refused, name);
+    }
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("judges the token before the body", async (t) => {
+    const { send, sendSigned } = await stage(t);
+    const notAnActivity = { status: 400, body: { detail: "The activity must be a JSON object" } };
+    for (const body of ["[]", "{{{", "7", ""]) {
+      assert.deepEqual(await sendSigned({}, body), notAnActivity, body);
+      assert.deepEqual(await send("Bearer x.y.z", body), refused, body);
+    }
+  });
+
+  it("asks the issuer once, and for a key that it does not know not again at once", async (t) => {
+    const { issuer: other, sendSigned } = await stage(t);
+    await sendSigned();
+    await sendSigned();
+    for (let i = 0; i < 3; i += 1) await sendSigned({ header: { kid: `new-${i}` } });
+    assert.deepEqual(
+      other.received.map(({ url }) => url),
+      ["/v1/metadata", "/v1/keys"],
+    );
+  });
+
+  it("refuses everything while the issuer says nothing, and asks again", async (t) => {
+    const { issuer: other, sendSigned, world } = await stage(t);
+    other.answer(500);
+    assert.deepEqual(await sendSigned(), refused);
+    assert.deepEqual(await sendSigned(), refused);
+    assert.equal(other.received.length, 2);
+    assert.deepEqual(world.reached(), []);
+  });
+
+  it("tells the request log why, and nobody else", async (t) => {
+    const { world, sendSigned } = await stage(t);
+    await sendSigned({ claims: { aud: "else" } });
+    const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };
+    assert.deepEqual(items.at(-1)?.findings, [{ code: "chat-b-token-refused", detail: "for another app" }]);
+  });
+});

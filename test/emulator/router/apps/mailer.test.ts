@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { blackholeLimits } from "../../../../emulator/router/apps/mailer-rows.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { routed } from "../../../support/routed.ts";
+
+describe("the mailer's blackhole", () => {
+  it("takes whatever comes, keeps it, and tells nobody", async (t) => {
+    const world = await routed(t);
+    const path = "/router/v1/mailer/inbound/blackhole";
+    const headers = { "content-type": "message/rfc822" };
+    const body = Buffer.from([0xff, 0x00, 0x41]);
+    assert.deepEqual(plain(await world.router("POST", path, { body, headers })), { status: 200, body: {} });
+    assert.deepEqual(plain(await world.router("POST", path)), { status: 200, body: {} });
+    assert.deepEqual(world.reached(), []);
+
+    const { body: state } = await world.ask("GET", "state");
+    assert.match(JSON.stringify(state), /"content_type":"message\/rfc822","body_base64":"\/wBB"/);
+  });
+});
+
+interface Kept {
+  readonly id: number;
+  readonly content_type: string | null;
+  readonly body_base64: string;
+}
+
+/** What the state of an emulator holds of the blackhole, oldest first. */
+async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept[]> {
+  const { rows } = (await ask("GET", "state")).body as { rows: { blackhole_mails?: Kept[] } };
+  return rows.blackhole_mails ?? [];
+}
+
+describe("mail that anybody may send", () => {
+  const path = "/router/v1/mailer/inbound/blackhole";
+
+  it("is kept up to a number: the oldest leave", async (t) => {
+    const world = await emulator(t);
+    for (let sent = 0; sent < blackholeLimits.count + 3; sent += 50) {
+      const some = Array.from({ length: Math.min(50, blackholeLimits.count + 3 - sent) });
+      await Promise.all(some.map(() => world.router("POST", path, { body: "x" })));
+    }
+    const ids = (await keptBy(world)).map(({ id }) => id);
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [blackholeLimits.count, 4, blackholeLimits.count + 3]);
+  });
+
+  it("is kept up to a number of bytes, but the newest always", async (t) => {
+    const world = await emulator(t);
+    // A third of it, as base64.
+    const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);
+    const sizes = [third, third, third, third, "small", Buffer.alloc(blackholeLimits.bytes), "last"];
+    const seen: number[][] = [];
+    for (const body of sizes) {
+      assert.equal((await world.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
+      seen.push((await keptBy(world)).map(({ id }) => id));
+    }
+    assert.deepEqual(seen, [[1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7]]);
+  });
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { device, oauthError } from "../../../support/identity/devices.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+const path = "/router/v1/oauth2.0/device/code/";
+const decidePath = "/router/v1/oauth2.0/device/cluster_info/";
+const minute = 60_000;
+
+describe("a device", () => {
+  it("gets its codes, and where a person types them", async (t) => {
+    const world = await emulator(t);
+    const { status, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
+    const { device_code, user_code, ...rest } = body as Record<string, string>;
+    assert.equal(status, 200);
+    assert.match(device_code!, /^[\w-]{43}$/);
+    assert.match(user_code!, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    assert.deepEqual(rest, {
+      verification_uri: `${world.routerUrl}/_emulator/device`,
+      verification_uri_complete: `${world.routerUrl}/_emulator/device?user_code=${user_code}`,
+      expires_in: 900,
+      interval: 5,
+    });
+  });
+
+  it("may send a form, as standard clients do, unless --strict=bodies", async (t) => {
+    const body = "client_id=demo-cli&scope=openid";
+    const headers = { "content-type": "application/x-www-form-urlencoded;charset=UTF-8" };
+    const lenient = await emulator(t);
+    assert.equal((await lenient.router("POST", path, { body, headers })).status, 200);
+    const strict = await emulator(t, { strict: ["bodies"] });
+    await assertRefused(strict, () => strict.router("POST", path, { body, headers }), {
+      status: 422,
+      body: {
+        detail: [
+          {
+            type: "model_attributes_type",
+            loc: ["body"],
+            msg: "Input should be a valid dictionary or object to extract fields from",
+            input: body,
+          },
+        ],
+      },
+    });
+  });
+
+  it("of an unknown client is refused", async (t) => {
+    const world = await emulator(t);
+    const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
+    await assertRefused(world, begin, oauthError("invalid_client"));
+    assert.equal((await begin()).headers.get("cache-control"), "no-store");
+  });
+
+  it("may be of a client that was just created", async (t) => {
+    const world = await emulator(t);
+    const created = await world.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
+    const { client_id, ...rest } = created.body as { client_id: string };
+    assert.deepEqual({ status: created.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
+    const added = await device(world, client_id);
+    assert.deepEqual(plain(await added.poll()), oauthError("authorization_pending"));
+  });
+});
+
+describe("a decision about a user code", () => {
+  it("answers what was sent, however the code was typed, and maps the code to its cluster", async (t) => {
+    const world = await emulator(t);
+    const { user_code, decide } = await device(world);
+    const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
+    assert.deepEqual(plain(await decide("AUTHORIZED", "us-1", typed)), {
+      status: 200,
+      body: { user_code: typed, status: "AUTHORIZED", cluster_id: "us-1" },
+    });
+    const answer = await world.router("GET", `/anything?user_code=${user_code}`);
+    assert.deepEqual(answer.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
+  });
+
+  it("may bind a pending grant to a cluster, and to another, before it is made", async (t) => {
+    const world = await emulator(t);
+    const { decide, poll } = await device(world);
+    assert.equal((await decide("PENDING", "us-1")).status, 200);
+    assert.equal((await decide("PENDING", "eu-1")).status, 200);
+    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    assert.equal((await decide("DENIED", "us-1")).status, 200);
+  });
+
+  it("may be made again by the same cluster, and never be changed", async (t) => {
+    const world = await emulator(t);
+    const decided = { status: 409, body: { detail: "The device grant has been decided already" } };
+    for (const [first, other] of [
+      ["AUTHORIZED", "DENIED"],
+      ["DENIED", "AUTHORIZED"],
+    ] as const) {
+      const { decide } = await device(world);
+      assert.equal((await decide(first)).status, 200);
+      assert.equal((await decide(first)).status, 200);
+      for (const [status, cluster] of [
+        [other, "eu-1"],
+        ["PENDING", "eu-1"],
+        [first, "us-1"],
+      ] as const) {
+        await assertRefused(world, () => decide(status, cluster), decided);
+      }
+    }
+  });
+
+  it("needs a code that is known and has not expired", async (t) => {
+    const world = await emulator(t);
+    const { decide } = await device(world);
+    await assertRefused(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
+      status: 404,
+      body: { detail: "Unknown user code" },
+    });
+    await world.clock.advance({ by: 15 * minute });
+    await assertRefused(world, () => decide("AUTHORIZED"), {
+      status: 400,
+      body: { detail: "The user code has expired" },
+    });
+  });
+
+  it("needs a known cluster, and no key of another", async (t) => {
+    const world = await emulator(t, { strict: ["keys"] });
+    const [eu, us] = world.clusters;
+    const { user_code } = await device(world);
+    const decide = (cluster_id: string, key?: string) => () =>
+      world.router("POST", decidePath, {
+        body: { user_code, status: "AUTHORIZED", cluster_id },
+        ...(key && { headers: { "x-cluster-key": key } }),
+      });
+    await assertRefused(world, decide("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
+    await assertRefused(world, decide("eu-1", "guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRefused(world, decide("ap-9", eu!.clusterKey), {
+      status: 404,
+      body: { detail: "Unknown cluster: ap-9" },
+    });
+    await assertRefused(world, decide("eu-1", us!.clusterKey), {
+      status: 403,
+      body: { detail: "This cluster key is not of cluster eu-1" },
+    });
+    assert.equal((await decide("eu-1", eu!.clusterKey)()).status, 200);
+  });
+
+  it("goes with the workspace's data, when the code is bound to that cluster", async (t) => {
+    const world = await emulator(t);
+    const mine = await device(world);
+    const others = await device(world);
+    await mine.decide("PENDING", "eu-1");
+    await others.decide("PENDING", "us-1");
+    const user_codes = [mine.user_code, others.user_code];
+    await world.router("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: { user_codes } });
+    assert.equal((await mine.decide("DENIED")).status, 404);
+    assert.equal((await others.decide("DENIED", "us-1")).status, 200);
+  });
+
+  it("is forgotten a day after the code expired", async (t) => {
+    const world = await emulator(t);
+    const { poll } = await device(world);
+    await world.clock.advance({ by: 15 * minute + 23 * 60 * minute });
+    await device(world);
+    assert.deepEqual(plain(await poll()), oauthError("expired_token"));
+    await world.clock.advance({ by: 60 * minute });
+    await device(world);
+    assert.deepEqual(plain(await poll()), oauthError("invalid_grant"));
+  });
+});

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { judgePoll } from "../../../../emulator/router/device/poll.ts";
+import type { DeviceGrant } from "../../../../emulator/router/device/rows.ts";
+
+const grant: DeviceGrant = {
+  device_code: "dc",
+  user_code: "WDJBMJHT",
+  client_id: "cli",
+  status: "PENDING",
+  cluster_id: null,
+  expires_at: 900_000,
+  interval: 5,
+  last_poll: { at: 100_000, wall_at: 100_000 },
+  claimed: false,
+  redeemed: false,
+};
+
+describe("a poll for the tokens of a device", () => {
+  const cases: [string, Partial<DeviceGrant>, { at: number; wall_at: number }, string][] = [
+    [
+      "for the first time is never early",
+      { last_poll: null },
+      { at: 100_000, wall_at: 100_000 },
+      "authorization-pending",
+    ],
+    ["after the interval is in time", {}, { at: 105_000, wall_at: 105_000 }, "authorization-pending"],
+    ["a timer's breadth before it is in time", {}, { at: 104_750, wall_at: 100_000 }, "authorization-pending"],
+    ["clearly before it is early", {}, { at: 104_749, wall_at: 104_749 }, "slow-down"],
+    ["is in time when only the wall went on", {}, { at: 100_000, wall_at: 105_000 }, "authorization-pending"],
+    ["is in time when only virtual time went on", {}, { at: 105_000, wall_at: 100_000 }, "authorization-pending"],
+    ["tolerates 5 % of a long interval", { interval: 60 }, { at: 157_000, wall_at: 0 }, "authorization-pending"],
+    ["tolerates 100 ms of a short one", { interval: 1 }, { at: 100_900, wall_at: 0 }, "authorization-pending"],
+    ["is early below that", { interval: 1 }, { at: 100_899, wall_at: 0 }, "slow-down"],
+    ["that is early learns first that the code expired", {}, { at: 900_000, wall_at: 100_000 }, "expired-token"],
+    ["expires by virtual time alone", {}, { at: 899_999, wall_at: 9e9 }, "authorization-pending"],
+    ["that is early is told so though it is denied", { status: "DENIED" }, { at: 100_001, wall_at: 0 }, "slow-down"],
+    ["in time learns that it is denied", { status: "DENIED" }, { at: 105_000, wall_at: 0 }, "access-denied"],
+    [
+      "waits while the cluster is asked",
+      { status: "AUTHORIZED", cluster_id: "eu-1", claimed: true },
+      { at: 105_000, wall_at: 0 },
+      "authorization-pending",
+    ],
+    [
+      "with a used code gets nothing",
+      { status: "AUTHORIZED", cluster_id: "eu-1", redeemed: true },
+      { at: 105_000, wall_at: 0 },
+      "invalid-grant",
+    ],
+  ];
+  for (const [what, changes, now, code] of cases) {
+    it(what, () => {
+      const polled = judgePoll({ ...grant, ...changes }, "cli", now);
+      assert.equal(polled.kind === "refused" && polled.code, code);
+    });
+  }
+
+  it("makes the interval longer by 5 s, each time it is early, for good", () => {
+    const early = { at: 100_001, wall_at: 100_001 };
+    const first = judgePoll(grant, "cli", early);
+    assert.deepEqual(first, {
+      kind: "refused",
+      code: "slow-down",
+      grant: { ...grant, interval: 10, last_poll: early },
+    });
+    const second = judgePoll(first.grant, "cli", early);
+    assert.deepEqual(second.grant, { ...grant, interval: 15, last_poll: early });
+  });
+
+  it("claims an authorized grant", () => {
+    const authorized: DeviceGrant = { ...grant, status: "AUTHORIZED", cluster_id: "eu-1" };
+    const now = { at: 105_000, wall_at: 105_000 };
+    assert.deepEqual(judgePoll(authorized, "cli", now), {
+      kind: "authorized",
+      grant: { ...authorized, claimed: true, last_poll: now },
+    });
+  });
+
+  it("of another client, or for an unknown code, is refused and leaves no trace", () => {
+    const now = { at: 100_001, wall_at: 100_001 };
+    assert.deepEqual(judgePoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
+    assert.deepEqual(judgePoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });
+  });
+});

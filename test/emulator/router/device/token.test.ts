@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { device, oauthError, tokenExchangeType } from "../../../support/identity/devices.ts";
+import type { Receiver } from "../../../support/receiver.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+const seconds = (count: number) => count * 1_000;
+const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
+const down = { status: 503, body: { error: "temporarily_unavailable" } };
+
+/** A router whose one cluster is a receiver of the test. */
+async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
+  const cluster = options.cluster ?? (await receiver(t));
+  const world = await emulator(t, {
+    file: options.file,
+    upstreamTimeoutMs: 300,
+    seed: {
+      clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
+      oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
+    },
+  });
+  return { world, cluster };
+}
+
+const says = (cluster: Receiver, status: number, body: unknown) =>
+  cluster.answer((_, response) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
+  );
+
+describe("a device that polls", () => {
+  it("waits until somebody decides, then gets its tokens once", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await device(world);
+    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    await decide("AUTHORIZED");
+    await world.clock.advance({ by: seconds(5) });
+    const { status, body, headers } = await poll();
+    const { access_token, refresh_token, id_token, ...rest } = body as Record<string, unknown>;
+    assert.equal(status, 200);
+    assert.deepEqual(rest, { token_type: "Bearer", expires_in: 3_600, scope: "openid profile email" });
+    assert.match(String(access_token), /^ey[\w-]+\.[\w-]+\.[\w-]+$/);
+    assert.match(String(id_token), /^ey[\w-]+\.[\w-]+\.[\w-]+$/);
+    assert.match(String(refresh_token), /^eu-1_[\w-]{43}$/);
+    assert.equal(headers.get("cache-control"), "no-store");
+    await world.clock.advance({ by: seconds(5) });
+    await assertRefused(world, () => poll(), oauthError("invalid_grant"));
+  });
+
+  it("too early is slowed down by 5 s for good, each time", async (t) => {
+    const world = await emulator(t);
+    const { poll } = await device(world);
+    const errorAfter = async (wait: number) => {
+      await world.clock.advance({ by: seconds(wait) });
+      return ((await poll()).body as { error: string }).error;
+    };
+    assert.deepEqual(
+      [
+        await errorAfter(0.001),
+        await errorAfter(1),
+        await errorAfter(5),
+        await errorAfter(15),
+        await errorAfter(14),
+        await errorAfter(19),
+        await errorAfter(20),
+      ],
+      [
+        "authorization_pending",
+        "slow_down",
+        "slow_down",
+        "authorization_pending",
+        "slow_down",
+        "authorization_pending",
+        "authorization_pending",
+      ],
+    );
+  });
+
+  it("learns that it was denied", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await device(world);
+    await decide("DENIED");
+    assert.deepEqual(plain(await poll()), oauthError("access_denied"));
+  });
+
+  it("learns after 15 virtual minutes that its code has expired, approved or not", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    await world.clock.advance({ by: seconds(900) });
+    await assertRefused(world, () => poll(), oauthError("expired_token"));
+  });
+
+  it("needs its own client, a known one, and a known code", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    await assertRefused(world, () => poll({ client_id: "demo-web" }), oauthError("invalid_grant"));
+    await assertRefused(world, () => poll({ client_id: "nobody" }), oauthError("invalid_client"));
+    await assertRefused(world, () => poll({ device_code: "guess" }), oauthError("invalid_grant"));
+    assert.equal((await poll()).status, 200);
+  });
+
+  it("must name one of the two grant types", async (t) => {
+    const world = await emulator(t);
+    const { poll } = await device(world);
+    await assertRefused(world, () => poll({ grant_type: "password" }), {
+      status: 422,
+      body: {
+        detail: [
+          {
+            type: "enum",
+            loc: ["body", "grant_type"],
+            msg: "Input should be 'urn:ietf:params:oauth:grant-type:device_code' or 'urn:ietf:params:oauth:grant-type:token-exchange'",
+            input: "password",
+            ctx: {
+              expected:
+                "'urn:ietf:params:oauth:grant-type:device_code' or 'urn:ietf:params:oauth:grant-type:token-exchange'",
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  it("by token exchange learns which kind of token it got", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    const { status, body } = await poll({ grant_type: tokenExchangeType });
+    assert.equal(status, 200);
+    const { issued_token_type } = body as Record<string, unknown>;
+    assert.equal(issued_token_type, "urn:ietf:params:oauth:token-type:access_token");
+  });
+});
+
+describe("the tokens of a device", () => {
+  it("come from its cluster, which gets the very request, and what it adds comes through", async (t) => {
+    const { world, cluster } = await behindReceiver(t);
+    says(cluster, 200, tokens);
+    const { poll, decide, device_code } = await device(world);
+    await poll();
+    assert.equal(cluster.received.length, 0);
+    await decide("AUTHORIZED");
+    await world.clock.advance({ by: seconds(5) });
+    assert.deepEqual(plain(await poll({ subject_token: "s" })), { status: 200, body: tokens });
+    assert.deepEqual(
+      cluster.received.map(({ method, url, body }) => [method, url, JSON.parse(body.toString())]),
+      [
+        [
+          "POST",
+          "/router/v1/oauth2.0/token/",
+          {
+            device_code,
+            client_id: "demo-cli",
+            grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+            subject_token: "s",
+          },
+        ],
+      ],
+    );
+  });
+
+  it("are asked for once, whoever else polls meanwhile", async (t) => {
+    const { world, cluster } = await behindReceiver(t);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) =>
+      cluster.answer((_, response) => {
+        answer = () => response.end(JSON.stringify(tokens));
+        resolve();
+      }),
+    );
+    const first = poll();
+    await asked;
+    await world.clock.advance({ by: seconds(5) });
+    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    answer();
+    assert.deepEqual(plain(await first), { status: 200, body: tokens });
+    assert.equal(cluster.received.length, 1);
+  });
+
+  const troubles: [string, (cluster: Receiver) => void][] = [
+    ["breaks the connection", (cluster) => cluster.answer((_, response) => response.destroy())],
+    ["answers too late", (cluster) => cluster.answer(() => {})],
+    ["answers 500", (cluster) => cluster.answer(500)],
+    ["answers something else", (cluster) => says(cluster, 200, { hello: "world" })],
+    ["breaks off", (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{"))],
+  ];
+  for (const [what, trouble] of troubles) {
+    it(`are for later when the cluster ${what}; the code stays good`, async (t) => {
+      const { world, cluster } = await behindReceiver(t);
+      const { poll, decide } = await device(world);
+      await decide("AUTHORIZED");
+      trouble(cluster);
+      const refused = await poll();
+      assert.deepEqual(plain(refused), down);
+      assert.equal(refused.headers.get("retry-after"), "5");
+      says(cluster, 200, tokens);
+      await world.clock.advance({ by: seconds(5) });
+      assert.deepEqual(plain(await poll()), { status: 200, body: tokens });
+    });
+  }
+
+  for (const [theirs, ours] of [
+    ["access_denied", "access_denied"],
+    ["expired_token", "expired_token"],
+    ["authorization_pending", "authorization_pending"],
+    ["something_else", "invalid_grant"],
+  ] as const) {
+    it(`are refused with ${ours} when the cluster says ${theirs}`, async (t) => {
+      const { world, cluster } = await behindReceiver(t);
+      const { poll, decide } = await device(world);
+      await decide("AUTHORIZED");
+      says(cluster, 400, { error: theirs });
+      assert.deepEqual(plain(await poll()), oauthError(ours));
+    });
+  }
+
+  it("can be asked for again after a crash in the middle", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "emulator.json");
+    const { world, cluster } = await behindReceiver(t, { file });
+    const { poll, decide, device_code } = await device(world);
+    await decide("AUTHORIZED");
+    const asked = new Promise<void>((resolve) => cluster.answer(() => resolve()));
+    const lost = poll().catch(() => {});
+    await asked;
+    const stateThen = (await world.ask("GET", "state")).body;
+    await lost;
+    // What a process leaves that is killed while it waits for the cluster.
+    await world.ask("PUT", "state", { body: stateThen });
+    await world.close();
+
+    says(cluster, 200, tokens);
+    const again = await behindReceiver(t, { file, cluster });
+    await again.world.clock.advance({ by: seconds(5) });
+    const body = { device_code, client_id: "demo-cli", grant_type: "urn:ietf:params:oauth:grant-type:device_code" };
+    assert.deepEqual(plain(await again.world.router("POST", "/router/v1/oauth2.0/token/", { body })), {
+      status: 200,
+      body: tokens,
+    });
+  });
+});

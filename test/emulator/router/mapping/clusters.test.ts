@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clusterHandlers } from "../../../../emulator/router/mapping/clusters.ts";
+import { mappingTables } from "../../../../emulator/router/mapping/tables.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import type { Transaction } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { plain } from "../../../support/emulator.ts";
+import { bulk, keys, type Routed, routed } from "../../../support/routed.ts";
+
+const tables = Object.keys(bulk) as (keyof typeof bulk)[];
+const offboard = (world: Routed, cluster: string, body: unknown, headers = {}) =>
+  world.router("DELETE", `/router/v1/clusters/${cluster}/workspace-data`, { body, headers });
+
+const everything = (ids: string[]) => ({
+  email_hash_list: ids,
+  chat_a_team_id_list: ids,
+  external_integrations: [{ external_id_list: ids, integration_type: "CHAT_B" }],
+  client_ids: ids,
+  creator_tokens: ids,
+  cp_tokens: ids,
+  user_codes: ids,
+});
+
+describe("clusters", () => {
+  it("lists the clusters in the order of the seed, URLs as the service prints them", async (t) => {
+    const world = await routed(t);
+    const info = (cluster_id: string, cluster_label: string, url: string) => ({
+      cluster_id,
+      cluster_label,
+      cluster_url: `${url}/`,
+      cluster_oo_url: `${url}/oo`,
+      cluster_wopi_oo_url: `${url}/wopi`,
+      sidebar_backend_url: `${url}/sidebar`,
+    });
+    assert.deepEqual(plain(await world.router("GET", "/router/v1/clusters/")), {
+      status: 200,
+      body: [info("eu-1", "eu", world.eu.url), info("us-1", "us", world.us.url)],
+    });
+  });
+
+  it("says that its store can write", async (t) => {
+    const world = await routed(t);
+    assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
+  });
+});
+
+describe("workspace-data deletion", () => {
+  it("deletes in every table the rows of the cluster, and none of another cluster in the same request", async (t) => {
+    const world = await routed(t, { mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } } });
+    for (const table of tables) {
+      await world.map(table, "eu-1", ["mine", "kept"]);
+      await world.map(table, "us-1", ["foreign"]);
+    }
+    const before = (await world.ask("GET", "state")).body;
+
+    const body = everything(["mine", "foreign", "unknown"]);
+    assert.deepEqual(plain(await offboard(world, "eu-1", body)), { status: 200, body: true });
+    const after = (await world.ask("GET", "state")).body;
+    assert.notDeepEqual(after, before);
+
+    const codes = async (code: string) => {
+      world.reached();
+      await world.router("GET", `/x?user_code=${code}`);
+      return world.reached().map((line) => line.slice(0, 2));
+    };
+    assert.deepEqual(
+      [await codes("mine"), await codes("kept"), await codes("foreign")],
+      [["eu", "us"], ["eu"], ["us"]],
+    );
+
+    const lookup = async (id: string) =>
+      (await world.router("GET", `/router/v1/cluster_emails/email/${id}`)).status === 200;
+    assert.deepEqual(
+      { mine: await lookup("mine"), kept: await lookup("kept"), foreign: await lookup("foreign") },
+      { mine: false, kept: true, foreign: true },
+    );
+
+    assert.deepEqual(
+      plain(await offboard(world, "eu-1", body)),
+      { status: 200, body: true },
+      "again, and nothing left",
+    );
+    assert.deepEqual((await world.ask("GET", "state")).body, after);
+    assert.deepEqual(plain(await offboard(world, "eu-1", {})), { status: 200, body: true });
+    assert.deepEqual((await world.ask("GET", "state")).body, after);
+  });
+
+  it("refuses without right and changes nothing", async (t) => {
+    const world = await routed(t, { strict: ["keys"] });
+    const key = (value: string) => ({ "x-cluster-key": value });
+    const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(keys["eu-1"]) };
+    await world.router("POST", bulk.emails.path, seeded);
+    const before = (await world.ask("GET", "state")).body;
+
+    const attempt = async (cluster: string, headers = {}) =>
+      plain(await offboard(world, cluster, everything(["a"]), headers));
+    assert.deepEqual(await attempt("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
+    assert.deepEqual(await attempt("eu-1", key("x")), { status: 401, body: { detail: "Invalid cluster key" } });
+    assert.deepEqual(await attempt("ap-9", key(keys["us-1"])), {
+      status: 404,
+      body: { detail: "Unknown cluster: ap-9" },
+    });
+    assert.deepEqual(await attempt("eu-1", key(keys["us-1"])), {
+      status: 403,
+      body: { detail: "This cluster key is not of cluster eu-1" },
+    });
+    const wrong = await offboard(world, "eu-1", { user_codes: [1] }, key(keys["eu-1"]));
+    assert.deepEqual(plain(wrong), {
+      status: 422,
+      body: {
+        detail: [
+          { type: "string_type", loc: ["body", "user_codes", 0], msg: "Input should be a valid string", input: 1 },
+        ],
+      },
+    });
+    assert.deepEqual((await world.ask("GET", "state")).body, before);
+  });
+
+  it("deletes nothing when a deletion in the middle fails", async () => {
+    const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWall });
+    await store.transaction("test", (tx) => {
+      for (const table of Object.values(mappingTables)) tx.map(table, "eu-1", ["a"]);
+    });
+    const failing = (tx: Transaction): Transaction =>
+      Object.assign(Object.create(tx), {
+        unmap(...[table, cluster, ids]: Parameters<Transaction["unmap"]>) {
+          if (table === mappingTables.creator_tokens) throw new Error("the disk is gone");
+          return tx.unmap(table, cluster, ids);
+        },
+      });
+    const call = {
+      clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:1", external: true }],
+      caller: undefined,
+      fail: () => assert.fail(),
+      store: {
+        transaction: (name: string, work: (tx: Transaction) => unknown) =>
+          store.transaction(name, (tx) => work(failing(tx))),
+      },
+    };
+    const input = { params: { cluster_id: "eu-1" }, query: {}, headers: {}, body: everything(["a"]) };
+    const run = clusterHandlers["clusters.delete-workspace-data"] as unknown as (
+      given: typeof input,
+      context: typeof call,
+    ) => Promise<unknown>;
+
+    await assert.rejects(run(input, call), /the disk is gone/);
+    const sizes = await store.read((view) =>
+      Promise.all(Object.values(mappingTables).map((table) => view.size(table))),
+    );
+    assert.deepEqual(
+      sizes,
+      Object.values(mappingTables).map(() => 1),
+    );
+  });
+});

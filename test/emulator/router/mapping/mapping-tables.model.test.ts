@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import fc from "fast-check";
+import { bulk, bulkBody, type ClusterId, type Routed, routed } from "../../../support/routed.ts";
+
+const tables = Object.keys(bulk) as (keyof typeof bulk)[];
+const ids = ["a", "b", "c", "__proto__", "é/?#%"];
+
+/** By which path each table can be seen to know an identifier. */
+const asks = {
+  emails: (id) => `/x?email_hash=${id}`,
+  clients: (id) => `/x?client_id=${id}`,
+  creators: (id) => `/x?creator_token=${id}`,
+  counterparties: (id) => `/x?cp_token=${id}`,
+  teams: (id) => `/x?team_id=${id}`,
+  integrations: (id) => `/x?external_id=${id}`,
+} satisfies Record<keyof typeof bulk, (id: string) => string>;
+
+const offboardField = {
+  emails: "email_hash_list",
+  clients: "client_ids",
+  creators: "creator_tokens",
+  counterparties: "cp_tokens",
+  teams: "chat_a_team_id_list",
+} as const;
+
+type Step =
+  | {
+      readonly does: "map" | "unmap";
+      readonly table: keyof typeof bulk;
+      readonly cluster: ClusterId;
+      readonly list: string[];
+    }
+  | { readonly does: "offboard"; readonly cluster: ClusterId; readonly list: string[] }
+  | { readonly does: "restart" };
+
+const cluster = fc.constantFrom<ClusterId>("eu-1", "us-1");
+const list = fc.array(fc.constantFrom(...ids), { maxLength: 6 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ does: fc.constant("map"), table: fc.constantFrom(...tables), cluster, list }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant("unmap"), table: fc.constantFrom(...tables), cluster, list }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant("offboard"), cluster, list }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant("restart") }) },
+) as fc.Arbitrary<Step>;
+
+/** Owners by table and identifier. */
+type Model = Map<string, ClusterId>;
+
+/** The model's own answer: how many identifiers were taken from another cluster. */
+function apply(model: Model, one: Step): number | undefined {
+  if (one.does === "restart") return undefined;
+  const drop = (table: string) => {
+    for (const id of one.list) if (model.get(`${table} ${id}`) === one.cluster) model.delete(`${table} ${id}`);
+  };
+  if (one.does === "unmap") drop(one.table);
+  if (one.does === "offboard") for (const table of tables) drop(table);
+  if (one.does !== "map") return undefined;
+  const keys = [...new Set(one.list)].map((id) => `${one.table} ${id}`);
+  const moved = keys.filter((key) => model.has(key) && model.get(key) !== one.cluster).length;
+  for (const key of keys) model.set(key, one.cluster);
+  return moved || undefined;
+}
+
+async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
+  const answer =
+    one.does === "offboard"
+      ? await world.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
+          body: {
+            ...Object.fromEntries(Object.values(offboardField).map((field) => [field, one.list])),
+            external_integrations: [{ external_id_list: one.list, integration_type: "CHAT_B" }],
+          },
+        })
+      : await world.router(one.does === "map" ? "POST" : "DELETE", bulk[one.table].path, {
+          body: bulkBody(one.table, one.cluster, one.list),
+        });
+  assert.deepEqual([answer.status, answer.body], [200, true]);
+  const moved = answer.headers.get("x-svc-moved");
+  return moved === null ? undefined : Number(moved);
+}
+
+/** Asks for every identifier of every table, and compares who was reached. */
+async function compare(world: Routed, model: Model): Promise<void> {
+  world.reached();
+  for (const table of tables) {
+    for (const id of ids) {
+      const path = asks[table](encodeURIComponent(id));
+      await world.router("GET", path);
+      const owner = model.get(`${table} ${id}`);
+      const expected = ["eu-1", "us-1"].filter((name) => owner === undefined || owner === name);
+      assert.deepEqual(
+        world.reached(),
+        expected.map((name) => `${name.slice(0, 2)} GET ${path}`),
+      );
+    }
+  }
+}
+
+it("any sequence of maps, removals, offboardings and restarts leaves what a simple model leaves", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-model-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+      run += 1;
+      const file = join(folder, `${run}.json`);
+      let world = await routed(t, { file });
+      const model: Model = new Map();
+      for (const one of steps) {
+        const moved = apply(model, one);
+        if (one.does === "restart") {
+          const { eu, us } = world;
+          await world.close();
+          world = await routed(t, { file, behind: { eu, us } });
+        } else {
+          assert.equal(await send(world, one), moved);
+        }
+      }
+      await compare(world, model);
+      await world.close();
+    }),
+    { numRuns: 12 },
+  );
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { plain } from "../../../support/emulator.ts";
+import { bulk, bulkBody, keys, routed } from "../../../support/routed.ts";
+
+const tables = Object.keys(bulk) as (keyof typeof bulk)[];
+
+/** A request by which each table can be seen to work: it reaches the owner of `id`. */
+const witness = {
+  emails: (id: string) => ["GET", `/anything?email_hash=${id}`],
+  clients: (id: string) => ["GET", `/anything?client_id=${id}`],
+  creators: (id: string) => ["GET", `/contract-invite/creator/by_token/${id}`],
+  counterparties: (id: string) => ["GET", `/contract-invite/counter_party/by_token/${id}`],
+  teams: (id: string) => ["GET", `/anything?team_id=${id}`],
+  integrations: (id: string) => ["GET", `/anything?external_id=${id}&integration_type=CHAT_B`],
+} satisfies Record<keyof typeof bulk, (id: string) => [string, string] | string[]>;
+
+describe("mapping tables", () => {
+  for (const table of tables) {
+    const { path, list } = bulk[table];
+
+    it(`maps ${table} to a cluster, moves them, and removes only rows of the given cluster`, async (t) => {
+      const world = await routed(t);
+      const owner = async (id: string) => {
+        const [method, target] = witness[table](id) as [string, string];
+        await world.router(method, target);
+        return world.reached().map((line) => line.slice(0, 2));
+      };
+      const send = async (method: string, cluster: "eu-1" | "us-1", ids: string[]) => {
+        const { status, headers, body } = await world.router(method, path, { body: bulkBody(table, cluster, ids) });
+        return { status, body, moved: headers.get("x-svc-moved") };
+      };
+
+      assert.deepEqual(await owner("a"), ["eu", "us"], "nobody owns it yet, so all are asked");
+      assert.deepEqual(await send("POST", "us-1", ["a", "b", "b"]), { status: 200, body: true, moved: null });
+      assert.deepEqual([await owner("a"), await owner("b")], [["us"], ["us"]]);
+
+      assert.deepEqual(await send("POST", "eu-1", ["a", "c"]), { status: 200, body: true, moved: "1" });
+      assert.deepEqual([await owner("a"), await owner("b"), await owner("c")], [["eu"], ["us"], ["eu"]]);
+
+      assert.deepEqual(await send("DELETE", "us-1", ["a", "b", "unknown"]), { status: 200, body: true, moved: null });
+      assert.deepEqual([await owner("a"), await owner("b")], [["eu"], ["eu", "us"]]);
+      assert.deepEqual(await send("POST", "us-1", []), { status: 200, body: true, moved: null });
+      assert.deepEqual(await send("DELETE", "us-1", []), { status: 200, body: true, moved: null });
+    });
+
+    for (const method of ["POST", "DELETE"]) {
+      it(`refuses ${method} of ${table} without right and changes nothing`, async (t) => {
+        const world = await routed(t, { strict: ["keys"] });
+        const key = (value: string) => ({ "x-cluster-key": value });
+        const mapped = { body: bulkBody(table, "eu-1", ["a"]), headers: key(keys["eu-1"]) };
+        await world.router("POST", path, mapped);
+        const before = await world.ask("GET", "state");
+
+        const attempt = async (body: unknown, headers = {}) =>
+          plain(await world.router(method, path, { body, headers }));
+        const wish = bulkBody(table, "eu-1", ["a", "z"]);
+        assert.deepEqual(await attempt(wish), { status: 401, body: { detail: "Missing cluster key" } });
+        assert.deepEqual(await attempt(wish, key("guess")), { status: 401, body: { detail: "Invalid cluster key" } });
+        assert.deepEqual(await attempt(wish, key(keys["us-1"])), {
+          status: 403,
+          body: { detail: "This cluster key is not of cluster eu-1" },
+        });
+        // An unknown cluster comes before the key of another one (decisions.md, R6).
+        assert.deepEqual(await attempt(bulkBody(table, "ap-9", ["a"]), key(keys["us-1"])), {
+          status: 404,
+          body: { detail: "Unknown cluster: ap-9" },
+        });
+        assert.equal(
+          (await attempt('{"', { ...key("guess"), "content-type": "application/json" })).status,
+          422,
+          "broken JSON comes before the key",
+        );
+        assert.equal((await attempt({ [list]: 1 }, key("guess"))).status, 401, "the key comes before the fields");
+        assert.equal((await attempt({ [list]: 1 }, key(keys["eu-1"]))).status, 422);
+        assert.deepEqual((await world.ask("GET", "state")).body, before.body);
+      });
+    }
+  }
+
+  it("takes the key of a chat_a operation as a bearer token, and ignores any other authorization", async (t) => {
+    const { router } = await routed(t, { strict: ["keys"] });
+    const map = async (headers: Record<string, string>) =>
+      (await router("POST", bulk.teams.path, { body: bulkBody("teams", "eu-1", ["T1"]), headers })).status;
+
+    assert.equal(await map({ authorization: `Bearer ${keys["eu-1"]}` }), 200);
+    assert.equal(await map({ authorization: `Bearer ${keys["us-1"]}` }), 403);
+    assert.equal(await map({ authorization: "Bearer something-else" }), 401);
+    assert.equal(await map({ authorization: "Bearer something-else", "x-cluster-key": keys["eu-1"] }), 200);
+
+    const email = { body: bulkBody("emails", "eu-1", ["a"]), headers: { authorization: `Bearer ${keys["eu-1"]}` } };
+    assert.equal((await router("POST", bulk.emails.path, email)).status, 401, "other tables take the header alone");
+  });
+
+  it("accepts a missing key as a finding unless it is strict about keys", async (t) => {
+    const world = await routed(t);
+    await world.map("emails", "eu-1", ["a"]);
+    assert.equal((await world.router("GET", "/router/v1/cluster_emails/email/a")).status, 200);
+  });
+
+  for (const [name, path, missing] of [
+    ["email_hash", (id: string) => `/router/v1/cluster_emails/email/${id}`, "No cluster mapping for this email hash"],
+    ["client_id", (id: string) => `/router/v1/cluster_clients/client/${id}`, "No cluster mapping for this client id"],
+  ] as const) {
+    it(`looks up a ${name} with any known key`, async (t) => {
+      const world = await routed(t);
+      const show = async (id: string, headers = {}) => plain(await world.router("GET", path(id), { headers }));
+
+      await world.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
+      const found = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
+      assert.deepEqual(await show("a"), found);
+      assert.deepEqual(await show("a", { "x-cluster-key": keys["eu-1"] }), found);
+      assert.deepEqual(await show("b"), { status: 404, body: { detail: missing } });
+      assert.deepEqual(await show("a", { "x-cluster-key": "guess" }), {
+        status: 401,
+        body: { detail: "Invalid cluster key" },
+      });
+
+      const strict = await routed(t, { strict: ["keys"] });
+      assert.deepEqual(plain(await strict.router("GET", path("a"))), {
+        status: 401,
+        body: { detail: "Missing cluster key" },
+      });
+    });
+  }
+
+  it("keeps the names of object members apart from members themselves", async (t) => {
+    const world = await routed(t);
+    const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
+    await world.map("emails", "eu-1", odd);
+    for (const id of odd.filter((id) => id !== "")) {
+      const answer = await world.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
+      assert.deepEqual(plain(answer), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
+    }
+  });
+});

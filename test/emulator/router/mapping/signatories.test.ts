@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { plain } from "../../../support/emulator.ts";
+import { routed } from "../../../support/routed.ts";
+
+const path = "/router/v1/contract_signatories/";
+
+describe("contract signatories", () => {
+  it("adds a list or one alone, and returns the same row for the same hash and cluster", async (t) => {
+    const { router } = await routed(t);
+    const add = async (body: unknown) => plain(await router("POST", path, { body }));
+    const first = { id: 1, uuid: "u-1", cluster: "eu-1", signatory_hash: "h" };
+    const second = { id: 2, uuid: null, cluster: "us-1", signatory_hash: "h" };
+
+    assert.deepEqual(await add([{ signatory_hash: "h", cluster: "eu-1", uuid: "u-1" }]), {
+      status: 201,
+      body: [first],
+    });
+    assert.deepEqual(await add({ signatory_hash: "h", cluster: "us-1" }), { status: 201, body: [second] });
+    assert.deepEqual(
+      await add([
+        { signatory_hash: "h", cluster: "us-1", uuid: "ignored" },
+        { signatory_hash: "h", cluster: "eu-1" },
+      ]),
+      { status: 201, body: [second, first] },
+    );
+    assert.deepEqual(await add([]), { status: 201, body: [] });
+  });
+
+  it("refuses an unknown cluster and malformed bodies, and adds none of the list", async (t) => {
+    const { router, ask } = await routed(t);
+    const before = (await ask("GET", "state")).body;
+    const good = { signatory_hash: "h", cluster: "eu-1" };
+    assert.deepEqual(plain(await router("POST", path, { body: [good, { ...good, cluster: "ap-9" }] })), {
+      status: 404,
+      body: { detail: "Unknown cluster: ap-9" },
+    });
+    for (const body of [{}, "text", [good, 1], [{ ...good, cluster: 1 }], undefined]) {
+      assert.equal((await router("POST", path, { body })).status, 422, JSON.stringify(body));
+    }
+    assert.deepEqual((await ask("GET", "state")).body, before);
+  });
+});

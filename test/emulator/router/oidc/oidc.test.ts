@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { plain } from "../../../support/emulator.ts";
+import type { Receiver } from "../../../support/receiver.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { routed } from "../../../support/routed.ts";
+
+const keysPath = "/.well-known/jwks.json";
+const configurationPath = "/.well-known/openid-configuration";
+const tokenPath = "/api/v1/oauth/token/";
+const userinfoPath = "/api/v1/oauth/userinfo/";
+
+const says = (cluster: Receiver, body: unknown, status = 200) =>
+  cluster.answer((_, response) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
+  );
+const broken = (cluster: Receiver) => cluster.answer((_, response) => response.destroy());
+const noCluster = { status: 502, body: { detail: "No cluster is reachable" } };
+const loop = {
+  status: 508,
+  body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
+};
+
+describe("the key set", () => {
+  const eu = { kty: "RSA", kid: "eu", use: "sig", alg: "RS256", n: "AQ", e: "AQAB" };
+  const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
+
+  it("holds the keys of all clusters, fetched anew each time and kept by nobody", async (t) => {
+    const world = await routed(t);
+    says(world.eu, { keys: [eu] });
+    says(world.us, { keys: [us] });
+    const first = await world.router("GET", keysPath);
+    assert.deepEqual(plain(first), { status: 200, body: { keys: [eu, us] } });
+    assert.equal(first.headers.get("cache-control"), "no-store");
+    says(world.eu, { keys: [] });
+    assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [us] });
+    assert.deepEqual(
+      world.reached(),
+      ["eu", "eu", "us", "us"].map((name) => `${name} GET ${keysPath}`),
+    );
+  });
+
+  it("holds public keys alone, each once", async (t) => {
+    const world = await routed(t);
+    says(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
+    says(world.us, { keys: [eu] });
+    assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
+  });
+
+  for (const [what, trouble] of [
+    ["is down", broken],
+    ["answers 500", (cluster: Receiver) => says(cluster, { keys: [us] }, 500)],
+    ["answers no key set", (cluster: Receiver) => says(cluster, { detail: "x" })],
+    [
+      "answers more than it could mean",
+      (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
+    ],
+  ] as const) {
+    it(`goes without a cluster that ${what}, which the request log tells`, async (t) => {
+      const world = await routed(t);
+      says(world.eu, { keys: [eu] });
+      trouble(world.us);
+      assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
+      const log = (await world.ask("GET", "requests?operation=oidc.jwks")).body as { items: { findings: unknown }[] };
+      assert.deepEqual(log.items[0]!.findings, [{ code: "keys-missing", detail: "us-1 gave no keys" }]);
+    });
+  }
+
+  it("is a gateway's error when no cluster answers", async (t) => {
+    const world = await routed(t);
+    broken(world.eu);
+    broken(world.us);
+    assert.deepEqual(plain(await world.router("GET", keysPath)), noCluster);
+  });
+});
+
+describe("the OpenID configuration", () => {
+  it("is the first cluster's, with the router's URLs", async (t) => {
+    const world = await routed(t, { publicUrl: "https://router.example" });
+    says(world.eu, {
+      issuer: `${world.eu.url}/`,
+      authorization_endpoint: "https://elsewhere.example/authorize",
+      token_endpoint: `${world.eu.url}/token`,
+      end_session_endpoint: `${world.eu.url}/logout?x=1`,
+      op_policy_uri: "https://policy.example/",
+      scopes_supported: ["openid", "contracts"],
+      response_types_supported: ["code"],
+      id_token_signing_alg_values_supported: ["RS256", "ES256"],
+    });
+    const answer = await world.router("GET", configurationPath);
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: {
+        issuer: "https://router.example",
+        authorization_endpoint: "https://router.example/api/v1/oauth/authorize/",
+        token_endpoint: "https://router.example/api/v1/oauth/token/",
+        end_session_endpoint: "https://router.example/logout?x=1",
+        op_policy_uri: "https://policy.example/",
+        scopes_supported: ["openid", "contracts"],
+        response_types_supported: ["code"],
+        id_token_signing_alg_values_supported: ["RS256", "ES256"],
+        userinfo_endpoint: "https://router.example/api/v1/oauth/userinfo/",
+        jwks_uri: "https://router.example/.well-known/jwks.json",
+        device_authorization_endpoint: "https://router.example/router/v1/oauth2.0/device/code/",
+      },
+    });
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`]);
+  });
+
+  it("is the next one's when the first has none, and a gateway's error when nobody has", async (t) => {
+    const world = await routed(t);
+    says(world.eu, [], 200);
+    says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
+    const { body } = await world.router("GET", configurationPath);
+    assert.deepEqual((body as { scopes_supported: unknown }).scopes_supported, ["us"]);
+    broken(world.us);
+    assert.deepEqual(plain(await world.router("GET", configurationPath)), noCluster);
+  });
+});
+
+describe("a token request", () => {
+  it("goes, unchanged, to the longest cluster id that its code or refresh token begins with", async (t) => {
+    const [eu, west] = [await receiver(t), await receiver(t)];
+    const world = await routed(t, {
+      seed: {
+        clusters: [
+          { id: "eu", label: "eu", external_url: eu.url },
+          { id: "eu_west", label: "eu", external_url: west.url },
+        ],
+      },
+    });
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const send = (body: string | object, headers = {}) => world.router("POST", tokenPath, { body, headers });
+    says(eu, { by: "eu" });
+    says(west, { error: "invalid_grant" }, 400);
+    assert.deepEqual(plain(await send("grant_type=authorization_code&code=eu_c%20d&x=1", form)), {
+      status: 200,
+      body: { by: "eu" },
+    });
+    assert.deepEqual(plain(await send({ grant_type: "refresh_token", refresh_token: "eu_west_r" })), {
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+    assert.deepEqual(
+      [eu, west].map(({ received }) => received.map(({ body }) => body.toString())),
+      [
+        ["grant_type=authorization_code&code=eu_c%20d&x=1"],
+        ['{"grant_type":"refresh_token","refresh_token":"eu_west_r"}'],
+      ],
+    );
+  });
+
+  const refusals: [object | undefined, object][] = [
+    [undefined, { error: "invalid_request", error_description: "grant_type is missing" }],
+    [{ code: "eu-1_c" }, { error: "invalid_request", error_description: "grant_type is missing" }],
+    [{ grant_type: "authorization_code" }, { error: "invalid_request", error_description: "code is missing" }],
+    [{ grant_type: "refresh_token" }, { error: "invalid_request", error_description: "refresh_token is missing" }],
+    [{ grant_type: "password", code: "eu-1_c" }, { error: "unsupported_grant_type" }],
+    [{ grant_type: "constructor", code: "eu-1_c" }, { error: "unsupported_grant_type" }],
+    [{ grant_type: "authorization_code", code: "ap-9_c" }, { error: "invalid_grant" }],
+    [{ grant_type: "authorization_code", code: "eu-1" }, { error: "invalid_grant" }],
+    [{ grant_type: "refresh_token", refresh_token: "none" }, { error: "invalid_grant" }],
+  ];
+  for (const [body, refusal] of refusals) {
+    it(`${JSON.stringify(body)} is refused with ${JSON.stringify(refusal)}`, async (t) => {
+      const world = await routed(t);
+      const answer = await world.router("POST", tokenPath, body && { body });
+      assert.deepEqual(plain(answer), { status: 400, body: refusal });
+      assert.equal(answer.headers.get("cache-control"), "no-store");
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("of a cluster that is down or slow is a gateway's error", async (t) => {
+    const world = await routed(t, { upstreamTimeoutMs: 200 });
+    const send = async () =>
+      plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
+    broken(world.us);
+    assert.deepEqual(await send(), { status: 502, body: { detail: "Cluster us-1 is unreachable" } });
+    world.us.answer(() => {});
+    assert.deepEqual(await send(), { status: 504, body: { detail: "Cluster us-1 did not answer in time" } });
+  });
+});
+
+describe("userinfo", () => {
+  const jwt = (claims: unknown) =>
+    ["eyJhbGciOiJub25lIn0", Buffer.from(JSON.stringify(claims)).toString("base64url"), "wrong"].join(".");
+
+  for (const token of [jwt({ cluster: "us-1" }), `us-1_${jwt({ cluster: "us-1" })}`]) {
+    it("goes to the cluster that the token claims, unverified and unchanged", async (t) => {
+      const world = await routed(t);
+      says(world.us, { sub: "31" });
+      const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
+      assert.deepEqual(plain(answer), { status: 200, body: { sub: "31" } });
+      assert.equal(world.us.received[0]!.headers.authorization, `Bearer ${token}`);
+      assert.deepEqual(world.eu.received, []);
+    });
+  }
+
+  const bad = [undefined, "Bearer x", `Basic ${jwt({ cluster: "us-1" })}`, `Bearer ${jwt({ cluster: "ap-9" })}`];
+  for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
+    it(`is refused for ${authorization}`, async (t) => {
+      const world = await routed(t);
+      const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
+      assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+});
+
+it("notices when a cluster's URL is the router's own", async (t) => {
+  const front = await receiver(t);
+  const world = await routed(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] } });
+  front.answer(async ({ headers }, response) => {
+    const { via = "" } = headers;
+    const answer = await fetch(`${world.routerUrl}${keysPath}`, { headers: { via: String(via) } });
+    response
+      .writeHead(200)
+      .end(JSON.stringify({ keys: [{ kty: "x", status: answer.status, body: await answer.json() }] }));
+  });
+  const { body } = await world.router("GET", keysPath);
+  assert.deepEqual(body, { keys: [{ kty: "x", ...loop }] });
+});

@@ -1,0 +1,310 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { type Routed, routed } from "../../../support/routed.ts";
+
+/** A request that no client library tidies up first. */
+async function rawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {
+  const { hostname, port } = new URL(base);
+  const sent = httpRequest({ hostname, port, path: target, method, headers, setHost: false });
+  sent.end(body);
+  const [answer] = await once(sent, "response");
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk);
+  return { status: answer.statusCode, rawHeaders: answer.rawHeaders as string[], body: Buffer.concat(chunks) };
+}
+
+/** A world in which everything goes to eu-1. */
+async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}): Promise<Routed> {
+  const world = await routed(t, options);
+  await world.map("clients", "eu-1", ["app"]);
+  return world;
+}
+
+describe("a forwarded request", () => {
+  it("keeps its bytes, target and headers, and tells where it came from", async (t) => {
+    const world = await toEu(t);
+    const host = new URL(world.routerUrl).host;
+    const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
+    await rawRequest(
+      world.routerUrl,
+      "/a//b/../%2e%2E/%zz/%c3%a9?x=1&x=%zz&&y",
+      "POST",
+      [
+        ...["Host", host, "X-Odd-CASE", "one", "x-odd-case", "two", "Client-Id", "app"],
+        ...[
+          "Content-Type",
+          "application/x-www-form-urlencoded",
+          "Connection",
+          "close, X-Secret-Hop",
+          "X-Secret-Hop",
+          "1",
+        ],
+        ...["TE", "trailers", "Proxy-Authorization", "Basic eDp5", "X-Forwarded-For", "203.0.113.9", "Via", "1.0 edge"],
+        ...["X-Latin", "caf\u00e9", "Content-Length", "7"],
+      ],
+      body,
+    );
+
+    const [got] = world.eu.received;
+    assert.deepEqual([got?.method, got?.url, got?.body], ["POST", "/a//b/../%2e%2E/%zz/%c3%a9?x=1&x=%zz&&y", body]);
+    const [via, ...rest] = (got?.rawHeaders ?? []).flatMap((text, i, all) =>
+      i % 2 === 1 && all[i - 1] === "via" ? [text] : [],
+    );
+    assert.match(via ?? "", /^1\.0 edge, 1\.1 \S+$/);
+    assert.deepEqual(rest, []);
+    const pairs = (got?.rawHeaders ?? []).flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
+    assert.deepEqual(
+      pairs.filter((pair) => !/^(host|via|connection|content-length): /i.test(pair)),
+      [
+        "X-Odd-CASE: one",
+        "x-odd-case: two",
+        "Client-Id: app",
+        "Content-Type: application/x-www-form-urlencoded",
+        "X-Latin: caf\u00e9",
+        "x-forwarded-for: 203.0.113.9, 127.0.0.1",
+        `x-forwarded-host: ${host}`,
+        "x-forwarded-proto: http",
+      ],
+    );
+    assert.equal(got?.headers.host, new URL(world.eu.url).host);
+    assert.equal(got?.headers["content-length"], "7");
+  });
+
+  it("brings back status, headers and bytes of the cluster", async (t) => {
+    const world = await toEu(t);
+    const body = Buffer.from([0xff, 0xfe, 0x00]);
+    world.eu.answer((_, response) => {
+      response.writeHead(418, [
+        ["Set-Cookie", "a=1"],
+        ["Set-Cookie", "b=2"],
+        ["Content-Type", "text/x-odd; charset=weird"],
+        ["Content-Encoding", "gzip"],
+        ["X-Latin", "caf\u00e9"],
+      ]);
+      response.end(body);
+    });
+    const host = new URL(world.routerUrl).host;
+    const answer = await rawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
+
+    assert.deepEqual([answer.status, answer.body], [418, body]);
+    const pairs = answer.rawHeaders.flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
+    for (const pair of ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip", "X-Latin: caf\u00e9"]) {
+      assert.ok(pairs.includes(pair), `${pair} in ${pairs.join("; ")}`);
+    }
+    assert.deepEqual(
+      pairs.filter((pair) => /^content-type/i.test(pair)),
+      ["Content-Type: text/x-odd; charset=weird"],
+    );
+  });
+
+  it("passes redirects on and never follows them", async (t) => {
+    const world = await toEu(t);
+    world.eu.answer((_, response) => response.writeHead(302, { location: `${world.us.url}/elsewhere` }).end());
+    const answer = await world.router("GET", "/x?client_id=app");
+    assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${world.us.url}/elsewhere`]);
+    assert.deepEqual(world.reached(), ["eu GET /x?client_id=app"]);
+  });
+
+  it("carries 20 MB there and back unchanged", async (t) => {
+    const world = await toEu(t);
+    world.eu.answer((request, response) => response.end(request.body));
+    const body = randomBytes(20_000_000);
+    const answer = await fetch(`${world.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
+    const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+    assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
+  });
+
+  it("is answered while the cluster still writes", async (t) => {
+    const world = await toEu(t);
+    let end = () => {};
+    world.eu.answer((_, response) => {
+      response.writeHead(200).write("first");
+      end = () => response.end("last");
+    });
+    const answer = await fetch(`${world.routerUrl}/slow?client_id=app`);
+    const reader = answer.body!.getReader();
+    assert.equal(Buffer.from((await reader.read()).value!).toString(), "first");
+    end();
+    assert.equal(Buffer.from((await reader.read()).value!).toString(), "last");
+  });
+});
+
+describe("a cluster in trouble", () => {
+  it("answers 502 when it refuses the connection", async (t) => {
+    const world = await toEu(t);
+    world.eu.answer((_, response) => response.destroy());
+    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+      status: 502,
+      body: { detail: "Cluster eu-1 is unreachable" },
+    });
+  });
+
+  it("answers 504 when it is slower than the time allowed", async (t) => {
+    const world = await toEu(t, { upstreamTimeoutMs: 250 });
+    let closed: Promise<unknown> | undefined;
+    world.eu.answer((_, response) => {
+      closed = once(response, "close");
+    });
+    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+      status: 504,
+      body: { detail: "Cluster eu-1 did not answer in time" },
+    });
+    await closed;
+  });
+
+  it("ends the caller's connection when it breaks off in the middle", async (t) => {
+    const world = await toEu(t);
+    world.eu.answer((_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("only a part", () => response.destroy());
+    });
+    const answer = await fetch(`${world.routerUrl}/x?client_id=app`);
+    assert.equal(answer.status, 200);
+    await assert.rejects(answer.text());
+  });
+
+  it("learns that the caller went away", { timeout: 20_000 }, async (t) => {
+    const world = await toEu(t, { upstreamTimeoutMs: 600_000 });
+    const caller = new AbortController();
+    const gone = new Promise<void>((resolve) => {
+      world.eu.answer((_, response) => {
+        response.on("close", resolve);
+        caller.abort();
+      });
+    });
+    await assert.rejects(fetch(`${world.routerUrl}/x?client_id=app`, { signal: caller.signal }));
+    await gone;
+  });
+
+  it("is refused with 508 when its URL leads back to the router", async (t) => {
+    const world = await toEu(t);
+    world.eu.answer(async ({ url, headers }, response) => {
+      const again = await fetch(`${world.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
+      response.writeHead(again.status).end(await again.text());
+    });
+    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+      status: 508,
+      body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
+    });
+    assert.deepEqual(world.reached(), ["eu GET /x?client_id=app"]);
+  });
+});
+
+describe("a request without an owner", () => {
+  const body = { hello: "all" };
+
+  it("reaches every cluster whole, and seed order decides on a manual clock", async (t) => {
+    const world = await routed(t);
+    let answerLast = () => {};
+    world.eu.answer((_, response) => {
+      answerLast = () => response.writeHead(201).end("eu");
+    });
+    world.us.answer((_, response) => {
+      response.on("close", () => answerLast());
+      response.writeHead(200).end("us");
+    });
+    const answer = await world.router("PATCH", "/x", { body });
+    assert.deepEqual([plain(answer), answer.headers.get("x-svc-matched")], [{ status: 201, body: "eu" }, "catch-all"]);
+    for (const { received } of [world.eu, world.us]) {
+      assert.deepEqual(
+        received.map(({ method, url, body: bytes }) => [method, url, bytes.toString()]),
+        [["PATCH", "/x", JSON.stringify(body)]],
+      );
+    }
+  });
+
+  it("gets the first success, and the others run out unaborted", { timeout: 20_000 }, async (t) => {
+    const world = await routed(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
+    let finish = () => {};
+    const finished = new Promise<boolean>((resolve) => {
+      world.eu.answer((_, response) => {
+        response.on("close", () => resolve(response.writableFinished));
+        finish = () => response.end("late");
+      });
+    });
+    world.us.answer((_, response) => response.end("first"));
+    assert.deepEqual(plain(await world.router("POST", "/x", { body })), { status: 200, body: "first" });
+    finish();
+    assert.equal(await finished, true);
+  });
+
+  it("gets a redirect as a success", async (t) => {
+    const world = await routed(t);
+    world.eu.answer((_, response) => response.writeHead(303, { location: "/there" }).end());
+    const answer = await world.router("GET", "/x");
+    assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/there"]);
+  });
+
+  for (const [eu, us, expected] of [
+    [500, 404, 404],
+    [404, 500, 404],
+    [403, 403, 403],
+  ] as const) {
+    it(`gets the lowest status of ${eu} and ${us}`, async (t) => {
+      const world = await routed(t);
+      world.eu.answer((_, response) => response.writeHead(eu).end("eu"));
+      world.us.answer((_, response) => response.writeHead(us).end("us"));
+      const lowest = eu <= us ? "eu" : "us";
+      assert.deepEqual(plain(await world.router("GET", "/x")), { status: expected, body: lowest });
+    });
+  }
+
+  it("is answered by those who can be reached", async (t) => {
+    const world = await routed(t, { clock: { mode: "real" } });
+    world.eu.answer((_, response) => response.destroy());
+    world.us.answer((_, response) => response.writeHead(404).end("us"));
+    assert.deepEqual(plain(await world.router("GET", "/x")), { status: 404, body: "us" });
+    world.us.answer((_, response) => response.destroy());
+    assert.deepEqual(plain(await world.router("GET", "/x")), {
+      status: 502,
+      body: { detail: "No cluster is reachable" },
+    });
+  });
+
+  it("does not wait for a cluster that is late, and does not abort it either", async (t) => {
+    const world = await routed(t, { upstreamTimeoutMs: 250 });
+    let finish = () => {};
+    const finished = new Promise<boolean>((resolve) => {
+      world.us.answer((_, response) => {
+        response.on("close", () => resolve(response.writableFinished));
+        finish = () => response.end("late");
+      });
+    });
+    world.eu.answer((_, response) => response.writeHead(404).end("eu"));
+    assert.deepEqual(plain(await world.router("GET", "/x")), { status: 404, body: "eu" });
+    finish();
+    assert.equal(await finished, true);
+
+    world.us.answer(() => {});
+    world.eu.answer((_, response) => response.destroy());
+    assert.deepEqual(plain(await world.router("GET", "/x")), {
+      status: 504,
+      body: { detail: "Cluster us-1 did not answer in time" },
+    });
+  });
+});
+
+it("forwards to a back end whose URL has a path of its own", async (t) => {
+  const backend = await receiver(t);
+  const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
+  const world = await routed(t, { seed });
+  await world.router("GET", "/x?y=1");
+  assert.deepEqual(
+    backend.received.map(({ url }) => url),
+    ["/base/x?y=1"],
+  );
+});
+
+it("sends the virtual time once, where the cluster sends it too", async (t) => {
+  const world = await emulator(t);
+  const { clientId = "", clientSecret = "" } = world.clusters[0]!;
+  const headers = { "client-id": clientId, "client-secret": clientSecret };
+  const answer = await world.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("x-svc-time"), "2031-01-02T03:04:05.000Z");
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { emulator, plain, type Sent } from "../../../support/emulator.ts";
+import { routed } from "../../../support/routed.ts";
+
+const both = ["eu", "us"];
+const events = "/api/v1/emails/mailer/webhook";
+const login = "/api/v1/svc_auth/login_v2/";
+const cases: [string, string, string[], Sent?][] = [
+  ["GET", "/contract-invite/creator/by_token/creator", ["us"]],
+  ["GET", "/contract-invite/creator/by_token/counterparty", both],
+  ["GET", "/contract-invite/counter_party/by_token/counterparty", ["us"]],
+  ["GET", "/contract-invite/counterparty/by_token/counterparty", ["us"]],
+  ["GET", "/contract-invite/counter_party/by_token/creator", both],
+  ["GET", "/contract-invite/counterparty/by_token/creator", both],
+  ["GET", "/contract-invite/anybody/by_token/creator", ["us"]],
+  ["GET", "/v3/contract-invite/anybody/by_token/counterparty", ["us"]],
+  ["GET", "/v3/contract-invite/creator/by_token/nobody", both],
+  ["GET", "/auth/v3/invite_info/?token=creator", ["us"]],
+  ["GET", "/auth/v3/invite_info/?token=nobody", both],
+  ["GET", "/organization/user-invite/by_token/counterparty", ["us"]],
+  ["GET", "/organization/user-invite/by_token/nobody", both],
+  ["GET", "/api/v1/svc_auth/oauth/login", both],
+  ["GET", "/api/v1/svc_auth/oauth/login?email=ada@example.com", ["us"]],
+  ["GET", "/api/v1/svc_auth/oauth/signup", both],
+  ["GET", "/api/v1/svc_auth/oauth/callback?code=c&state=us-1_abc", ["us"]],
+  ["GET", "/api/v1/svc_auth/oauth/callback?code=c&state=abc", both],
+  ["GET", "/api/v1/svc_auth/oauth/signup/callback?code=c&state=us-1_abc", ["us"]],
+  ["POST", login, ["us"], { body: { email: "Ada@Example.com " } }],
+  ["POST", login, both, { body: { email: "bob@example.com" } }],
+  ["GET", "/api/v1/auth/captcha-config?cluster_id=us-1", both],
+  ["POST", events, ["us"], { body: { Metadata: { cluster_id: "us-1" }, RecordType: "Bounce" } }],
+  ["POST", events, ["us"], { body: { Metadata: { email_hash: emailHash("ada@example.com") } } }],
+  ["POST", events, ["us"], { body: { Metadata: { cluster_id: "ap-9", email_hash: emailHash("ada@example.com") } } }],
+  ["POST", events, both, { body: { Metadata: {} } }],
+  ["GET", "/router/v1/oauth2.0/external/ProviderB/redirect?code=c&state=us-1_abc", ["us"]],
+  ["GET", "/router/v1/oauth2.0/external/ProviderB/redirect?error=access_denied", both],
+];
+
+describe("proxied routes", () => {
+  for (const [method, path, expected, sent] of cases) {
+    it(`${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} reaches ${expected.join(" and ")}`, async (t) => {
+      const world = await routed(t);
+      await world.map("creators", "us-1", ["creator"]);
+      await world.map("counterparties", "us-1", ["counterparty"]);
+      await world.map("emails", "us-1", [emailHash("ada@example.com")]);
+      world.eu.answer((_, response) => response.end("eu"));
+      world.us.answer((_, response) => response.end("us"));
+
+      const answer = await world.router(method, path, sent);
+      assert.deepEqual(plain(answer), { status: 200, body: expected[0] });
+      assert.equal(answer.headers.get("x-svc-matched"), null);
+      assert.deepEqual(
+        world.reached(),
+        expected.map((name) => `${name} ${method} ${path}`),
+      );
+    });
+  }
+
+  it("hands the caller's address on", async (t) => {
+    const world = await routed(t);
+    await world.router("GET", "/api/v1/auth/captcha-config", { headers: { "x-forwarded-for": "203.0.113.9" } });
+    assert.equal(world.eu.received[0]?.headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1");
+  });
+
+  it("passes the fields on that the mailer adds, untouched", async (t) => {
+    const world = await routed(t);
+    const body = '{ "Metadata": {"cluster_id":"us-1"}, "MessageID": 1.0, "Tag": "caf\\u00e9" }';
+    await world.router("POST", events, { body, headers: { "content-type": "application/json" } });
+    assert.equal(world.us.received[0]?.body.toString(), body);
+  });
+
+  it("refuses input that is not as declared, and asks nobody", async (t) => {
+    const world = await routed(t);
+    const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
+    assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
+    assert.equal(await status("GET", "/api/v1/svc_auth/oauth/callback?code=c"), 422);
+    assert.equal(await status("POST", login, { body: { email: 1 } }), 422);
+    assert.equal(await status("POST", events, { body: { metadata: {} } }), 422);
+    assert.equal(await status("GET", "/router/v1/oauth2.0/external/nope/redirect"), 422);
+    assert.deepEqual(world.reached(), []);
+  });
+
+  for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
+    it(`${path} answers as its cluster does, in trouble too`, async (t) => {
+      const world = await routed(t);
+      await world.map("creators", "us-1", ["creator"]);
+      world.us.answer((_, response) => response.writeHead(410).end("gone"));
+      assert.deepEqual(plain(await world.router("GET", path)), { status: 410, body: "gone" });
+      world.us.answer((_, response) => response.destroy());
+      assert.deepEqual(plain(await world.router("GET", path)), {
+        status: 502,
+        body: { detail: "Cluster us-1 is unreachable" },
+      });
+    });
+  }
+});
+
+it("tells by the caller's own address who gets the test captcha, with emulated clusters too", async (t) => {
+  const world = await emulator(t);
+  const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
+  assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });
+  assert.deepEqual(await show({ "x-forwarded-for": "203.0.113.9" }), {
+    status: 200,
+    body: { use_test_captcha: false },
+  });
+});

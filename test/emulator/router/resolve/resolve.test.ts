@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { emulator, plain, type Sent } from "../../../support/emulator.ts";
+import { type Routed, routed } from "../../../support/routed.ts";
+
+const jwt = (claims: object): string =>
+  ["e30", Buffer.from(JSON.stringify(claims)).toString("base64url"), "c2ln"].join(".");
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+/** us-1 owns one identifier of every kind. */
+async function owned(t: Parameters<typeof routed>[0]): Promise<Routed> {
+  const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+  await world.map("clients", "us-1", ["app"]);
+  await world.map("emails", "us-1", [emailHash("ada@example.com")]);
+  await world.map("creators", "us-1", ["creator"]);
+  await world.map("counterparties", "us-1", ["counterparty"]);
+  await world.map("teams", "us-1", ["T1", "77"]);
+  await world.map("integrations", "us-1", ["tenant"]);
+  await world.router("POST", "/router/v1/contract_signatories/", {
+    body: [{ signatory_hash: "sig", cluster: "us-1" }],
+  });
+  world.reached();
+  return world;
+}
+
+const cases: Record<string, [string, Sent?]> = {
+  "cluster_id in the query": ["/x?cluster_id=us-1"],
+  "cluster_id in a JSON body": ["/x", { body: { cluster_id: "us-1" } }],
+  "cluster_id in a form": ["/x", { body: "cluster_id=us-1", headers: form }],
+  "the header x-cluster-id": ["/x", { headers: { "x-cluster-id": "us-1" } }],
+  "a bearer token that begins with a cluster": ["/x", { headers: { authorization: "Bearer us-1_secret" } }],
+  "a JWT with the claim cluster": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "us-1" })}` } }],
+  "the header client-id": ["/x", { headers: { "client-id": "app" } }],
+  "client_id in the query": ["/x?client_id=app"],
+  email_hash: [`/x?email_hash=${emailHash("ada@example.com")}`],
+  "an e-mail address, hashed": ["/x", { body: { email: " ADA@example.com " } }],
+  "login_hint, hashed": ["/x?login_hint=ada%40example.com"],
+  "user_code, as people type it": ["/x?user_code=wdjb-mjht"],
+  creator_token: ["/x?creator_token=creator"],
+  cp_token: ["/x?cp_token=counterparty"],
+  "token of a creator": ["/x", { body: { token: "creator" } }],
+  "token of a counterparty": ["/x", { body: { token: "counterparty" } }],
+  team_id: ["/x?team_id=T1"],
+  "team_id as a number": ["/x", { body: { team_id: 77 } }],
+  "external_id without a type": ["/x?external_id=tenant"],
+  "external_id with its type": ["/x?external_id=tenant&integration_type=CHAT_B"],
+  signatory_hash: ["/x?signatory_hash=sig"],
+  "the last of a repeated query value": ["/x?client_id=other&client_id=app"],
+  "the body after a query that leads nowhere": ["/x?client_id=unknown", { body: { client_id: "app" } }],
+  "an identifier after an unknown cluster_id": ["/x?cluster_id=ap-9&client_id=app"],
+  "JSON without a content type": ["/x", { body: '{"client_id":"app"}', headers: { "content-type": "text/plain" } }],
+};
+
+describe("the catch-all finds the owner by", () => {
+  for (const [name, [path, sent]] of Object.entries(cases)) {
+    it(name, async (t) => {
+      const world = await owned(t);
+      await world.router("POST", path, sent);
+      assert.deepEqual(world.reached(), [`us POST ${path}`]);
+    });
+  }
+});
+
+describe("the catch-all asks all clusters when", () => {
+  const everywhere: Record<string, [string, Sent?]> = {
+    "nothing identifies the request": ["/x"],
+    "what looks like a query is part of the path": ["/x&client_id=app"],
+    "an identifier is mapped nowhere": ["/x?client_id=unknown"],
+    "an external id is of another type": ["/x?external_id=tenant&integration_type=OTHER"],
+    "the identifier lies deeper in the body": ["/x", { body: { inner: { client_id: "app" } } }],
+    "the body is an array": ["/x", { body: [{ client_id: "app" }] }],
+    "the body is broken JSON": ["/x", { body: '{"client_id":"app"' }],
+    "the claim of the JWT names nobody": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "ap-9" })}` } }],
+    "the bearer token is no JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
+    "the body has a member called __proto__": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
+  };
+  for (const [name, [path, sent]] of Object.entries(everywhere)) {
+    it(name, async (t) => {
+      const world = await owned(t);
+      await world.router("POST", path, sent);
+      assert.deepEqual(world.reached(), [`eu POST ${path}`, `us POST ${path}`]);
+    });
+  }
+});
+
+it("serves the contract API under the router's own URL, by the client-id of the API key", async (t) => {
+  const world = await emulator(t);
+  const key = { "client-id": world.clusters[1]!.clientId!, "client-secret": world.clusters[1]!.clientSecret! };
+  const path = "/api/v2.1/public/webhooks/hmac_key/";
+  const answer = await world.router("GET", path, { headers: key });
+  assert.deepEqual(plain(answer), { status: 200, body: { hmac_key: world.clusters[1]!.hmacKey } });
+  assert.equal(answer.headers.get("x-svc-matched"), "catch-all");
+  assert.deepEqual(plain(await world.router("GET", path, { headers: { ...key, "client-secret": "guess" } })), {
+    status: 401,
+    body: { detail: "Incorrect authentication credentials." },
+  });
+});
+
+it("lets the earlier kind of identifier decide", async (t) => {
+  const world = await owned(t);
+  await world.map("teams", "eu-1", ["T2"]);
+  await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
+  assert.deepEqual(world.reached(), ["us POST /x?team_id=T2"]);
+
+  await world.map("clients", "eu-1", ["other"]);
+  await world.router("POST", "/x?client_id=other", { headers: { "client-id": "app" } });
+  assert.deepEqual(world.reached(), ["us POST /x?client_id=other"]);
+});
+
+it("asks every cluster that knows a signatory", async (t) => {
+  const world = await owned(t);
+  const add = (cluster: string) =>
+    world.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
+  await add("eu-1");
+  await world.router("GET", "/x?signatory_hash=sig");
+  assert.deepEqual(world.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
+});
+
+it("gives paths that nearly match to the catch-all, and 405 for other methods", async (t) => {
+  const world = await owned(t);
+  for (const [method, path] of [
+    ["GET", "/router/v1/cluster_emails/bulk"],
+    ["GET", "/router/v1/clusters?client_id=app"],
+    ["POST", "/router/v1/oauth2.0/token"],
+    ["GET", "//router/v1/clusters/"],
+    // Documents of the framework that the service does not publish (decisions.md, R17).
+    ["GET", "/docs"],
+    ["GET", "/openapi.json"],
+  ] as const) {
+    const answer = await world.router(method, path);
+    assert.deepEqual([answer.status, answer.headers.get("x-svc-matched")], [200, "catch-all"], path);
+  }
+  assert.equal((await world.router("OPTIONS", "/nope")).status, 405);
+});

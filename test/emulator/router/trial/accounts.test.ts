@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { routed } from "../../../support/routed.ts";
+
+const signup = "/router/v1/trial/signup";
+const complete = "/router/v1/trial/signup/complete";
+const callback = `${signup}/oauth/callback`;
+const form = {
+  first_name: "Zoe",
+  job_title: "General Counsel",
+  company_name: "Newco",
+  industry: "Software",
+  use_case: "Sales contracts",
+};
+const exists = { status: 400, body: { detail: "An account with this e-mail exists" } };
+const zoe = "zoe@newco.example";
+/** The same address for everybody who reads it. */
+const spellings = [zoe, "  Zoe@NEWCO.example ", "ZOE@newco.example\t"];
+
+type World = Pick<TestEmulator, "router" | "ask">;
+
+const begin = ({ router }: World, email: string) => router("POST", signup, { body: { email, captcha: "yes" } });
+
+async function pending(world: World, email: string): Promise<string> {
+  const { status, body } = await begin(world, email);
+  assert.equal(status, 200);
+  return (body as { token: string }).token;
+}
+
+/** Somebody goes to the provider and is that person there; gives the way back. */
+async function wayBack({ router, ask }: World, email: string): Promise<string> {
+  const { body } = await router("GET", `${signup}/oauth`);
+  const { state } = body as { state: string };
+  const page = await ask("GET", `provider?flow=trial&provider=ProviderA&state=${state}`);
+  const [, form_token] = /name="form_token" value="([^"]+)"/.exec(String(page.body))!;
+  const answer = await ask("POST", "provider", {
+    body: new URLSearchParams({
+      flow: "trial",
+      provider: "ProviderA",
+      state,
+      form_token: form_token!,
+      email,
+      name: "Z",
+    }).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  });
+  return `${callback}${new URL(answer.headers.get("location")!).search}`;
+}
+
+const homeOf = async ({ router }: World) =>
+  (await router("GET", `/router/v1/cluster_emails/email/${emailHash(zoe)}`)).body as { cluster_id?: string };
+
+describe("a person whose e-mail is mapped", () => {
+  for (const spelling of spellings) {
+    it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
+      const world = await routed(t);
+      await world.map("emails", "us-1", [emailHash(zoe)]);
+      await assertRefused(world, () => begin(world, spelling), exists);
+      const back = await wayBack(world, spelling.trim());
+      await assertRefused(world, () => world.router("GET", back), exists);
+    });
+  }
+
+  it("stays where they are when they were mapped after the signup began", async (t) => {
+    const world = await routed(t);
+    const token = await pending(world, zoe);
+    await world.map("emails", "us-1", [emailHash(zoe)]);
+    const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
+    await assertRefused(world, send, exists);
+    assert.deepEqual(world.reached(), [], "no cluster is asked for a workspace");
+    await assertRefused(world, () => begin(world, zoe), exists);
+  });
+
+  it("stays where they are when they were mapped while a cluster was asked, and the workspace is nobody's", async (t) => {
+    const world = await routed(t);
+    const token = await pending(world, zoe);
+    world.eu.answer(async (_, response) => {
+      await world.map("emails", "us-1", [emailHash(zoe)]);
+      response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
+    });
+    const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
+    assert.deepEqual(plain(await send()), exists);
+    assert.deepEqual(await homeOf(world), { email_hash: emailHash(zoe), cluster_id: "us-1" });
+    assert.equal((await world.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
+    await assertRefused(world, send, exists);
+    const { body } = await world.ask("GET", "requests?path=/router/v1/trial/signup/complete");
+    const noted = (body as { items: { findings: { code: string }[] }[] }).items
+      .flatMap(({ findings }) => findings)
+      .filter(({ code }) => code !== "no-cluster-key");
+    assert.deepEqual(noted, [{ code: "workspace-not-mapped", detail: "eu-1 made workspace 70 for nobody" }]);
+  });
+});
+
+describe("a user of a workspace", () => {
+  it("cannot sign up, even where nobody mapped them", async (t) => {
+    const world = await emulator(t);
+    const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
+    const { email } = users.results[0]!;
+    const key = { "x-cluster-key": world.clusters[0]!.clusterKey };
+    const body = { email_hash_list: [emailHash(email)], cluster_id: world.clusters[0]!.id };
+    const removed = await world.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
+    assert.equal(removed.status, 200);
+    await assertRefused(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
+  });
+
+  it("whose workspace a cluster made just before the router was stopped gets it when they ask again", async (t) => {
+    const world = await emulator(t);
+    const token = await pending(world, zoe);
+    const eu = world.clusters[0]!;
+    const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
+    const made = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
+      method: "POST",
+      headers: { "x-cluster-key": eu.clusterKey },
+      body: JSON.stringify(asked),
+    });
+    const { workspace_id } = (await made.json()) as { workspace_id: number };
+    assert.deepEqual(plain(await world.router("POST", complete, { body: { ...form, token } })), {
+      status: 200,
+      body: { cluster_id: "eu-1", workspace_id, cluster_url: `${eu.url}/` },
+    });
+  });
+});
+
+describe("signups of one e-mail that race", () => {
+  it("are one signup, and one of their completions makes one workspace", async (t) => {
+    const world = await emulator(t);
+    const [backs, tokens] = [
+      await wayBack(world, zoe),
+      await Promise.all(spellings.map((each) => pending(world, each))),
+    ];
+    const byProvider = (await world.router("GET", backs)).body as { token: string };
+    assert.deepEqual(new Set([...tokens, byProvider.token]).size, 1);
+
+    const before = (await world.ask("GET", "workspaces")).body as unknown[];
+    const places = ["eu-1", "us-1", "eu-1", "us-1"];
+    const answers = await Promise.all(
+      places.map((cluster_location) =>
+        world.router("POST", complete, { body: { ...form, token: tokens[0], cluster_location } }),
+      ),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
+    const won = answers.find(({ status }) => status === 200)!.body as { cluster_id: string };
+    assert.equal((await homeOf(world)).cluster_id, won.cluster_id);
+    const after = (await world.ask("GET", "workspaces")).body as unknown[];
+    assert.equal(after.length, before.length + 1);
+    for (const spelling of spellings) await assertRefused(world, () => begin(world, spelling), exists);
+  });
+});

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { routed } from "../../../support/routed.ts";
+
+const signup = "/router/v1/trial/signup";
+const complete = "/router/v1/trial/signup/complete";
+const person = { email: "Zoe@Newco.example", captcha: "yes" };
+const form = {
+  first_name: "Zoe",
+  last_name: "Park",
+  job_title: "General Counsel",
+  company_name: "Newco",
+  industry: "Software",
+  use_case: "Sales contracts",
+};
+
+async function pending({ router }: Pick<TestEmulator, "router">, email = person.email): Promise<string> {
+  const { body } = await router("POST", signup, { body: { ...person, email } });
+  return (body as { token: string }).token;
+}
+
+describe("a trial signup", () => {
+  it("by e-mail is pending, and the same one when it comes again", async (t) => {
+    const { router } = await emulator(t);
+    const first = await router("POST", signup, { body: person });
+    const { token, ...rest } = first.body as { token: string };
+    assert.deepEqual(
+      { status: first.status, rest },
+      { status: 200, rest: { id: 1, email: person.email, oauth_provider: null, account_details: null } },
+    );
+    assert.match(token, /^trl_[\w-]{32}$/);
+    const again = await router("POST", signup, { body: { ...person, email: " zoe@newco.EXAMPLE" } });
+    assert.deepEqual(plain(again), plain(first));
+    const other = await router("POST", signup, { body: { ...person, email: "other@newco.example" } });
+    assert.equal((other.body as { id: number }).id, 2);
+  });
+
+  const failed = {
+    status: 400,
+    body: { detail: 'Captcha verification failed (the word "fail" always fails)' },
+  };
+  const captchas: [string, string | undefined, boolean][] = [
+    ["anything", undefined, true],
+    ["fail", undefined, false],
+    ["", undefined, false],
+    ["anything", "203.0.113.9", false],
+    ["from-the-seed", "203.0.113.9", true],
+    ["anything", "10.0.0.7, 203.0.113.9", true],
+    ["from-the-seed", "127.0.0.1", true],
+  ];
+  for (const [captcha, forwardedFor, passes] of captchas) {
+    it(`with the captcha "${captcha}" from ${forwardedFor ?? "this machine"} ${passes ? "passes" : "fails"}`, async (t) => {
+      const apps = { captcha: { captcha_token: "from-the-seed", test_addresses: ["127.0.0.1", "10.0.0.7"] } };
+      const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
+      const headers: Record<string, string> = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
+      const send = () => world.router("POST", signup, { body: { ...person, captcha }, headers });
+      if (passes) assert.equal((await send()).status, 200);
+      else await assertRefused(world, send, failed);
+    });
+  }
+});
+
+describe("completing a signup", () => {
+  it("creates a workspace whose API key works, and maps its people", async (t) => {
+    const world = await emulator(t);
+    const token = await pending(world);
+    const invited_users = [
+      { email: "a@newco.example", first_name: "A" },
+      { email: "b@newco.example", first_name: "B" },
+    ];
+    const answer = await world.router("POST", complete, {
+      body: { ...form, token, cluster_location: "us", invited_users },
+    });
+    const us = world.clusters[1]!;
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: { cluster_id: "us-1", workspace_id: 4, cluster_url: `${us.url}/` },
+    });
+
+    const all = (await world.ask("GET", "workspaces")).body as Record<string, unknown>[];
+    const made = all.find(({ id }) => id === 4) as { client_id: string; client_secret: string } & Record<
+      string,
+      unknown
+    >;
+    assert.equal(made.name, "Newco");
+    const creators = made.creator_tokens as string[];
+    assert.equal(creators.length, 2);
+    const where = async (path: string) => ((await world.router("GET", path)).body as { cluster_id: string }).cluster_id;
+    assert.equal(await where(`/router/v1/cluster_emails/email/${emailHash(person.email)}`), "us-1");
+    assert.equal(await where(`/router/v1/cluster_clients/client/${made.client_id}`), "us-1");
+    for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
+
+    const api = sender(us.url, { "client-id": made.client_id, "client-secret": made.client_secret });
+    const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: Record<string, unknown>[] };
+    assert.deepEqual(
+      users.results.map(({ name, email, designation }) => ({ name, email, designation })),
+      [{ name: "Zoe Park", email: person.email, designation: "General Counsel" }],
+    );
+    const contracts = await api("GET", "/api/v2.1/public/contracts/");
+    assert.equal(contracts.status, 200);
+  });
+
+  for (const [cluster_location, cluster] of [
+    [undefined, "eu-1"],
+    [null, "eu-1"],
+    ["us-1", "us-1"],
+    ["us", "us-1"],
+    ["eu-1", "eu-1"],
+  ] as const) {
+    it(`with the location ${cluster_location} happens at ${cluster}`, async (t) => {
+      const world = await emulator(t);
+      const token = await pending(world);
+      const { status, body } = await world.router("POST", complete, { body: { ...form, token, cluster_location } });
+      assert.deepEqual([status, (body as { cluster_id: string }).cluster_id], [200, cluster]);
+    });
+  }
+
+  it("needs a token that is known and unused, and a location that exists", async (t) => {
+    const world = await emulator(t);
+    const token = await pending(world);
+    const send = (body: object) => () => world.router("POST", complete, { body: { ...form, ...body } });
+    const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
+    await assertRefused(world, send({ token: "trl_x" }), unknown);
+    await assertRefused(world, send({ token, cluster_location: "moon" }), {
+      status: 400,
+      body: { detail: "Unknown cluster location: moon" },
+    });
+    assert.equal((await send({ token })()).status, 200);
+    await assertRefused(world, send({ token }), unknown);
+    await assertRefused(world, () => world.router("POST", signup, { body: person }), {
+      status: 400,
+      body: { detail: "An account with this e-mail exists" },
+    });
+  });
+
+  it("asks the cluster once, with its key, while nobody else can use the token", async (t) => {
+    const world = await routed(t);
+    const token = await pending(world);
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) =>
+      world.us.answer((_, response) => {
+        const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"] };
+        answer = () => response.writeHead(201).end(JSON.stringify(created));
+        resolve();
+      }),
+    );
+    const body = { ...form, last_name: null, token, cluster_location: "us-1" };
+    const first = world.router("POST", complete, { body, headers: { "x-forwarded-for": "203.0.113.9" } });
+    await asked;
+    assert.equal((await world.router("POST", complete, { body })).status, 404);
+    answer();
+    assert.deepEqual(plain(await first), {
+      status: 200,
+      body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${world.us.url}/` },
+    });
+    const [got] = world.us.received;
+    assert.equal(got!.headers["x-cluster-key"], "key-of-us-1");
+    assert.match(String(got!.headers["x-forwarded-for"]), /^203\.0\.113\.9, /);
+    assert.deepEqual(JSON.parse(got!.body.toString()), {
+      signup_token: token,
+      email: person.email,
+      first_name: "Zoe",
+      last_name: null,
+      job_title: "General Counsel",
+      company_name: "Newco",
+      invited_users: [],
+    });
+    const { body: mapped } = await world.router("GET", "/router/v1/cluster_clients/client/wc");
+    assert.deepEqual(mapped, { client_id: "wc", cluster_id: "us-1" });
+  });
+
+  it("leaves the signup as good as it was when the cluster is down, slow, or does not know how", async (t) => {
+    const world = await routed(t, { upstreamTimeoutMs: 200 });
+    const token = await pending(world);
+    const send = () => world.router("POST", complete, { body: { ...form, token } });
+    const unreachable = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
+    world.eu.answer((_, response) => response.destroy());
+    await assertRefused(world, send, unreachable);
+    world.eu.answer(200);
+    await assertRefused(world, send, unreachable);
+    world.eu.answer(() => {});
+    await assertRefused(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } });
+    world.eu.answer((_, response) =>
+      response.writeHead(201).end('{"workspace_id":1,"client_id":"c","creator_tokens":[]}'),
+    );
+    assert.equal((await send()).status, 200);
+  });
+
+  it("asked of a cluster again for the same signup gives the same workspace, and to strangers none", async (t) => {
+    const world = await emulator(t);
+    const [eu] = world.clusters;
+    const asked = { signup_token: "t", email: "z@n.example", ...form, invited_users: [] };
+    const ask = (key: string, body: unknown = asked) =>
+      sender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
+    const first = await ask(eu!.clusterKey);
+    assert.equal(first.status, 201);
+    assert.deepEqual(plain(await ask(eu!.clusterKey)), plain(first));
+    await assertRefused(world, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRefused(world, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
+      status: 400,
+      body: { detail: "This is no request for a workspace" },
+    });
+  });
+});

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { collectBlobs } from "../../../../emulator/store/file/blob-collection.ts";
+import { movedWall } from "../../../support/moved-wall.ts";
+import { temporaryFolder } from "../../../support/store.ts";
+
+const day = 24 * 3_600_000;
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** A state with two uploads, and looks at it on days that are named. */
+async function stage(t: TestContext) {
+  const home = await temporaryFolder(t);
+  const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
+  await mkdir(folder);
+  const first = movedWall().now();
+  const upload = async (text: string, onDay = 0) => {
+    const file = join(folder, hashOf(text));
+    await writeFile(file, text);
+    const at = (first + onDay * day) / 1000;
+    await utimes(file, at, at);
+  };
+  await upload("named");
+  await upload("unnamed");
+  /** What a look on that day removes, of uploads named by their texts. */
+  const look = async (onDay: number, named: readonly string[] = ["named"]) => {
+    const wall = { ...movedWall(), now: () => first + onDay * day };
+    return collectBlobs({ path, folder, wall, named: async () => new Set(named.map(hashOf)) });
+  };
+  const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
+  return { home, path, folder, upload, look, kept };
+}
+
+describe("uploads that nothing names", () => {
+  it("are removed when no look has found them named for 30 days", async (t) => {
+    const { look, kept } = await stage(t);
+    assert.deepEqual([await look(0), await look(15), await look(29.9)], [[], [], []]);
+    assert.deepEqual(await look(31), [hashOf("unnamed")]);
+    assert.deepEqual(await kept(), [hashOf("named")]);
+  });
+
+  it("have 30 days again once something has named them: a state that was exported is taken back", async (t) => {
+    const { look } = await stage(t);
+    await look(0);
+    await look(20, ["named", "unnamed"]);
+    assert.deepEqual([await look(40), await look(69), await look(71)], [[], [], [hashOf("unnamed")]]);
+  });
+
+  it("have 30 days from when they came, also where a note of an earlier life of theirs stands", async (t) => {
+    const { look, upload } = await stage(t);
+    await look(0);
+    await upload("unnamed", 40);
+    assert.deepEqual([await look(50), await look(71)], [[], [hashOf("unnamed")]]);
+  });
+
+  it("are looked for once a day, and not where nothing was uploaded", async (t) => {
+    const { look, folder, home } = await stage(t);
+    let asked = 0;
+    const path = join(home, "emulator.json");
+    const named = async () => {
+      asked += 1;
+      return new Set<string>();
+    };
+    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), named });
+    assert.equal(asked, 1);
+    // Of a clock that stood wrong: a look in the future does not put off those of today.
+    await look(900);
+    await collectBlobs({ path, folder, wall: movedWall(), named });
+    assert.equal(asked, 2);
+    await mkdir(join(home, "empty"));
+    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), named });
+    assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
+  });
+
+  for (const name of ["other.json", "emulator.json.damaged", "export.json", "emulator.json.journal.2.torn"]) {
+    it(`stay while ${name} lies beside the state, which may name them, and for 30 days more`, async (t) => {
+      const { look, home, kept } = await stage(t);
+      await look(0);
+      await writeFile(join(home, name), "{}");
+      assert.deepEqual([await look(40), await look(80)], [[], []]);
+      assert.equal((await kept()).length, 2);
+      await utimes(join(home, name), 1, 1);
+      const { rm } = await import("node:fs/promises");
+      await rm(join(home, name));
+      assert.deepEqual([await look(81), await look(110), await look(112)], [[], [], [hashOf("unnamed")]]);
+    });
+  }
+
+  it("go while the files of the state itself lie there: journals, run file, lock, snapshot that is being written", async (t) => {
+    const { look, home } = await stage(t);
+    for (const end of ["", ".journal.12", ".run", ".run.AbCdEf_-1234.socket", ".0123456789ab.tmp"]) {
+      await writeFile(join(home, `emulator.json${end}`), "");
+    }
+    await look(0);
+    assert.deepEqual(await look(31), [hashOf("unnamed")]);
+  });
+
+  it("are files with the names that uploads get: nothing else is touched", async (t) => {
+    const { look, folder, kept } = await stage(t);
+    const others = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
+    await writeFile(join(folder, "notes.txt"), "mine");
+    await symlink("notes.txt", join(folder, others[1]!));
+    for (const name of others.slice(2)) await writeFile(join(folder, name), "mine");
+    await look(0);
+    await look(4_000_000);
+    assert.deepEqual(await kept(), [...others, hashOf("named")].sort());
+    assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "mine");
+  });
+
+  it("stay where the note is somebody else's file, and so does that", async (t) => {
+    const { look, folder, kept } = await stage(t);
+    await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
+    await assert.rejects(look(0), { message: /svc-unnamed\.json holds something else/ });
+    assert.equal(await readFile(join(folder, "svc-unnamed.json"), "utf8"), '{"mine":true}');
+    assert.equal((await kept()).length, 2);
+  });
+});
+
+describe("a collection that is killed", () => {
+  for (const [call, count] of [
+    ["rm", 3],
+    ["rename", 1],
+  ] as const) {
+    it(`right after its ${call} number ${count} leaves whole files, and the next one ends it`, async (t) => {
+      const home = await temporaryFolder(t);
+      const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
+      await mkdir(folder);
+      const texts = Array.from({ length: 8 }, (_, i) => `text ${i}`);
+      const long = "2001-01-01T00:00:00.000Z";
+      for (const text of texts) {
+        await writeFile(join(folder, hashOf(text)), text);
+        await utimes(join(folder, hashOf(text)), new Date(long), new Date(long));
+      }
+      const unnamed_since = Object.fromEntries(texts.map((text) => [hashOf(text), long]));
+      await writeFile(join(folder, "svc-unnamed.json"), JSON.stringify({ looked_at: long, unnamed_since }));
+
+      const program = join(import.meta.dirname, "collector.ts");
+      const child = spawn(process.execPath, ["--import", "tsx", program, path, call, String(count)]);
+      assert.deepEqual(await once(child, "close"), [null, "SIGKILL"]);
+      const left = (await readdir(folder)).filter((name) => name !== "svc-unnamed.json");
+      assert.equal(left.length, call === "rm" ? texts.length - count : 0);
+      for (const name of left) assert.equal(hashOf(await readFile(join(folder, name), "utf8")), name);
+
+      // What was removed comes again, and is no longer what the note speaks of.
+      await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
+      const wall = { ...movedWall(), now: () => Date.now() + 2 * day };
+      const removed = await collectBlobs({ path, folder, wall, named: async () => new Set() });
+      assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
+      assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());
+    });
+  }
+});

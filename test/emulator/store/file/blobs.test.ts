@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { Blobs } from "../../../../emulator/store/blobs.ts";
+import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
+import { memoryBlobs } from "../../../../emulator/store/memory/memory-blobs.ts";
+import { gatedDisk, temporaryFolder } from "../../../support/store.ts";
+
+const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
+  ["in memory", async () => memoryBlobs()],
+  ["in a folder", async (t) => openFileBlobs({ folder: join(await temporaryFolder(t), "files") })],
+];
+
+async function* stream(...pieces: string[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
+
+async function textOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<string | undefined> {
+  if (bytes === undefined) return undefined;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+const sha256 = createHash("sha256").update("one two").digest("hex");
+const md5 = createHash("md5").update("one two").digest("hex");
+
+for (const [name, open] of kinds) {
+  describe(`uploaded bytes ${name}`, () => {
+    it("are found by their hash", async (t) => {
+      const blobs = await open(t);
+      assert.deepEqual(await blobs.put(stream("one", " two"), 7), { sha256, md5, size: 7 });
+      assert.deepEqual(await blobs.put(stream("one two"), 7), { sha256, md5, size: 7 });
+      assert.equal(await textOf(blobs.open(sha256)), "one two");
+      assert.equal(await textOf(blobs.open(sha256)), "one two");
+    });
+
+    it("may be none at all", async (t) => {
+      const blobs = await open(t);
+      const empty = await blobs.put(stream(), 0);
+      assert.equal(empty.size, 0);
+      assert.equal(await textOf(blobs.open(empty.sha256)), "");
+    });
+
+    it("are not kept past the limit", async (t) => {
+      const blobs = await open(t);
+      await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLarge" });
+      assert.equal(blobs.open(sha256), undefined);
+    });
+
+    it("are not there under another name", async (t) => {
+      const blobs = await open(t);
+      assert.deepEqual(["0".repeat(64), "../blobs.test.ts", ""].map(blobs.open), [undefined, undefined, undefined]);
+    });
+  });
+}
+
+describe("the folder of uploaded bytes", () => {
+  it("holds nothing but whole files, for the owner's eyes alone", async (t) => {
+    const folder = join(await temporaryFolder(t), "files");
+    const blobs = await openFileBlobs({ folder });
+    await assert.rejects(blobs.put(stream("one", " two"), 6));
+    await assert.rejects(blobs.put(broken(), 100), { message: "connection lost" });
+    await blobs.put(stream("one two"), 100);
+    assert.deepEqual(await readdir(folder), [sha256]);
+    assert.equal((await stat(join(folder, sha256))).mode & 0o777, 0o600);
+  });
+
+  it("is cleared of what a crash left half written, and of nothing that has another name or is a link", async (t) => {
+    const folder = await temporaryFolder(t);
+    const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
+    for (const name of others) await writeFile(join(folder, name), "mine");
+    await writeFile(join(folder, "upload.0123456789ab.svc-tmp"), "half");
+    await symlink("theirs", join(folder, "upload.ba9876543210.svc-tmp"));
+    await openFileBlobs({ folder });
+    assert.deepEqual((await readdir(folder)).sort(), [...others, "upload.ba9876543210.svc-tmp"].sort());
+    assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
+  });
+
+  it("is cleared of an upload that kill -9 interrupted", async (t) => {
+    const folder = await temporaryFolder(t);
+    // A disk on which the upload never ends: what stands there is what a crash leaves.
+    const disk = gatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
+    const blobs = await openFileBlobs({ folder, disk });
+    void blobs.put(stream("one two"), 100);
+    while ((await readdir(folder)).length === 0);
+    await openFileBlobs({ folder });
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it("keeps nothing of an upload whose bytes could not be made durable", async (t) => {
+    const folder = await temporaryFolder(t);
+    const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
+    const blobs = await openFileBlobs({ folder, disk });
+    await assert.rejects(blobs.put(stream("one two"), 100), { message: "input/output error" });
+    assert.deepEqual(await readdir(folder), []);
+  });
+});
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from("one");
+  throw new Error("connection lost");
+}

@@ -1,0 +1,28 @@
+/**
+ * A process that collects the uploads of a state which names none of them, and kills itself right after so many calls
+ * of one function of the file system. Usage: collector.ts STATE rm|rename COUNT
+ */
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { dirname, join } from "node:path";
+
+const [, , path, name, count] = process.argv as [string, string, string, "rm" | "rename", string];
+const real = fs[name] as (...args: unknown[]) => Promise<void>;
+let calls = 0;
+Object.assign(fs, {
+  async [name](...args: unknown[]) {
+    await real(...args);
+    calls += 1;
+    if (calls === Number(count)) process.kill(process.pid, "SIGKILL");
+  },
+});
+syncBuiltinESMExports();
+
+const { collectBlobs } = await import("../../../../emulator/store/file/blob-collection.ts");
+const { systemWall } = await import("../../../../src/base/clock.ts");
+await collectBlobs({
+  path,
+  folder: join(dirname(path), "files"),
+  wall: systemWall,
+  named: async () => new Set(),
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Transaction } from "../../../../emulator/store/port.ts";
+import { type Deed, lifeOf, seeded, stepsOf, survive } from "../../../support/files/crashes.ts";
+import { owners, people, person } from "../../../support/store.ts";
+
+const put = (id: number) => (tx: Transaction) => {
+  tx.put(people, person(id, { name: `person ${id}`, age: id % 7 }));
+  tx.map(owners, id % 2 ? "eu-1" : "us-1", [`a${id % 5}`, `b${id}`]);
+  tx.next("numbers");
+};
+const drop = (id: number) => (tx: Transaction) => {
+  tx.delete(people, String(id));
+  tx.unmap(owners, "eu-1", [`b${id}`]);
+};
+const reset = (tx: Transaction) => tx.put(people, person(500));
+
+const lives: Record<string, readonly Deed[]> = {
+  "a first start and single commits": [[put(1)], [put(2)], [drop(1)]],
+  "commits that share a sync": [[put(1)], [put(2), put(3), put(4), drop(2), put(5)], [put(6), put(7)]],
+  compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
+  "closes and starts": [[put(1)], "close and open", [put(2)], "close and open", "close and open", [put(3)]],
+  "a reset and a restore": [[put(1)], { reset }, [put(2), put(3)], "export and replace", [put(4)]],
+};
+
+/** The most and the least that a disk may keep, and chances between them. */
+const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 4 }, (_, seed) => () => seeded(seed))];
+
+describe("a disk that forgets what was not synced", () => {
+  for (const [what, deeds] of Object.entries(lives)) {
+    it(`keeps every acknowledged commit of ${what}, whichever step it dies at`, async () => {
+      const life = await lifeOf(deeds);
+      const steps = await stepsOf(life);
+      assert.ok(steps.length > 15, `only ${steps.length} steps`);
+      for (const [at, step] of steps) {
+        for (const [number, chance] of chances.entries()) {
+          const again = number % 3 === 2 ? { again: (at + number) % 7 } : {};
+          await survive(life, { at, chance: chance(), ...again }).catch((error) => {
+            throw new Error(`dead before step ${at} (${step}), chance ${number}: ${error}`, { cause: error });
+          });
+        }
+      }
+    });
+  }
+});

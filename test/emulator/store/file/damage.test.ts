@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { journalLine, parseLine } from "../../../../emulator/store/file/journal-line.ts";
+import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
+
+const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
+  openFileStore({
+    path: join(folder, "emulator.json"),
+    collections,
+    wall: systemWall,
+    compactAfterBytes: 1_000,
+    ...(report && { report }),
+  });
+
+const put = (store: Store, ...ids: number[]) =>
+  Promise.all(ids.map((id) => store.transaction("put", (tx) => tx.put(people, person(id, { name: `name ${id}` })))));
+
+async function idsIn(folder: string, report?: (text: string) => void): Promise<number[]> {
+  const store = await open(folder, report);
+  const rows = await store.read((view) => view.list(people));
+  await store.close();
+  return rows.map((row) => row.id);
+}
+
+/** As a crash leaves it: a snapshot with 1, and a journal with 2, then 3, then 4 to 6 in one group, then 7. */
+async function crashed(t: TestContext): Promise<{ folder: string; journal: string }> {
+  const folder = await temporaryFolder(t);
+  const first = await open(folder);
+  await put(first, 1);
+  await first.close();
+  const store = await open(folder);
+  t.after(() => store.close());
+  await put(store, 2);
+  await put(store, 3, 4, 5, 6);
+  await put(store, 7);
+  const copy = await temporaryFolder(t);
+  await cp(folder, copy, { recursive: true });
+  return { folder: copy, journal: join(copy, "emulator.json.journal.2") };
+}
+
+type Change = (lines: string[]) => string[];
+const zeros = (line: string): string => "\0".repeat(Buffer.byteLength(line));
+
+async function change(journal: string, how: Change): Promise<void> {
+  const lines = (await readFile(journal, "latin1")).split("\n");
+  await writeFile(journal, how(lines).join("\n"), "latin1");
+}
+
+describe("damage of a journal", () => {
+  const first = 1;
+  const damages: [what: string, damage: Change | "remove" | "empty", message: RegExp, kept: number[]][] = [
+    ["is removed", "remove", /journal\.2 is missing or empty, and .*emulator\.json goes on in it/, [1]],
+    ["is emptied", "empty", /journal\.2 is missing or empty/, [1]],
+    ["is cut in its first line", ([head]) => [head!.slice(0, 20)], /journal\.2 is missing or empty/, [1]],
+    ["lost a line", (lines) => lines.toSpliced(first, 1), /line 2: a line before it is missing/, [1]],
+    ["lost two lines", (lines) => lines.toSpliced(first + 1, 2), /line 3: 2 lines before it are missing/, [1, 2]],
+    [
+      "has two lines in each other's place",
+      (lines) => lines.with(first, lines[first + 1]!).with(first + 1, lines[first]!),
+      /line 2: a line before it is missing/,
+      [1],
+    ],
+    ["has a line twice", (lines) => lines.toSpliced(first, 0, lines[first]!), /line 3: it does not follow/, [1, 2]],
+    [
+      "has a hole before a later group",
+      (lines) => lines.map((line, at) => (at >= 3 && at <= 5 ? zeros(line) : line)),
+      /line 4: the checksum of the line does not fit/,
+      [1, 2, 3],
+    ],
+    [
+      "has a hole of several lines, newlines and all",
+      (lines) => [...lines.slice(0, 2), zeros(lines.slice(2, 6).join("\n")) + lines[6], ...lines.slice(6)],
+      /line 3: the checksum of the line does not fit/,
+      [1, 2],
+    ],
+    [
+      "has a line of a wrong shape",
+      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '{"put":1}'), ""],
+      /line 8: the line holds something else than changes/,
+      [1, 2, 3, 4, 5, 6, 7],
+    ],
+    [
+      "has a change that is none",
+      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '[["map","owners","eu-1",{}]]'), ""],
+      /line 8: the line holds something else than changes/,
+      [1, 2, 3, 4, 5, 6, 7],
+    ],
+    [
+      "has a line that is no JSON",
+      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, "[["), ""],
+      /line 8: the line holds something else than changes/,
+      [1, 2, 3, 4, 5, 6, 7],
+    ],
+  ];
+  for (const [what, damage, message, kept] of damages) {
+    it(`is refused in words and mended by a repair: it ${what}`, async (t) => {
+      const { folder, journal } = await crashed(t);
+      if (damage === "remove") await rm(journal);
+      else if (damage === "empty") await writeFile(journal, "");
+      else await change(journal, damage);
+      const before = await readdir(folder);
+      await assert.rejects(open(folder), (error: Error) => {
+        assert.equal(error.name, "StateRefused");
+        assert.match(error.message, message);
+        assert.match(error.message, /Nothing was changed\. "svc emulator repair/);
+        return true;
+      });
+      assert.deepEqual(await readdir(folder), before);
+      const { repaired, damage: found } = await repairFile({ path: join(folder, "emulator.json"), collections });
+      assert.equal(repaired, true);
+      assert.match(found.join(), message);
+      assert.deepEqual(await idsIn(folder), kept);
+    });
+  }
+
+  for (const how of ["removed", "emptied"]) {
+    it(`is refused when the journal in which it goes on is ${how}`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const path = join(folder, "emulator.json");
+      const first = await open(folder);
+      await first.close();
+      // Compactions begin, and never come to an end: their journals follow each other.
+      const disk = gatedDisk((call, at) => {
+        if (call === "write" && at.endsWith(".tmp")) throw new Error("not now");
+      });
+      const store = await openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 1 });
+      t.after(() => store.close());
+      for (let id = 1; (await journalsIn(folder)).length < 2; id += 1) await put(store, id);
+      await put(store, 1_000);
+      const copy = await temporaryFolder(t);
+      await cp(folder, copy, { recursive: true });
+      const last = join(copy, (await journalsIn(copy)).at(-1)!);
+      if (how === "removed") await rm(last);
+      else await writeFile(last, "");
+      await assert.rejects(open(copy), /journal\.\d+ is missing or empty, and .*journal\.\d+ goes on in it/);
+    });
+  }
+});
+
+async function journalsIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.includes(".journal."));
+  return names.sort((a, b) => Number(a.split(".").at(-1)) - Number(b.split(".").at(-1)));
+}
+
+describe("a write that a crash of the machine cut short", () => {
+  const tails: [what: string, torn: Change, kept: number[]][] = [
+    ["that never arrived but for its length", (lines) => zeroedFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
+    ["of several lines that never arrived", (lines) => zeroedFrom(lines.slice(0, 6), 2), [1, 2]],
+    ["whose first half never arrived", (lines) => [...lines.slice(0, 3), ...holeIn(lines.slice(3, 6)), ""], [1, 2, 3]],
+    ["whose middle never arrived", (lines) => [...lines.slice(0, 4), ...holeIn(lines.slice(4, 6)), ""], [1, 2, 3, 4]],
+    ["that ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
+  ];
+  for (const [what, torn, kept] of tails) {
+    it(`is left out, told and kept beside: one ${what}`, async (t) => {
+      const { folder, journal } = await crashed(t);
+      await change(journal, torn);
+      const left = await readFile(journal);
+      const told: string[] = [];
+      assert.deepEqual(await idsIn(folder, (text) => told.push(text)), kept);
+      assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.journal.2.torn"]);
+      const tail = await readFile(`${journal}.torn`);
+      assert.deepEqual(left.subarray(left.byteLength - tail.byteLength), tail);
+      assert.ok(tail.byteLength > 0);
+      assert.deepEqual(told, [
+        `${journal} ends with a write that a crash cut short (${tail.byteLength} bytes). ` +
+          `It is left out, and kept in ${journal}.torn`,
+      ]);
+    });
+  }
+});
+
+/** A line as it would come after another. */
+function following(line: string, json: string): string {
+  const { transaction, checksum } = parseLine(Buffer.from(line, "latin1"))!;
+  const head = { transaction: transaction + 1, group: transaction + 1, before: checksum };
+  return journalLine(json, head).toString("latin1").slice(0, -1);
+}
+
+const zeroedFrom = (lines: string[], at: number): string[] => [
+  ...lines.slice(0, at),
+  zeros(lines.slice(at).join("\n")),
+];
+
+/** The first line and its newline become zeros; what follows stands as it was. */
+const holeIn = ([lost, next, ...rest]: string[]): string[] => [`${zeros(`${lost}\n`)}${next}`, ...rest];

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { startEmulator } from "../../../../emulator/index.ts";
+import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { idle, StandingWall } from "../../../support/standing-wall.ts";
+import {
+  collections,
+  contentOf,
+  type DiskCall,
+  gatedDisk,
+  people,
+  person,
+  temporaryFolder,
+} from "../../../support/store.ts";
+
+const put = (store: Store, id: number, name = `p${id}`) =>
+  store.transaction("put", (tx) => tx.put(people, person(id, { name })));
+const idsIn = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
+
+/** Lets wall time pass until the store writes again. */
+async function mended(store: Store, wall: StandingWall): Promise<void> {
+  while (!store.writable) {
+    await idle();
+    await wall.pass(10_000);
+  }
+}
+
+describe("a store whose disk fails for a while", () => {
+  const failures: [what: string, broken: readonly DiskCall[], answer: () => unknown][] = [
+    ["is full", ["write"], () => 17],
+    ["refuses fdatasync", ["datasync", "sync"], () => Promise.reject(new Error("input/output error"))],
+    [
+      "takes nothing at all",
+      ["write", "datasync", "sync", "create", "truncate"],
+      () => Promise.reject(new Error("gone")),
+    ],
+  ];
+  for (const [what, calls, answer] of failures) {
+    it(`goes on by itself when it ${what} no more, keeps what was acknowledged and nothing that failed`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const path = join(folder, "emulator.json");
+      const wall = new StandingWall();
+      const told: string[] = [];
+      let broken = false;
+      const disk = gatedDisk((call) => (broken && calls.includes(call) ? answer() : null));
+      const store = await openFileStore({ path, collections, wall, disk, report: (text) => told.push(text) });
+      await put(store, 1);
+      broken = true;
+      await assert.rejects(put(store, 2), { name: "StoreFailed", message: /emulator\.json cannot be written: / });
+      await assert.rejects(put(store, 3), { name: "StoreFailed" });
+      await assert.rejects(
+        store.reset("reset", () => {}),
+        { name: "StoreFailed" },
+      );
+      assert.equal(store.writable, false);
+      assert.deepEqual(await idsIn(store), [1]);
+      broken = false;
+      await mended(store, wall);
+      await put(store, 4);
+      const before = await contentOf(store);
+      const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWall });
+      assert.deepEqual(await idsIn(crashed), [1, 4]);
+      await crashed.close();
+      await store.close();
+      assert.deepEqual(
+        told.map((text) => text.slice(path.length)).map((text) => text.split(":")[0]),
+        [" cannot be written", " can be written again"],
+      );
+      const again = await openFileStore({ path, collections, wall: systemWall });
+      assert.deepEqual(await contentOf(again), before);
+      await again.close();
+    });
+  }
+
+  it("ends in time when it is closed meanwhile", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json");
+    let broken = false;
+    const disk = gatedDisk((call) => (broken && call !== "remove" ? Promise.reject(new Error("gone")) : null));
+    const store = await openFileStore({ path, collections, wall: new StandingWall(), disk });
+    broken = true;
+    await assert.rejects(put(store, 1));
+    await idle();
+    await store.close();
+  });
+});
+
+async function copyOf(t: TestContext, folder: string): Promise<string> {
+  const copy = await temporaryFolder(t);
+  execFileSync("cp", ["-r", `${folder}/.`, copy]);
+  return join(copy, "emulator.json");
+}
+
+/** A real disk of one megabyte; undefined where it cannot be had. */
+async function smallDisk(t: TestContext): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-disk-"));
+  let mounted = false;
+  t.after(async () => {
+    if (mounted) execFileSync("umount", ["-l", folder]);
+    await rm(folder, { recursive: true, force: true });
+  });
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
+  } catch {
+    return undefined;
+  }
+  mounted = true;
+  return folder;
+}
+
+describe("a real disk that is full", () => {
+  it("is told, and written to again when there is room; uploads are refused as declared", async (t) => {
+    const folder = await smallDisk(t);
+    if (folder === undefined) return t.skip("no small disk can be mounted here");
+    const wall = new StandingWall();
+    const told: string[] = [];
+    const path = join(folder, "emulator.json");
+    const store = await openFileStore({ path, collections, wall, report: (text) => told.push(text) });
+    const blobs = await openFileBlobs({ folder: join(folder, "files") });
+    await put(store, 1);
+    await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
+    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailed", message: /no space left/ });
+    await assert.rejects(blobs.put(bytes(100_000), 200_000), { name: "StoreFailed", message: /no space left/ });
+    assert.equal(store.writable, false);
+    await rm(join(folder, "other"));
+    await mended(store, wall);
+    await put(store, 3);
+    assert.equal((await blobs.put(bytes(100_000), 200_000)).size, 100_000);
+    assert.equal(told.length, 2);
+    await store.close();
+    const again = await openFileStore({ path, collections, wall: systemWall });
+    assert.deepEqual(await idsIn(again), [1, 3]);
+    await again.close();
+  });
+
+  it("keeps an emulator from starting, in a sentence", async (t) => {
+    const folder = await smallDisk(t);
+    if (folder === undefined) return t.skip("no small disk can be mounted here");
+    await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
+    await assert.rejects(startEmulator({ file: join(folder, "emulator.json") }), {
+      name: "StateUnusable",
+      message: /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Make room, or name a file/,
+    });
+  });
+});
+
+async function* bytes(count: number): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(count);
+}
+
+describe("a state that cannot be opened", () => {
+  it("says in a sentence that it is a folder", async (t) => {
+    const file = join(await temporaryFolder(t), "emulator.json");
+    await mkdir(file);
+    await assert.rejects(startEmulator({ file }), {
+      name: "StateUnusable",
+      message: `The state ${file} cannot be opened: it is a folder. Name a file with --file.`,
+    });
+  });
+
+  it("says in a sentence that its folder is a file", async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, "a"), "");
+    await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
+      name: "StateUnusable",
+      message: /cannot be opened: what should be its folder is a file/,
+    });
+  });
+});

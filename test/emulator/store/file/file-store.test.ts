@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { copyFileSync, readdirSync } from "node:fs";
+import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { firstLine, journalLine } from "../../../../emulator/store/file/journal-line.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+
+type Rest = Partial<FileStoreOptions>;
+const open = (folder: string, rest: Rest = {}): Promise<Store> =>
+  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall, ...rest });
+
+async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
+  const folder = await temporaryFolder(t);
+  const store = await open(folder, rest);
+  t.after(() => store.close());
+  await store.transaction("seed", (tx) => {
+    for (const id of [1, 2, 3]) tx.put(people, person(id, { age: 10 * id, tags: ["é", '"'] }));
+    tx.map(owners, "eu-1", ["a", "b", 'q":"z']);
+    tx.next("numbers");
+  });
+  await store.transaction("change", (tx) => {
+    tx.delete(people, "2");
+    tx.put(people, person(1, { name: "other" }));
+    tx.map(owners, "us-1", ["b"]);
+    tx.unmap(owners, "eu-1", ["a"]);
+  });
+  return { folder, path: join(folder, "emulator.json"), store };
+}
+
+/** Opens the files as they stand now, as after a crash, without touching those that are in use. */
+async function reopened(t: TestContext, folder: string): Promise<unknown> {
+  const copy = await copyOf(t, folder);
+  const store = await open(copy);
+  const content = await contentOf(store);
+  await store.close();
+  return content;
+}
+
+async function copyOf(t: TestContext, folder: string): Promise<string> {
+  const copy = await temporaryFolder(t);
+  try {
+    // In one go: a crash leaves the files of one moment, and a compaction may be replacing them.
+    for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
+    return copy;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return copyOf(t, folder); // A removal that was already under way took effect between list and copy.
+  }
+}
+
+describe("a state file", () => {
+  it("holds what was committed, also when the process never closed it", async (t) => {
+    const { folder, store } = await seeded(t);
+    assert.deepEqual(await readdir(folder), ["emulator.json", "emulator.json.journal.1"]);
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+  });
+
+  it("is one readable document after a close: a row a line, and no other file beside it", async (t) => {
+    const { folder, path, store } = await seeded(t);
+    await store.close();
+    assert.deepEqual(await readdir(folder), ["emulator.json"]);
+    const text = await readFile(path, "utf8");
+    assert.deepEqual(text.split("\n").slice(8, 21), [
+      '"sequences": {"numbers":1},',
+      '"rows": {',
+      '"people": [',
+      '{"id":1,"name":"other","tags":[]},',
+      '{"id":3,"name":"p3","tags":["é","\\""],"age":30}',
+      "]",
+      "},",
+      '"mappings": {',
+      '"owners": {',
+      '"b":"us-1",',
+      '"q\\":\\"z":"eu-1"',
+      "}",
+      "},",
+    ]);
+    assert.deepEqual(JSON.parse(text).rows.people.length, 2);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+  });
+
+  it("goes through close and open unchanged", async (t) => {
+    const { folder, store } = await seeded(t);
+    const before = await contentOf(store);
+    await store.close();
+    assert.deepEqual(await reopened(t, folder), before);
+  });
+
+  it("survives more rows and identifiers than fit in a slice or a block", async (t) => {
+    const { folder, store } = await seeded(t);
+    const names = Array.from({ length: 12_000 }, (_, i) => `identifier ${i} ${"x".repeat(i % 90)} ü`);
+    await store.transaction("many", (tx) => {
+      for (let id = 10; id < 9_000; id += 1) tx.put(people, person(id, { tags: ["x".repeat(id % 70)] }));
+      tx.map(owners, "a cluster with a long name", names);
+    });
+    const before = await contentOf(store);
+    assert.deepEqual(await reopened(t, folder), before);
+    await store.close();
+    assert.deepEqual(await reopened(t, folder), before);
+  });
+
+  it("brings back the rows of a transaction as they were put, however much they share with each other", async (t) => {
+    const { folder, store } = await seeded(t);
+    await store.transaction("of many kinds", (tx) => {
+      tx.put(people, person(10, { age: 1 }));
+      tx.put(people, person(11, { age: 1 }));
+      tx.put(people, person(12));
+      tx.map(owners, "eu-1", ["c"]);
+      tx.put(people, person(13, { name: "p12", tags: ["x"] }));
+      tx.put(people, { ...person(14), age: undefined });
+      tx.put(people, { ...person(15), age: undefined });
+      tx.put(people, person(16, { age: 2 }));
+      tx.delete(people, "11");
+      tx.delete(people, "3");
+      tx.unmap(owners, "eu-1", ["c"]);
+      tx.put(people, person(11, { age: 3 }));
+      tx.put(people, person(12));
+      tx.put(people, person(12, { tags: ["last"] }));
+    });
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+  });
+
+  it("writes once what rows of a transaction share", async (t) => {
+    const { folder, path, store } = await seeded(t);
+    const rows = Array.from({ length: 100 }, (_, i) => person(100 + i, { name: "the same long name for all of them" }));
+    const before = (await stat(`${path}.journal.1`)).size;
+    await store.transaction("alike", (tx) => rows.forEach((row) => void tx.put(people, row)));
+    const line = (await stat(`${path}.journal.1`)).size - before;
+    assert.ok(line < JSON.stringify(rows).length / 5, `${line} bytes`);
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+  });
+
+  it("takes a new state in the place of the old one, and a crash right after it finds the new one", async (t) => {
+    const { folder, store } = await seeded(t);
+    await store.replace({ svc_state: 1, rows: { people: [person(7)] } });
+    await store.transaction("after", (tx) => tx.put(people, person(8)));
+    const expected = {
+      sequences: {},
+      rows: { people: [person(7), person(8)] },
+      mappings: { owners: {} },
+    };
+    assert.deepEqual(await contentOf(store), expected);
+    assert.deepEqual(await reopened(t, folder), expected);
+    await store.reset("reset", (tx) => tx.put(people, person(9)));
+    assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [person(9)] } });
+  });
+
+  it("is compacted while transactions go on, and keeps the order of insertion", async (t) => {
+    const { folder, store } = await seeded(t, { compactAfterBytes: 2_000 });
+    const busy = (i: number) =>
+      store.transaction("busy", (tx) => {
+        tx.put(people, person(100 + ((i * 7) % 90), { age: i, name: "n".repeat(i) }));
+        if (i % 3 === 0) tx.delete(people, String(100 + (i % 90)));
+        tx.map(owners, i % 2 ? "eu-1" : "us-1", [`k${i % 50}`]);
+        if (i % 4 === 0) tx.unmap(owners, "us-1", [`k${i % 50}`]);
+      });
+    for (let wave = 0; wave < 40; wave += 1) {
+      await Promise.all(Array.from({ length: 10 }, (_, i) => busy(wave * 10 + i)));
+    }
+    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+    const generation = Math.max(
+      ...(await readdir(folder)).map((name) => Number(/journal\.(\d+)$/.exec(name)?.[1] ?? 0)),
+    );
+    assert.ok(generation > 1, `no compaction has begun: generation ${generation}`);
+  });
+});
+
+describe("a torn last line", () => {
+  it("is dropped wherever the crash cut it, and what was before it is kept", async (t) => {
+    const { folder, store } = await seeded(t);
+    const before = await contentOf(store);
+    const journal = join(folder, "emulator.json.journal.1");
+    const start = (await stat(journal)).size;
+    await store.transaction("last", (tx) => tx.delete(people, "3"));
+    const whole = await readFile(journal);
+    for (let end = start; end < whole.byteLength; end += 1) {
+      const copy = await copyOf(t, folder);
+      await truncate(join(copy, "emulator.json.journal.1"), end);
+      const torn = await open(copy);
+      assert.deepEqual(await contentOf(torn), before, `cut at byte ${end}`);
+      // The next line must not be glued to what was torn.
+      await torn.transaction("next", (tx) => tx.put(people, person(78)));
+      assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await contentOf(torn)), `cut at ${end}`);
+      await torn.close();
+    }
+  });
+
+  it("with a newline, but with bytes that never arrived, is dropped too", async (t) => {
+    const { folder, store } = await seeded(t);
+    const before = await contentOf(store);
+    const journal = join(folder, "emulator.json.journal.1");
+    const line = journalLine('[["delete","people","1"]]', { transaction: 3, group: 3, before: 0 });
+    await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
+    assert.deepEqual(await reopened(t, folder), before);
+  });
+});
+
+describe("a damaged file", () => {
+  const damages: [what: string, file: string, damage: (text: string) => string, message: RegExp][] = [
+    [
+      "a flipped letter in a row",
+      "emulator.json",
+      (text) => text.replace("p1", "q1"),
+      /emulator\.json, line \d+: the checksum/,
+    ],
+    ["a snapshot cut short", "emulator.json", (text) => text.slice(0, -20), /emulator\.json, line \d+: the/],
+    [
+      "a snapshot cut inside a row",
+      "emulator.json",
+      (text) => text.slice(0, text.indexOf("p2")),
+      /emulator\.json, line 13: the line is damaged/,
+    ],
+    [
+      "a row that is no row",
+      "emulator.json",
+      (text) => text.replace('"id":3', '"id":"3"'),
+      /line 14: What stands there is not a row of people: id/,
+    ],
+    ["an empty snapshot", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
+    ["something else altogether", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
+    [
+      "a collection that nobody knows",
+      "emulator.json",
+      (text) => text.replace('"people": [', '"robots": ['),
+      /line 11: this version of svc has no collection robots/,
+    ],
+    [
+      "a flipped letter in the middle of the journal",
+      "emulator.json.journal.2",
+      (text) => text.replace("p9", "q9"),
+      /journal\.2, line 2: the checksum of the line/,
+    ],
+    [
+      "a line lost from the journal's beginning",
+      "emulator.json.journal.2",
+      (text) => text.slice(text.indexOf("\n") + 1),
+      /journal\.2, line 1: this is not the first line/,
+    ],
+  ];
+  for (const [what, file, damage, message] of damages) {
+    it(`is refused: ${what}; nothing is overwritten, and the message names the way out`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const first = await open(folder);
+      await first.transaction("seed", (tx) => {
+        for (const id of [1, 2, 3]) tx.put(people, person(id));
+      });
+      await first.close();
+      const second = await open(folder);
+      t.after(() => second.close());
+      await second.transaction("more", (tx) => tx.put(people, person(9)));
+      await second.transaction("more", (tx) => tx.put(people, person(10)));
+      const copy = await copyOf(t, folder);
+      const text = await readFile(join(copy, file), "utf8");
+      assert.notEqual(damage(text), text, "the damage must be one");
+      await writeFile(join(copy, file), damage(text));
+      const before = await filesIn(copy);
+      await assert.rejects(open(copy), (error: Error) => {
+        assert.equal(error.name, "StateRefused");
+        assert.match(error.message, message);
+        assert.match(error.message, /Nothing was changed\. "svc emulator repair .*emulator\.json"/);
+        return true;
+      });
+      assert.deepEqual(await filesIn(copy), before);
+    });
+  }
+
+  it("is not called damaged when another version wrote it", async (t) => {
+    const { folder, path, store } = await seeded(t);
+    await store.close();
+    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 2', '"svc_state": 3'));
+    await assert.rejects(open(folder), {
+      name: "StateRefused",
+      message:
+        /line 2: svc 0\.1\.0 wrote it \(format 3; this one reads those up to 2\)\. Nothing was changed\. Open it with that/,
+    });
+  });
+
+  it("is never begun anew when only its journal is there", async (t) => {
+    const { folder } = await seeded(t);
+    const copy = await temporaryFolder(t);
+    const journal = await readFile(join(folder, "emulator.json.journal.1"));
+    await writeFile(join(copy, "emulator.json.journal.1"), journal);
+    await assert.rejects(open(copy), /journal\.1, line 2: the state file that it belongs to is missing/);
+    assert.deepEqual(await readdir(copy), ["emulator.json.journal.1"]);
+  });
+
+  it("is refused when a journal between snapshot and last journal is missing", async (t) => {
+    const { folder, store } = await seeded(t);
+    await store.close();
+    const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
+    const line = journalLine('[["delete","people","1"]]', { transaction: 9, group: 9, before: 0 }).toString();
+    await writeFile(join(folder, "emulator.json.journal.9"), first + line);
+    await assert.rejects(
+      open(folder),
+      /journal\.9, line 1: the journal that comes before it \(generation 8\) is missing/,
+    );
+  });
+});
+
+async function filesIn(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).sort();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
+  );
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, it } from "node:test";
+import { build } from "esbuild";
+import { systemDisk } from "../../../../emulator/store/file/disk.ts";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { recover } from "../../../../emulator/store/file/recovery.ts";
+import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, owners, people, temporaryFolder } from "../../../support/store.ts";
+
+const kills = 30;
+
+describe("kill -9 under write load", () => {
+  it(`loses no acknowledged write in ${kills} kills, and the file opens after each`, async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, "emulator.json");
+    const program = join(folder, "writer.mjs");
+    // Bundled once: the start of each of the processes is most of the time.
+    await build({
+      entryPoints: [join(import.meta.dirname, "writer.ts")],
+      outfile: program,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      logLevel: "error",
+    });
+    const acknowledged: number[] = [];
+    for (let kill = 0; kill < kills; kill += 1) {
+      const from = (acknowledged.at(-1) ?? 0) + 1_000;
+      acknowledged.push(...(await writeUntilKilled(program, path, from, 1 + Math.floor(Math.random() * 120))));
+      // Half of the time the next process finds what the killed one left, else what a clean close wrote.
+      const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWall });
+      const lost = await store.read(async (view) => {
+        const found = await Promise.all(
+          acknowledged.map(async (id) => ({
+            id,
+            whole: (await view.get(people, String(id))) && (await view.lookup(owners, `b${id}`)),
+          })),
+        );
+        return found.filter(({ whole }) => !whole).map(({ id }) => id);
+      });
+      const torn = await store.read(async (view) => {
+        const rows = await view.list(people);
+        const kept = await Promise.all(rows.map((row) => view.lookup(owners, `a${row.id}`)));
+        return kept.filter((owner) => owner === undefined).length + 2 * rows.length - (await view.size(owners));
+      });
+      assert.deepEqual({ kill, lost, torn }, { kill, lost: [], torn: 0 });
+      await store.close();
+    }
+    assert.ok(acknowledged.length > kills);
+  });
+});
+
+/** What the files hold, without touching them. */
+async function readOnly(path: string): Promise<Store> {
+  return new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWall });
+}
+
+/** The numbers that were acknowledged before the process was killed, some time after the n-th. */
+async function writeUntilKilled(program: string, path: string, from: number, count: number): Promise<number[]> {
+  const child = spawn(process.execPath, [program, path, String(from)], { stdio: ["ignore", "pipe", "inherit"] });
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  const acknowledged: number[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged.push(Number(line));
+    if (acknowledged.length === count) child.kill("SIGKILL");
+  }
+  await closed;
+  assert.equal(child.signalCode, "SIGKILL");
+  return acknowledged;
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+
+const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWall });
+
+/** A snapshot with the people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
+async function stateOf(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, "emulator.json");
+  const first = await open(path);
+  await first.transaction("seed", (tx) => {
+    for (const id of [1, 2, 3]) tx.put(people, person(id));
+    tx.map(owners, "eu-1", ["a", "b"]);
+  });
+  await first.close();
+  const second = await open(path);
+  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
+  // Closing would compact; the test wants the journal, so it keeps a copy of the files as a crash leaves them.
+  const crashed = await temporaryFolder(t);
+  for (const name of await readdir(folder)) await writeFile(join(crashed, name), await readFile(join(folder, name)));
+  await second.close();
+  return { folder: crashed, path: join(crashed, "emulator.json"), journal: join(crashed, "emulator.json.journal.2") };
+}
+
+async function damage(file: string, from: string, to: string): Promise<string> {
+  const text = await readFile(file, "utf8");
+  assert.ok(text.includes(from));
+  await writeFile(file, text.replace(from, to));
+  return text.replace(from, to);
+}
+
+async function peopleIn(path: string): Promise<{ ids: number[]; owned: number }> {
+  const store = await open(path);
+  const found = await store.read(async (view) => ({
+    ids: (await view.list(people)).map((row) => row.id),
+    owned: await view.size(owners),
+  }));
+  await store.close();
+  return found;
+}
+
+describe("a repair", () => {
+  it("changes nothing when nothing is damaged", async (t) => {
+    const { folder, path } = await stateOf(t);
+    const before = await readdir(folder);
+    assert.deepEqual(await repairFile({ path, collections }), {
+      repaired: false,
+      damage: [],
+      kept: { rows: 6, mappings: 2, transactions: 3 },
+      dropped: [],
+      aside: [],
+    });
+    assert.deepEqual(await readdir(folder), before);
+  });
+
+  it("keeps the rows before the damaged line of the state file, and what the journal holds", async (t) => {
+    const { path } = await stateOf(t);
+    const damaged = await damage(path, '{"id":2,', '{"id":2;');
+    assert.deepEqual(await repairFile({ path, collections }), {
+      repaired: true,
+      damage: [`${path}, line 13: the line is damaged`],
+      kept: { rows: 4, mappings: 0, transactions: 3 },
+      dropped: [],
+      aside: [`${path}.damaged`],
+    });
+    assert.equal(await readFile(`${path}.damaged`, "utf8"), damaged);
+    assert.deepEqual(await peopleIn(path), { ids: [1, 4, 5, 6], owned: 0 });
+  });
+
+  it("keeps everything that reads well when only the checksum does not fit", async (t) => {
+    const { path } = await stateOf(t);
+    await damage(path, '"name":"p2"', '"name":"by hand"');
+    const { repaired, kept } = await repairFile({ path, collections });
+    assert.deepEqual({ repaired, kept }, { repaired: true, kept: { rows: 6, mappings: 2, transactions: 3 } });
+    assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
+  });
+
+  it("keeps the transactions before the damaged line of a journal, and finds a free name for it", async (t) => {
+    const { folder, path, journal } = await stateOf(t);
+    await writeFile(`${journal}.damaged`, "of an earlier repair");
+    const damaged = await damage(journal, "p5", "q5");
+    assert.deepEqual(await repairFile({ path, collections }), {
+      repaired: true,
+      damage: [`${journal}, line 3: the checksum of the line does not fit`],
+      kept: { rows: 4, mappings: 2, transactions: 1 },
+      dropped: [],
+      aside: [`${journal}.damaged-2`],
+    });
+    assert.equal(await readFile(`${journal}.damaged-2`, "utf8"), damaged);
+    assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4], owned: 2 });
+    assert.deepEqual(await readdir(folder), [
+      "emulator.json",
+      "emulator.json.journal.2.damaged",
+      "emulator.json.journal.2.damaged-2",
+    ]);
+  });
+
+  it("refuses what it cannot help: no file, or another version's", async (t) => {
+    const { path } = await stateOf(t);
+    await assert.rejects(repairFile({ path: `${path}.other`, collections }), /there is no such file/);
+    await damage(path, '"svc_state": 2', '"svc_state": 3');
+    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it \(format 3/);
+  });
+});

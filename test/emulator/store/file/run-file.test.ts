@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { claimRunFile, type RunFile, runFilesOf } from "../../../../emulator/store/file/run-file.ts";
+import { movedWall } from "../../../support/moved-wall.ts";
+import { temporaryFolder } from "../../../support/store.ts";
+
+const run = (instance: string, pid = process.pid): RunFile => ({
+  pid,
+  instance_id: instance,
+  router_url: "http://127.0.0.1:4010",
+  control_url: "http://127.0.0.1:4010/_emulator",
+  clusters: [{ id: "eu-1", url: "http://127.0.0.1:4011" }],
+  token: "secret-token",
+});
+
+type Probe = (url: string) => Promise<string | undefined>;
+const answers =
+  (instance: string | undefined): Probe =>
+  async () =>
+    instance;
+const silence: Probe = () => Promise.reject(new Error("timeout"));
+const wall = movedWall();
+const claim = (paths: readonly string[], who: RunFile | undefined, probe: Probe = answers(undefined)) =>
+  claimRunFile({ paths, run: who, wall, probe });
+
+/** A pid that was one and is none any more. */
+const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
+const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
+
+describe("the run file", () => {
+  it("tells who runs, is for the owner's eyes alone, and goes with its emulator", async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, ".svc", "emulator.json.run");
+    const claimed = await claim([path], { ...run("one"), clusters: [] });
+    await claimed.tell({ clusters: run("one").clusters });
+    const { id: _, began: __, since, socket: ___, ...told } = JSON.parse(await readFile(path, "utf8"));
+    const { machine: ____, machine_id: _____, boot: ______, pid_namespace: _______, ...rest } = told;
+    assert.deepEqual({ ...rest, since }, { ...run("one"), since: new Date(wall.now()).toISOString() });
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    await claimed.release();
+    assert.deepEqual(await readdir(join(folder, ".svc")), []);
+  });
+
+  it("refuses a second emulator, names the first, and never tells its token", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const first = await claim([path], run("one"));
+    await assert.rejects(claim([path], run("two")), (error: Error) => {
+      assert.equal(error.name, "StateInUse");
+      assert.match(error.message, /pid \d+, http:\/\/127\.0\.0\.1:4010.*svc emulator stop/);
+      assert.doesNotMatch(error.message, /secret-token/);
+      return true;
+    });
+    assert.equal(await instanceIn(path), "one");
+    await first.release();
+  });
+
+  it("says that a repair is at work where one holds it, which has no address", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const repair = await claim([path], undefined);
+    const message = `"svc emulator repair" is at work on this state (${path}: pid ${process.pid}). Wait for its end.`;
+    await assert.rejects(claim([path], run("two")), { name: "StateInUse", message });
+    await repair.release();
+  });
+
+  it("of another machine is refused with host, pid, time and the way out", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const since = "2031-01-02T03:04:05.000Z";
+    await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
+    await assert.rejects(claim([path], run("two")), {
+      name: "StateInUse",
+      message:
+        `An emulator that cannot be asked from here has this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
+        `since ${since}). Stop it there; if it is gone, remove ${path}; or name another file with --file.`,
+    });
+  });
+
+  describe("of an earlier version, which told neither machine nor socket", () => {
+    const found: [what: string, pid: () => number, probe: Probe, message: RegExp | undefined][] = [
+      ["whose emulator answers is its own, whatever its pid says", gonePid, answers("one"), /is running on this state/],
+      [
+        "whose process does not answer in time is its own: it may be busy",
+        () => process.pid,
+        silence,
+        /does not answer/,
+      ],
+      ["whose process is gone is taken over, also where something is silent", gonePid, silence, undefined],
+      ["whose URL refuses the connection is taken over", () => process.pid, answers(undefined), undefined],
+      ["whose URL is another emulator's by now is taken over", () => process.pid, answers("three"), undefined],
+    ];
+    for (const [what, pid, probe, message] of found) {
+      it(what, async (t) => {
+        const path = join(await temporaryFolder(t), "emulator.json.run");
+        await writeFile(path, JSON.stringify(run("one", pid())));
+        const second = claim([path], run("two"), probe);
+        if (message) await assert.rejects(second, { name: "StateInUse", message });
+        else await (await second).release();
+      });
+    }
+  });
+
+  it("goes to exactly one of many that start at once over a stale one", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json.run");
+    await writeFile(path, JSON.stringify(run("old", gonePid())));
+    const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
+    const settled = await Promise.allSettled(starting);
+    assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);
+    for (const one of settled) if (one.status === "fulfilled") await one.value.release();
+  });
+
+  it("is left alone by a release when it is another's", async (t) => {
+    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const first = await claim([path], run("one"));
+    await writeFile(path, JSON.stringify(run("two")));
+    await first.release();
+    assert.equal(await instanceIn(path), "two");
+  });
+});
+
+describe("the run files of an emulator", () => {
+  it("are that of the real state and the one asked for, once where both are one", async (t) => {
+    const folder = await temporaryFolder(t);
+    await mkdir(join(folder, "real"));
+    await symlink("real", join(folder, "link"));
+    const state = join(folder, "real", "a.json");
+    assert.deepEqual(await runFilesOf(state, join(folder, "link", "x")), [`${state}.run`, join(folder, "real", "x")]);
+    const both = await runFilesOf(state, join(folder, "link", "a.json.run"));
+    const claimed = await claim(both, run("one"));
+    await claimed.release();
+    assert.deepEqual(await runFilesOf(undefined, undefined), []);
+  });
+
+  it("are all let go when one of them is somebody else's", async (t) => {
+    const folder = await temporaryFolder(t);
+    const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
+    await symlink("nowhere", second);
+    await assert.rejects(claim([first, second], run("one")), { name: "NoLockFile" });
+    assert.deepEqual(await readdir(folder), ["link"]);
+    assert.equal(await readlink(second), "nowhere");
+  });
+});

@@ -1,0 +1,24 @@
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, owners, people, person } from "../../../support/store.ts";
+
+/**
+ * Writes to a store without end, from a given number on, and prints each number once its transaction was
+ * acknowledged. The process is meant to be killed.
+ */
+const [path = "", from = "1"] = process.argv.slice(2);
+const store = await openFileStore({ path, collections, wall: systemWall, compactAfterBytes: 4_000 });
+let next = Number(from);
+const write = async (): Promise<void> => {
+  for (;;) {
+    const id = next;
+    next += 1;
+    await store.transaction("write", (tx) => {
+      tx.put(people, person(id, { age: id % 7 }));
+      tx.map(owners, "eu-1", [`a${id}`, `b${id}`]);
+      tx.next("numbers");
+    });
+    process.stdout.write(`${id}\n`);
+  }
+};
+await Promise.all(Array.from({ length: 16 }, write));

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { SortedList } from "../../../../emulator/store/live/sorted-list.ts";
+
+interface Item {
+  readonly ordinal: number;
+  readonly value: number;
+}
+
+/** Numbers that look random and are the same each time. */
+function* numbers(): Generator<number, never> {
+  for (let seed = 7; ; ) {
+    seed = (seed * 48_271) % 2_147_483_647;
+    yield seed;
+  }
+}
+
+describe("a sorted list of several thousand items", () => {
+  it("is in order, ranks and slices rightly, while items come and go", () => {
+    const random = numbers();
+    const list = new SortedList<Item>();
+    const plain: Item[] = [];
+    const before = (a: Item, b: Item) => a.value - b.value || a.ordinal - b.ordinal;
+    for (let ordinal = 1; ordinal <= 6_000; ordinal += 1) {
+      // Half of it ascending, as most indexes grow, half anywhere.
+      const item = { ordinal, value: ordinal % 2 ? 1_000 + ordinal : random.next().value % 2_000 };
+      list.insert(item.value, item);
+      plain.push(item);
+      if (ordinal % 5 === 0) {
+        const [gone] = plain.splice(random.next().value % plain.length, 1);
+        list.remove(gone!.value, gone!.ordinal);
+        list.remove(gone!.value, gone!.ordinal);
+      }
+      if (ordinal % 250 > 0) continue;
+      plain.sort(before);
+      const at = random.next().value % plain.length;
+      const value = plain[at]!.value;
+      assert.deepEqual(
+        {
+          length: list.length,
+          below: list.rank(value),
+          through: list.rank(value, true),
+          slice: list.slice(at - 20, at + 700),
+          all: list.slice(0, Number.POSITIVE_INFINITY),
+        },
+        {
+          length: plain.length,
+          below: plain.filter((each) => each.value < value).length,
+          through: plain.filter((each) => each.value <= value).length,
+          slice: plain.slice(Math.max(0, at - 20), at + 700),
+          all: plain,
+        },
+      );
+    }
+    for (const { value, ordinal } of plain) list.remove(value, ordinal);
+    assert.deepEqual([list.length, list.rank(5), list.slice(0, 9)], [0, 0, []]);
+  });
+
+  it("is in order while items go from one of a few values to another, the first ones first", () => {
+    const random = numbers();
+    const list = new SortedList<{ readonly ordinal: number }>();
+    const items = Array.from({ length: 3_000 }, (_, before) => ({ ordinal: before + 1 }));
+    for (const item of items) list.insert("waiting", item);
+    const waiting = [...items];
+    const delivered: typeof items = [];
+    while (waiting.length > 0) {
+      const [item] = waiting.splice(random.next().value % Math.min(100, waiting.length), 1);
+      list.remove("waiting", item!.ordinal);
+      list.insert("delivered", item!);
+      delivered.push(item!);
+      if (delivered.length % 250 > 0) continue;
+      delivered.sort((a, b) => a.ordinal - b.ordinal);
+      assert.deepEqual(list.slice(0, Number.POSITIVE_INFINITY), [...delivered, ...waiting]);
+      assert.deepEqual([list.rank("delivered", true), list.length], [delivered.length, items.length]);
+    }
+  });
+});

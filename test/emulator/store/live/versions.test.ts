@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import * as z from "zod";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { type Collection, type Migration, mapping, rows, type Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { exported, temporaryFolder } from "../../../support/store.ts";
+
+/** One collection as three versions of svc know it, and a mapping that stays as it is. */
+const members = rows<{ id: number; name: string }>({
+  name: "members",
+  schema: z.strictObject({ id: z.int(), name: z.string() }),
+  key: (row) => String(row.id),
+  indexes: {},
+});
+const named: Migration = ({ name, ...rest }) => ({ ...rest, first_name: String(name).split(" ")[0] });
+const graded: Migration = (row) => ({ ...row, grade: 1 });
+const second = rows<{ id: number; first_name: string }>({
+  name: "members",
+  version: 2,
+  migrate: [named],
+  schema: z.strictObject({ id: z.int(), first_name: z.string() }),
+  key: (row) => String(row.id),
+  indexes: {},
+});
+const third = rows<{ id: number; first_name: string; grade: number }, "grade">({
+  name: "members",
+  version: 3,
+  migrate: [named, graded],
+  schema: z.strictObject({ id: z.int(), first_name: z.string(), grade: z.int() }),
+  key: (row) => String(row.id),
+  indexes: { grade: (row) => row.grade },
+});
+/** The same as the third, by somebody who forgot the migration. */
+const forgotten = { ...third, version: 1, migrate: [] };
+const owners = mapping("owners");
+
+const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
+  openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWall });
+
+/** A state of the first version: Ada and Bo in the snapshot, then Cy in the journal, Ada replaced and Bo deleted. */
+async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
+  const folder = await temporaryFolder(t);
+  const first = await open(folder, members);
+  await first.transaction("seed", (tx) => {
+    tx.put(members, { id: 1, name: "Ada Keller" });
+    tx.put(members, { id: 2, name: "Bo Li" });
+    tx.map(owners, "eu-1", ["a"]);
+    tx.next("members");
+  });
+  await first.close();
+  const store = await open(folder, members);
+  await store.transaction("more", (tx) => {
+    tx.put(members, { id: 3, name: "Cy Young" });
+    tx.put(members, { id: 1, name: "Ada Lovelace" });
+    tx.delete(members, "2");
+  });
+  if (how === "killed") {
+    const copy = await copied(t, folder);
+    await store.close();
+    return copy;
+  }
+  await store.close();
+  return folder;
+}
+
+async function copied(t: TestContext, folder: string): Promise<string> {
+  const copy = await temporaryFolder(t);
+  for (const [name, text] of Object.entries(await filesIn(folder))) await writeFile(join(copy, name), text);
+  return copy;
+}
+
+async function filesIn(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).sort();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
+  );
+}
+
+describe("a state of an older version", () => {
+  for (const how of ["closed", "killed"] as const) {
+    it(`that was ${how} opens with every row in its new form, and is written so`, async (t) => {
+      const folder = await old(t, how);
+      const store = await open(folder, third);
+      const expected = [
+        { id: 1, first_name: "Ada", grade: 1 },
+        { id: 3, first_name: "Cy", grade: 1 },
+      ];
+      assert.deepEqual(await store.read((view) => view.list(third, { by: "grade", equals: 1 })), expected);
+      assert.equal(await store.read((view) => view.lookup(owners, "a")), "eu-1");
+      assert.equal(await store.transaction("next", (tx) => tx.next("members")), 2);
+      await store.close();
+      const { written_by, collections, rows } = JSON.parse(await readFile(join(folder, "emulator.json"), "utf8"));
+      assert.deepEqual(
+        { written_by, collections, rows },
+        {
+          written_by: "0.1.0",
+          collections: { members: 3, owners: 1 },
+          rows: { members: expected },
+        },
+      );
+    });
+  }
+
+  it("goes on from the version that it is of", async (t) => {
+    const folder = await old(t, "killed");
+    await (await open(folder, second)).close();
+    const store = await open(folder, third);
+    assert.deepEqual(await store.read((view) => view.get(third, "3")), { id: 3, first_name: "Cy", grade: 1 });
+    await store.close();
+  });
+
+  it("may come as an exported document", async () => {
+    const from = openMemoryStore({ collections: [members, owners], wall: systemWall });
+    await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
+    const to = openMemoryStore({ collections: [third, owners], wall: systemWall });
+    await to.replace(await exported(from));
+    assert.deepEqual(await to.read((view) => view.list(third)), [{ id: 1, first_name: "Ada", grade: 1 }]);
+  });
+});
+
+describe("what no version of a row explains", () => {
+  const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
+    ["a new field without a migration", "closed", forgotten, /line \d+: What stands there is not a row of members/],
+    ["a new field without a migration, in a journal", "killed", forgotten, /is not a row of members: first_name/],
+    ["a collection that is gone", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
+  ];
+  for (const [what, wrote, collection, message] of words) {
+    it(`is refused, called no damage, and left alone by a repair: ${what}`, async (t) => {
+      const folder = await old(t, wrote);
+      const before = await filesIn(folder);
+      const collections = collection === owners ? [owners] : [collection, owners];
+      const path = join(folder, "emulator.json");
+      await assert.rejects(openFileStore({ path, collections, wall: systemWall }), (error: Error) => {
+        assert.equal(error.name, "StateRefused");
+        assert.match(error.message, message);
+        assert.match(error.message, /Nothing was changed\. Open it with that version/);
+        return true;
+      });
+      await assert.rejects(repairFile({ path, collections }), { name: "StateRefused", message });
+      assert.deepEqual(await filesIn(folder), before);
+    });
+  }
+});
+
+describe("a state of a newer version", () => {
+  it("is refused with the version that wrote it, and left alone by a repair", async (t) => {
+    const folder = await old(t, "killed");
+    await (await open(folder, third)).close();
+    const before = await filesIn(folder);
+    const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc knows those up to 2/;
+    await assert.rejects(open(folder, second), { name: "StateRefused", message });
+    const path = join(folder, "emulator.json");
+    await assert.rejects(repairFile({ path, collections: [second, owners] }), { name: "StateRefused", message });
+    assert.deepEqual(await filesIn(folder), before);
+  });
+
+  it("is one too when its format is", async (t) => {
+    const folder = await old(t, "closed");
+    const path = join(folder, "emulator.json");
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replace('"svc_state": 2', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
+    const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 2\)/;
+    await assert.rejects(open(folder, members), { name: "StateRefused", message });
+    await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateRefused", message });
+  });
+});
+
+describe("a collection", () => {
+  it("has a migration for each version but the first", () => {
+    const collections = [{ ...third, migrate: [named] }];
+    assert.throws(() => openMemoryStore({ collections, wall: systemWall }), {
+      name: "EmulatorBug",
+      message: "Collection members is of version 3 and has 1 migrations",
+    });
+  });
+});

@@ -1,0 +1,16 @@
+import { groups } from "../../../src/cli/groups.ts";
+import { declarationsOf } from "../../../src/cli/main.ts";
+import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
+import { deriveSpecs } from "../../../src/derive/specs.ts";
+
+/** The whole command tree as people see it, in the order of the root help. */
+export async function allCommands(): Promise<CommandDeclaration[]> {
+  const names = new Set([...Object.keys(groups), ...Object.keys(deriveSpecs())]);
+  return (await Promise.all([...names].map(declarationsOf))).flat();
+}
+
+/** The commands that are written by hand. */
+export async function handWrittenCommands(): Promise<CommandDeclaration[]> {
+  const loaded = await Promise.all(Object.values(groups).map((group) => group.commands?.()));
+  return loaded.flatMap((module) => module?.commands ?? []);
+}

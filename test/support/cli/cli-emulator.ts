@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { emulator, type TestEmulator } from "../emulator.ts";
+import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
+
+export interface CliEmulator {
+  readonly emulator: TestEmulator;
+  /** An empty folder in which the commands run; removed when the test ends. */
+  readonly cwd: string;
+  /** Runs `svc` with the environment that `svc emulator exec` would give. */
+  svc(argv: string | readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** The same with --json, parsed; fails the test when the command does. */
+  json<T = Record<string, unknown>>(argv: string | readonly string[], options?: RunOptions): Promise<T>;
+}
+
+/** A folder for one test, removed when it ends. */
+export async function testFolder(t: Pick<TestContext, "after">): Promise<string> {
+  const cwd = await mkdtemp(join(tmpdir(), "svc-test-"));
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  return cwd;
+}
+
+/** An emulator of its own for one test, and the command line pointed at it. */
+export async function cliEmulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<CliEmulator> {
+  const cwd = await testFolder(t);
+  const started = await emulator(t, options);
+  const svc = (argv: string | readonly string[], more: RunOptions = {}) => {
+    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof environmentOf>[1];
+    return runCli(argv, { cwd, ...more, env: { ...environmentOf(started, host), ...more.env } });
+  };
+  return {
+    emulator: started,
+    cwd,
+    svc,
+    async json(argv, more) {
+      const words = typeof argv === "string" ? argv.split(" ") : argv;
+      const { exit, out, err } = await svc([...words, "--json"], more);
+      if (exit !== 0) throw new Error(`svc ${words.join(" ")} exited ${exit}: ${err}`);
+      return JSON.parse(out);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * A process that takes a lock so many times, and each time leaves it behind as one that was killed would. Fails when
+ * another process is inside at the same time. Usage: lock-taker.ts FILE TIMES
+ */
+import { randomBytes } from "node:crypto";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { setImmediate as turn } from "node:timers/promises";
+import { systemWall } from "../../../src/base/clock.ts";
+import { takeLock } from "../../../src/cli/config/file-lock.ts";
+import type { Host } from "../../../src/cli/host.ts";
+
+const [, , file, times] = process.argv as [string, string, string, string];
+const host = { pid: process.pid, wall: systemWall } as Host;
+
+for (let taken = 0; taken < Number(times); ) {
+  const lock = await takeLock(file, host);
+  if (!lock) {
+    await turn();
+    continue;
+  }
+  await writeFile(`${file}-inside`, "", { flag: "wx" });
+  await turn();
+  await rm(`${file}-inside`);
+  taken += 1;
+  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, machine: hostname(), began: 0 };
+  await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
+  await rename(`${file}-${process.pid}`, file);
+  // It is another's by now, and stays.
+  await lock.release();
+}

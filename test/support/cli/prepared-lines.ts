@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { movedWall } from "../moved-wall.ts";
+import { allCommands } from "./all-commands.ts";
+import { testFolder } from "./cli-emulator.ts";
+import { type CommandLine, commandLines, credentials, secret, wordsOf, write } from "./command-lines.ts";
+import type { Lane } from "./hostile-service.ts";
+import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
+
+/** Commands that send nothing to a service, and why. */
+export const sendsNothing: Readonly<Record<string, string>> = {
+  tour: "runs an emulator of its own",
+  "emulator start": "is the service",
+  "emulator exec": "runs an emulator of its own",
+  "emulator repair": "mends files",
+  "emulator seed-schema": "prints a document of this program",
+  "webhooks verify": "computes",
+  "webhooks sign": "computes",
+  "webhooks explain": "computes",
+  "router jobs list": "reads the jobs of this machine",
+  "router jobs show": "reads a job of this machine",
+  "router jobs results": "reads a job of this machine",
+  "router jobs prune": "removes jobs of this machine",
+  "auth status": "reads the sign-ins of this machine",
+  "config list": "reads settings",
+  "config get": "reads settings",
+  "config set": "changes settings",
+  "config unset": "changes settings",
+  "config use": "changes settings",
+  "config profiles": "reads settings",
+  "config remove": "changes settings",
+  completion: "prints a script",
+  openapi: "prints a document of this program",
+};
+
+/** Command lines of other commands that send nothing either: lists, rules and plans. */
+const isLocal = ({ argv, command }: CommandLine): boolean =>
+  wordsOf(command) in sendsNothing ||
+  argv.includes("--plan-out") ||
+  argv.includes("--rule") ||
+  argv.join(" ") === "webhooks trigger" ||
+  // Asks a person first.
+  argv.includes("--edit") ||
+  // Goes to a receiver, not to the service: test/cli/webhooks.
+  (wordsOf(command) === "webhooks replay" && !argv.includes("--last"));
+
+/** Examples that show something else than what is wanted here, by what they become; `URL` is the service. */
+const changed: Readonly<Record<string, string>> = {
+  "--emulator auth device-login --client-id demo-cli": "auth device-login --client-id demo-cli",
+  "auth device-login --issuer https://id.example.com --client-id tool --scope openid":
+    "auth device-login --issuer URL --client-id tool --scope openid",
+  "doctor --profile staging": "doctor",
+  "router jobs resume job_20310102T030405Z_7f3ak2 -": "router jobs resume --last",
+};
+
+/** Other ways to run commands than their examples. */
+const further: readonly string[] = [
+  "webhooks schedule",
+  "router map-emails --email-hash-list 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef --cluster eu-1",
+];
+
+/** A command line that sends at least one request, and how it is run. */
+export interface PreparedLine {
+  readonly line: CommandLine;
+  /** The example as it is run. */
+  readonly shown: string;
+}
+
+/** Every example of every command that talks to a service. */
+export async function linesThatSend(): Promise<readonly PreparedLine[]> {
+  const commands = await allCommands();
+  const more = further.map((shown): CommandLine => {
+    const argv = shown.split(" ");
+    const named = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
+    const command = named.sort((a, b) => b.words.length - a.words.length)[0]!;
+    return { command, argv, files: {} };
+  });
+  return [...(await commandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
+    const name = line.argv.join(" ");
+    return { line, shown: changed[name] ?? name };
+  });
+}
+
+/** Runs it in a folder of its own against a service; gives the folder back. */
+export async function runPrepared(
+  t: Pick<TestContext, "after">,
+  { line, shown }: PreparedLine,
+  { url }: Lane | { url: string },
+  flags: readonly string[],
+  options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
+): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {
+  const cwd = await testFolder(t);
+  const name = wordsOf(line.command);
+  const files = {
+    ...line.files,
+    ...(name.startsWith("auth ") ? { "config/tokens.json": signedIn(url) } : {}),
+    ...(line.argv.includes("--finish") ? { "config/device-login.json": begunSignIn(url) } : {}),
+    ...(name === "router jobs resume" ? { "rows.txt": "c0\n" } : {}),
+  };
+  await write(cwd, files);
+  const env = {
+    ...credentials,
+    SVC_CONFIG_DIR: join(cwd, "config"),
+    SVC_STATE_DIR: join(cwd, "state"),
+    ...options.env,
+    // A token of the environment outranks sign-ins.
+    ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
+  };
+  const run = (argv: readonly string[], more: RunOptions = {}) =>
+    runCli([...argv, "--base-url", url, "--retries", "0", "--yes", ...flags], {
+      cwd,
+      env,
+      wall: movedWall(),
+      stdin: line.stdin ?? "{}",
+      ...more,
+    });
+  if (name === "router jobs resume") {
+    await run(["router", "map-clients", "rows.txt", "--cluster", "eu-1"]);
+  }
+  const isChanged = changed[line.argv.join(" ")] !== undefined;
+  const argv = isChanged ? shown.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
+  const confirmed = name === "router offboard" && !argv.includes("--confirm") ? ["--confirm", "eu-1"] : [];
+  const { env: _, ...rest } = options;
+  return { result: await run([...argv, ...confirmed], rest), cwd, files };
+}
+
+/** A sign-in at this server that has to be refreshed. */
+const signedIn = (url: string): string =>
+  JSON.stringify({
+    accounts: {
+      [url]: {
+        client_id: "tool",
+        access_token: secret,
+        refresh_token: secret,
+        token_type: "Bearer",
+        signed_in_at: "2030-01-01T00:00:00Z",
+        expires_at: "2030-01-02T00:00:00Z",
+        refresh_url: `${url}/token`,
+        revocation_url: `${url}/revoke`,
+      },
+    },
+  });
+
+/** A sign-in at this server that nobody has approved yet. */
+const begunSignIn = (url: string): string =>
+  JSON.stringify({
+    client_id: "tool",
+    device_code: secret,
+    interval: 5,
+    expires_at: "2031-01-02T04:00:00Z",
+    server: {
+      address: url,
+      deviceUrl: `${url}/device`,
+      tokenUrl: `${url}/token`,
+      refreshUrl: `${url}/token`,
+      encoding: "form",
+    },
+  });

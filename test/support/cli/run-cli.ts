@@ -1,0 +1,86 @@
+import { PassThrough, Readable, Writable } from "node:stream";
+import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import type { Host } from "../../../src/cli/host.ts";
+import { main } from "../../../src/cli/main.ts";
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What is piped in; omitted: an empty pipe, or an open terminal with `tty`. */
+  readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** Makes all three streams terminals, `columns` wide. */
+  readonly tty?: boolean;
+  readonly columns?: number;
+  readonly cwd?: string;
+  readonly wall?: Wall;
+  /** Is handed a function that sends a signal to the run. */
+  readonly onStart?: (run: {
+    signal: (name: "SIGINT" | "SIGTERM") => void;
+    out: () => string;
+    err: () => string;
+  }) => void;
+  /** Called with everything printed so far, after each write to standard output. */
+  readonly onOutput?: (out: string) => void;
+  /** The same of standard error: what a person sees. */
+  readonly onError?: (err: string) => void;
+}
+
+export interface RunResult {
+  readonly exit: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `svc` with these words through its real door, in this process, with nothing of this process's environment. */
+export async function runCli(argv: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const out = collector(options);
+  const err = collector({ ...options, onOutput: options.onError });
+  const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
+  const host: Host = {
+    env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },
+    cwd: options.cwd ?? "/nonexistent",
+    stdin: Object.assign(stdinOf(options), { isTTY: options.tty === true }),
+    stdout: out.stream,
+    stderr: err.stream,
+    wall: options.wall ?? systemWall,
+    version: "0.0.0-test",
+    pid: process.pid,
+    inherits: false,
+    onSignal(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    exit: (code) => {
+      throw new Error(`exit(${code}) in a test`);
+    },
+  };
+  const signal = (name: "SIGINT" | "SIGTERM") => {
+    for (const listener of listeners) listener(name);
+  };
+  options.onStart?.({ signal, out: out.text, err: err.text });
+  const exit = await main(typeof argv === "string" ? argv.split(" ").filter(Boolean) : argv, host);
+  return { exit, out: out.text(), err: err.text() };
+}
+
+function stdinOf({ stdin, tty }: RunOptions): Readable {
+  if (stdin === undefined) return tty ? new PassThrough() : new PassThrough().end();
+  return typeof stdin === "string" || stdin instanceof Uint8Array
+    ? Readable.from([Buffer.from(stdin)])
+    : Readable.from(stdin);
+}
+
+function collector({
+  tty,
+  columns,
+  onOutput,
+}: Partial<RunOptions> & { onOutput?: RunOptions["onOutput"] | undefined }) {
+  const chunks: Buffer[] = [];
+  const text = () => Buffer.concat(chunks).toString("utf8");
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      onOutput?.(text());
+      done();
+    },
+  });
+  return { text, stream: Object.assign(stream, { isTTY: tty === true, columns: columns ?? 100 }) };
+}

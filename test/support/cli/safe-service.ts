@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+/**
+ * A service with TLS under a name that nobody but a test's proxy knows; its certificate signs itself. Whatever it is
+ * asked, it is well. Closed when the test ends.
+ */
+export async function safeService(t: Pick<TestContext, "after">): Promise<string> {
+  const read = (name: string) => readFileSync(new URL(`../../../fixtures/tls/service.${name}.pem`, import.meta.url));
+  const server = createServer({ key: read("key"), cert: read("cert") }, (_, response) =>
+    response.end('{"database":true}'),
+  );
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `https://service.example:${(server.address() as AddressInfo).port}`;
+}

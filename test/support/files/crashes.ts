@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import type { Store, Transaction } from "../../../emulator/store/port.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { collections, contentOf, exported, people, person } from "../store.ts";
+import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
+
+/** Something that is done to a store: several transactions at once, a whole new state, or a close and a new start. */
+export type Deed =
+  | readonly ((tx: Transaction) => void)[]
+  | { readonly reset: (tx: Transaction) => void }
+  | "export and replace"
+  | "close and open";
+
+/** A life of a store, and what it is to hold after each of its commits. */
+export interface Life {
+  readonly deeds: readonly Deed[];
+  readonly history: readonly string[];
+}
+
+const path = "/disk/.svc/emulator.json";
+
+/** What a store holds, as a text to compare. */
+async function holds(store: Store): Promise<string> {
+  const { sequences, rows, mappings } = await contentOf(store);
+  const sorted = Object.entries(mappings).map(([name, owners]) => [name, Object.entries(owners).sort()]);
+  const fields = Object.entries(rows).map(([name, list]) => [name, list.map((row) => Object.entries(row).sort())]);
+  return JSON.stringify({ sequences, rows: fields, mappings: sorted });
+}
+
+/** Lives it in memory first, to know what is to be found. */
+export async function lifeOf(deeds: readonly Deed[]): Promise<Life> {
+  const store = openMemoryStore({ collections, wall: systemWall });
+  const history = [await holds(store)];
+  for (const deed of deeds) {
+    if (deed === "close and open") continue;
+    if (deed === "export and replace") await store.replace(await exported(store));
+    else if ("reset" in deed) await store.reset("reset", deed.reset);
+    else {
+      for (const write of deed) {
+        await store.transaction("write", write);
+        history.push(await holds(store));
+      }
+      continue;
+    }
+    history.push(await holds(store));
+  }
+  return { deeds, history };
+}
+
+const open = (disk: ForgetfulDisk): Promise<Store> =>
+  openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300 });
+
+/** Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did. */
+async function live({ deeds }: Life, disk: ForgetfulDisk): Promise<number> {
+  let acknowledged = 0;
+  let store: Store | undefined;
+  try {
+    store = await open(disk);
+    for (const deed of deeds) {
+      if (deed === "close and open") {
+        await store.close();
+        store = await open(disk);
+      } else if (deed === "export and replace") {
+        await store.replace(await exported(store));
+        acknowledged += 1;
+      } else if ("reset" in deed) {
+        await store.reset("reset", deed.reset);
+        acknowledged += 1;
+      } else {
+        const settled = await Promise.allSettled(deed.map((write) => store!.transaction("write", write)));
+        const failed = settled.findIndex(({ status }) => status === "rejected");
+        acknowledged += failed === -1 ? deed.length : failed;
+        if (failed !== -1) throw (settled[failed] as PromiseRejectedResult).reason;
+      }
+    }
+  } catch (error) {
+    const root = (error as Error).cause ?? error;
+    if (!(root instanceof Crashed)) throw error;
+  } finally {
+    await store?.close().catch(() => {});
+  }
+  return acknowledged;
+}
+
+/**
+ * Every step that a life asks of the disk, the close at its end included, with its place. Of the writes of one snapshot
+ * the first and the last stand for all.
+ */
+export async function stepsOf(life: Life): Promise<[at: number, step: string][]> {
+  const steps: string[] = [];
+  const disk = new ForgetfulDisk();
+  disk.before = (step, at) => void steps.push(`${step} ${at}`);
+  await live(life, disk);
+  const between = (at: number) =>
+    /^write .*\.tmp$/.test(steps[at]!) && steps[at - 1] === steps[at] && steps[at + 1] === steps[at];
+  return [...steps.entries()].filter(([at]) => !between(at));
+}
+
+export interface Crash {
+  /** Before which step the disk dies, from 0. */
+  readonly at: number;
+  /** What is left of what was not synced. */
+  readonly chance: Chance;
+  /** Before which step of the start after it the disk dies again; undefined: it does not. */
+  readonly again?: number;
+}
+
+/**
+ * Lets the disk die, and checks what a start finds: the state after some commit, the last acknowledged one or a later
+ * one; and that what is written from there on is kept in turn. `prepare` may spoil the disk first.
+ */
+export async function survive(
+  life: Life,
+  crash: Crash,
+  prepare: (disk: ForgetfulDisk) => void = () => {},
+): Promise<void> {
+  const first = new ForgetfulDisk();
+  prepare(first);
+  dieAt(first, crash.at);
+  const acknowledged = await live(life, first);
+  let disk = first.crash(crash.chance);
+  prepare(disk);
+  if (crash.again !== undefined) {
+    dieAt(disk, crash.again);
+    await open(disk)
+      .then((store) => store.close())
+      .catch(() => {});
+    disk = disk.crash(crash.chance);
+    prepare(disk);
+  }
+  const found = await written(disk, 1_001);
+  const at = life.history.indexOf(found, acknowledged);
+  assert.ok(at >= acknowledged, `acknowledged ${life.history[acknowledged]}, found ${found}`);
+  // Nothing of what was not synced is left this time.
+  const next = disk.crash(() => 0.99);
+  prepare(next);
+  const more = await written(next, 1_002);
+  assert.ok(more.includes('["id",1001]'), `acknowledged after the crash, and lost: ${more}`);
+}
+
+/** What a start finds; then it writes one row, which is acknowledged, and is left standing. */
+async function written(disk: ForgetfulDisk, id: number): Promise<string> {
+  const store = await open(disk);
+  const found = await holds(store);
+  await store.transaction("write", (tx) => tx.put(people, person(id)));
+  return found;
+}
+
+function dieAt(disk: ForgetfulDisk, at: number): void {
+  const before = disk.before;
+  let left = at;
+  disk.before = (step, path) => {
+    if (left === 0) throw new Crashed(`before ${step} ${path}`);
+    left -= 1;
+    before(step, path);
+  };
+}
+
+/** The same numbers for the same seed (mulberry32). */
+export function seeded(seed: number): Chance {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

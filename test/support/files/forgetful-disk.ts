@@ -1,0 +1,222 @@
+import { dirname, join } from "node:path";
+import type { Disk, DiskFile } from "../../../emulator/store/file/disk.ts";
+
+/** How a disk of the model is asked to do something. */
+export type Step = "create" | "write" | "truncate" | "sync" | "datasync" | "rename" | "link" | "remove" | "syncFolder";
+
+/** The disk died: nothing happens any more. */
+export class Crashed extends Error {}
+
+/** A number from 0 to below 1; decides what a crash leaves. */
+export type Chance = () => number;
+
+type Change = (content: Uint8Array, chance: Chance) => Uint8Array;
+
+interface Inode {
+  /** What a process reads. */
+  content: Uint8Array;
+  /** What is certain to be there after a crash. */
+  durable: Uint8Array;
+  /** Changes since the last sync: of these any may be there after a crash, or a part. */
+  unsynced: Change[];
+}
+
+type Entries = Map<string, Inode>;
+/** One change of a folder, such as a rename: there as a whole, or not. */
+type Renaming = ReadonlyMap<string, Inode | undefined>;
+
+interface Folder {
+  entries: Entries;
+  durable: Entries;
+  unsynced: Renaming[];
+}
+
+const sector = 16;
+
+/**
+ * A disk in memory that forgets what it was not asked to keep. A crash leaves what was synced, and of all the rest any
+ * part: of writes to files any subset, and any of the sectors of each; of creations, renames, links and removals any
+ * subset, unless their folder was synced after them. A file that was synced can still be without a name. Real file systems
+ * keep more than that.
+ */
+export class ForgetfulDisk implements Disk {
+  readonly #folders: Map<string, Folder>;
+  /** Folders whose own name may be forgotten. */
+  readonly #newFolders: Set<string>;
+  /** Called before each step; it may throw. */
+  before: (step: Step, path: string) => void = () => {};
+  #crashed = false;
+
+  constructor(folders: Map<string, Folder> = new Map([["/", emptyFolder()]]), newFolders = new Set<string>()) {
+    this.#folders = folders;
+    this.#newFolders = newFolders;
+  }
+
+  /** What is there after a crash; nothing can be done to this disk any more. */
+  crash(chance: Chance): ForgetfulDisk {
+    this.#crashed = true;
+    const inodes = new Map<Inode, Inode>();
+    const afterCrash = (inode: Inode): Inode => {
+      const known = inodes.get(inode);
+      if (known) return known;
+      const content = inode.unsynced.reduce((bytes, change) => change(bytes, chance), inode.durable);
+      const found = { content, durable: content, unsynced: [] };
+      inodes.set(inode, found);
+      return found;
+    };
+    const folders = new Map<string, Folder>();
+    for (const [path, folder] of this.#folders) {
+      if (this.#newFolders.has(path) && chance() < 0.5) continue;
+      const entries = new Map(folder.durable);
+      for (const renaming of folder.unsynced) if (chance() < 0.5) rename(entries, renaming);
+      const found: Entries = new Map([...entries].map(([name, inode]) => [name, afterCrash(inode)]));
+      folders.set(path, { entries: found, durable: new Map(found), unsynced: [] });
+    }
+    return new ForgetfulDisk(folders);
+  }
+
+  async create(path: string): Promise<DiskFile> {
+    this.#step("create", path);
+    if (this.#folder(path).entries.has(path)) throw systemError("EEXIST", path);
+    const inode = { content: new Uint8Array(), durable: new Uint8Array(), unsynced: [] };
+    this.#rename(path, new Map([[path, inode]]));
+    return this.#fileOf(inode, path);
+  }
+
+  async open(path: string): Promise<DiskFile> {
+    return this.#fileOf(this.#inode(path), path);
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    this.#step("rename", to);
+    this.#rename(
+      to,
+      new Map([
+        [from, undefined],
+        [to, this.#inode(from)],
+      ]),
+    );
+  }
+
+  async link(path: string, second: string): Promise<void> {
+    this.#step("link", second);
+    this.#rename(second, new Map([[second, this.#inode(path)]]));
+  }
+
+  async remove(path: string): Promise<void> {
+    this.#step("remove", path);
+    if (this.#folder(path).entries.has(path)) this.#rename(path, new Map([[path, undefined]]));
+  }
+
+  async list(path: string): Promise<string[]> {
+    return [...this.#folderAt(path).entries.keys()].map((name) => name.slice(join(path, "/").length));
+  }
+
+  async makeFolder(path: string): Promise<string | undefined> {
+    if (this.#folders.has(path)) return undefined;
+    const above = await this.makeFolder(dirname(path));
+    this.#folders.set(path, emptyFolder());
+    this.#newFolders.add(path);
+    return above ?? path;
+  }
+
+  async syncFolder(path: string): Promise<void> {
+    this.#step("syncFolder", path);
+    const folder = this.#folderAt(path);
+    folder.durable = new Map(folder.entries);
+    folder.unsynced = [];
+    for (const child of this.#newFolders) if (dirname(child) === path) this.#newFolders.delete(child);
+  }
+
+  #fileOf(inode: Inode, path: string): DiskFile {
+    const change = (step: Step, apply: Change, whole: Change) => {
+      // The very change during which it dies may be there in part.
+      inode.unsynced.push(apply);
+      this.#step(step, path);
+      inode.content = whole(inode.content, () => 0);
+    };
+    const sync = async (step: Step) => {
+      this.#step(step, path);
+      inode.durable = inode.content;
+      inode.unsynced = [];
+    };
+    return {
+      write: async (bytes, position) => {
+        const kept = Uint8Array.from(bytes);
+        change(
+          "write",
+          (content, chance) => overlaid(content, kept, position, chance),
+          (content) => overlaid(content, kept, position, () => 0),
+        );
+      },
+      read: async (into, position) => {
+        const part = inode.content.subarray(position, position + into.byteLength);
+        into.set(part);
+        return part.byteLength;
+      },
+      size: async () => inode.content.byteLength,
+      truncate: async (length) => {
+        const cut: Change = (content) => content.slice(0, length);
+        change("truncate", (content, chance) => (chance() < 0.5 ? cut(content, chance) : content), cut);
+      },
+      sync: () => sync("sync"),
+      datasync: () => sync("datasync"),
+      close: async () => {},
+    };
+  }
+
+  #step(step: Step, path: string): void {
+    if (this.#crashed) throw new Crashed();
+    this.before(step, path);
+  }
+
+  #rename(path: string, renaming: Renaming): void {
+    const folder = this.#folder(path);
+    folder.unsynced.push(renaming);
+    rename(folder.entries, renaming);
+  }
+
+  #inode(path: string): Inode {
+    const inode = this.#folder(path).entries.get(path);
+    if (inode === undefined) throw systemError("ENOENT", path);
+    return inode;
+  }
+
+  #folder(path: string): Folder {
+    return this.#folderAt(dirname(path));
+  }
+
+  #folderAt(path: string): Folder {
+    const folder = this.#folders.get(path);
+    if (folder === undefined) throw systemError("ENOENT", path);
+    return folder;
+  }
+}
+
+const emptyFolder = (): Folder => ({ entries: new Map(), durable: new Map(), unsynced: [] });
+
+function rename(entries: Entries, renaming: Renaming): void {
+  for (const [name, inode] of renaming) {
+    if (inode) entries.set(name, inode);
+    else entries.delete(name);
+  }
+}
+
+/** A write as a crash may leave it: none of it, all of it, its beginning, or any of its sectors; the rest reads as zeros. */
+function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chance: Chance): Uint8Array {
+  const fate = chance();
+  if (fate >= 0.75) return content;
+  const end = fate < 0.25 ? bytes.byteLength : Math.floor(chance() * (bytes.byteLength + 1));
+  const isThere = fate < 0.5 ? () => true : () => chance() < 0.5;
+  const grown = new Uint8Array(Math.max(content.byteLength, position + end));
+  grown.set(content);
+  for (let at = 0; at < end; ) {
+    // Sectors lie where they lie in the file, not in the write.
+    const next = Math.min(end, at + sector - ((position + at) % sector));
+    if (isThere()) grown.set(bytes.subarray(at, next), position + at);
+    at = next;
+  }
+  return grown;
+}
+
+const systemError = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });
