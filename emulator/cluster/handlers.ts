@@ -1,6 +1,5 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { Planned } from "../planned.ts";
 import type { ClusterWorld, Member } from "./context.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
@@ -51,4 +50,4 @@ export const contractApiHandlers = {
   ...keyPointerHandlers,
   ...commentHandlers,
   ...approvalHandlers,
-} satisfies Handlers<Exclude<IdsOf<"contracts">, Planned>, ClusterWorld, Member>;
+} satisfies Handlers<IdsOf<"contracts">, ClusterWorld, Member>;

@@ -6,7 +6,6 @@ import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
 import { buildListener, type Listener } from "../http/listener.ts";
 import { part } from "../http/parts.ts";
-import { planned } from "../planned.ts";
 import type { ListenerDuties } from "./listener-duties.ts";
 
 const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
@@ -23,8 +22,7 @@ export const clusterListener = (world: ClusterWorld, inbox: Inbox, duties: Liste
         handlers: contractApiHandlers,
         authenticate: { "api-key": apiKeyAuthenticator(world) },
         world,
-        planned,
       }),
-      part({ operations: of("storage"), handlers: storageHandlers, world, planned }),
+      part({ operations: of("storage"), handlers: storageHandlers, world }),
     ],
   });

@@ -4,7 +4,6 @@ import { controlAuthenticators } from "../control/credentials.ts";
 import { controlHandlers } from "../control/handlers.ts";
 import { buildListener, type Listener } from "../http/listener.ts";
 import { part } from "../http/parts.ts";
-import { planned } from "../planned.ts";
 import type { RouterWorld } from "../router/context.ts";
 import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
@@ -29,14 +28,12 @@ export const routerListener = (
         handlers: routerHandlers,
         authenticate: routerAuthenticators,
         world: worlds.router,
-        planned,
       }),
       part({
         operations: of("emulator"),
         handlers: controlHandlers,
         authenticate: controlAuthenticators(token),
         world: worlds.control,
-        planned,
       }),
     ],
   });

@@ -1,6 +1,5 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { Planned } from "../planned.ts";
 import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
@@ -37,4 +36,4 @@ export const controlHandlers = {
   ...stateHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,
-} satisfies Handlers<Exclude<IdsOf<"emulator">, Planned>, ControlWorld, unknown>;
+} satisfies Handlers<IdsOf<"emulator">, ControlWorld, unknown>;

@@ -2,10 +2,8 @@ import { createHash } from "node:crypto";
 import type { FaultRule, OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { fits } from "../http/path-pattern.ts";
-import type { Intervene, Send } from "../webhooks/attempt.ts";
 import type { Faults } from "./faults.ts";
-
-type About = Parameters<Intervene>[0];
+import type { AboutToSend, Intervene, Send } from "./intervention.ts";
 
 /** The faults for webhooks that go out. */
 export function outgoingFaults(faults: Faults): Intervene {
@@ -22,7 +20,7 @@ export function outgoingFaults(faults: Faults): Intervene {
   };
 }
 
-function matches(rule: FaultRule, { subscription, event, number, resend }: About): boolean {
+function matches(rule: FaultRule, { subscription, event, number, resend }: AboutToSend): boolean {
   // Whoever asks for a resend waits for its answer.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (

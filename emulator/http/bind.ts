@@ -1,8 +1,8 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
+import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Decode, decoderFor } from "./bodies/decode.ts";
-import { EmulatorBug } from "./bug.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import type { Authenticate, World } from "./handler.ts";
@@ -15,10 +15,7 @@ export interface Bound {
   readonly operation: Operation;
   readonly dialect: Dialect;
   readonly world: World;
-  /** Undefined: declared, but not built yet. */
-  readonly handler: AnyHandler | undefined;
-  /** Why there is no handler; empty where there is one or no reason was given. */
-  readonly planned: string;
+  readonly handler: AnyHandler;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
   readonly authenticate: Authenticate | undefined;
@@ -45,7 +42,8 @@ function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
   const { id, service, auth, request, failures } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
-  if (handler && auth !== "none" && !authenticate) {
+  if (!handler) throw new EmulatorBug("Nothing handles it", { operation: id });
+  if (auth !== "none" && !authenticate) {
     throw new EmulatorBug(`Nobody checks credentials of the kind ${auth}`, { operation: id });
   }
   const decode = decoderFor(request.body, service.dialect, strictBodies);
@@ -61,7 +59,6 @@ function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
     dialect: dialects[service.dialect],
     world: part.world,
     handler,
-    planned: part.planned[id] ?? "",
     checks: service.checks.filter((check) => needed[check]),
     authenticate,
     reads,

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
-import type { Settings } from "../world/settings.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
-import type { EmulatorBug } from "./bug.ts";
 import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
@@ -23,7 +22,6 @@ import {
   forbidden,
   methodsOf,
   noTarget,
-  notBuilt,
   notFound,
   notReady,
   otherSlash,
@@ -42,7 +40,7 @@ interface Setup {
   readonly clock: Clock;
   readonly wall: Wall;
   readonly log: RequestLog;
-  readonly settings: Pick<Settings, "lenientSlashes">;
+  readonly settings: { readonly lenientSlashes: boolean };
   readonly allowedHosts?: readonly string[] | undefined;
   readonly publicUrl?: string | undefined;
   readonly faultFor?: FaultFor | undefined;
@@ -134,7 +132,6 @@ export class Dispatch {
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(exchange.received, operation);
       if (fault && (await this.#endedBy(fault, exchange))) return;
-      if (!bound.handler) return await exchange.finish(notBuilt(bound, this.#setup.bounds), fault);
       const answer = await answerTo({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
       await exchange.finish(bound.isCatchAll ? markCatchAll(answer) : answer, fault);
     } catch (error) {

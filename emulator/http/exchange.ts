@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
+import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
-import { EmulatorBug } from "./bug.ts";
 import { BodyAborted } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { type FastifyInstance, fastify } from "fastify";
+import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
-import type { Settings } from "../world/settings.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
-import type { EmulatorBug } from "./bug.ts";
 import { Dispatch, type Fallback } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
@@ -19,6 +18,14 @@ const maxParamLength = 16 * 1024;
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
 
+/** What requests are judged by, of the settings of an emulator. */
+export interface HttpSettings {
+  /** The leniencies that are turned off, by name (`--strict`). */
+  readonly strict: ReadonlySet<string>;
+  /** Serve both spellings of a path instead of redirecting. */
+  readonly lenientSlashes: boolean;
+}
+
 export interface ListenerOptions {
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
@@ -27,7 +34,7 @@ export interface ListenerOptions {
   readonly clock: Clock;
   readonly wall: Wall;
   readonly log: RequestLog;
-  readonly settings: Pick<Settings, "strict" | "lenientSlashes">;
+  readonly settings: HttpSettings;
   /** Names that the Host header may have beside those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */

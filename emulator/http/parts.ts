@@ -11,8 +11,6 @@ export interface Part {
   readonly handlers: Readonly<Record<string, AnyHandler>>;
   readonly world: World;
   readonly authenticate: Authenticators;
-  /** Why an operation has no handler yet, by its id. */
-  readonly planned: Readonly<Record<string, string>>;
 }
 
 /** Any handler that gets along with this world; its input and its caller were checked where it was written. */
@@ -24,9 +22,8 @@ interface Given<Home extends World> {
   /** Copied for every request, so its getters are asked anew each time. */
   readonly world: Home;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<Home>>>>;
-  readonly planned?: Readonly<Record<string, string>>;
 }
 
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
-export const part = <Home extends World>({ authenticate = {}, planned = {}, ...rest }: Given<Home>): Part =>
-  ({ ...rest, authenticate, planned }) as Part;
+export const part = <Home extends World>({ authenticate = {}, ...rest }: Given<Home>): Part =>
+  ({ ...rest, authenticate }) as Part;

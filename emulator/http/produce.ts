@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
+import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
-import { EmulatorBug } from "./bug.ts";
 import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
 import { withoutOwnHeaders } from "./send.ts";
 

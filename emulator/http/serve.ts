@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
+import { EmulatorBug } from "../../src/base/bug.ts";
 import { StoreFailed } from "../store/port.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
 import type { Fields } from "./bodies/form.ts";
 import type { Decoded } from "./bodies/json.ts";
-import { EmulatorBug } from "./bug.ts";
 import { BodyAborted, BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
@@ -73,7 +73,6 @@ export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promi
 
 async function handle({ bound, raw, params, search }: Matched, exchange: Exchange): Promise<Answer> {
   const { operation, world, handler } = bound;
-  if (!handler) throw new EmulatorBug("It is not built", { operation: operation.id });
   const { received } = exchange;
   const finding = (code: string, detail?: string) => exchange.find(code, detail);
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };

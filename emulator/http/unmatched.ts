@@ -36,29 +36,17 @@ export const preflight = (methods: readonly string[]): Answer => ({
 
 /** The 404 of a service, with what the caller may have meant in a header. */
 export function notFound(dialect: Dialect, method: string, path: string, bounds: readonly Bound[]): Answer {
-  const nearest = nearestBuilt(method, path, bounds);
+  const nearest = nearestOf(method, path, bounds);
   const answer = dialect.notFound(nearest);
   if (!nearest) return answer;
   return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${spelled(nearest)}`] };
 }
 
-/** The 501 of an operation that is declared and has no handler, with the nearest one that works. */
-export function notBuilt({ operation, planned }: Bound, bounds: readonly Bound[]): Answer {
-  const nearest = nearestBuilt([operation.method].flat()[0]!, operation.path, bounds);
-  return jsonAnswer(501, {
-    error: {
-      code: "not_built",
-      message: `${operation.id} is declared, but the emulator does not do it yet. ${planned}`.trim(),
-      ...(nearest && { hint: `The nearest that works: ${nearest.id} ${spelled(nearest)}` }),
-    },
-  });
-}
-
-const nearestBuilt = (method: string, path: string, bounds: readonly Bound[]): Operation | undefined =>
+const nearestOf = (method: string, path: string, bounds: readonly Bound[]): Operation | undefined =>
   nearestOperation(
     method,
     path,
-    bounds.filter(({ handler, isCatchAll }) => handler && !isCatchAll).map(({ operation }) => operation),
+    bounds.filter(({ isCatchAll }) => !isCatchAll).map(({ operation }) => operation),
   );
 
 const said = (isControl: boolean, code: string, message: string) =>

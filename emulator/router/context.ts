@@ -1,5 +1,6 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
+import type { forwarding } from "../../src/api/router/failures/index.ts";
 import type { Call, Handler, Handlers, World } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";
@@ -30,6 +31,9 @@ export interface KeyHolder {
 /** What a handler's own functions are given: the world and this call. */
 export type RouterCall<Code extends FailureCode = never> = RouterWorld &
   Omit<Call<never, KeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
+
+/** A call whose request is handed on to clusters, with what may go wrong on the way. */
+export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterWorld, KeyHolder | undefined>;
 export type RouterHandlers<Ids extends OperationId> = Handlers<Ids, RouterWorld, KeyHolder | undefined>;

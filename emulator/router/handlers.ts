@@ -1,5 +1,4 @@
 import type { IdsOf } from "../../src/api/registry.ts";
-import type { Planned } from "../planned.ts";
 import { billingHandlers } from "./apps/billing.ts";
 import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
@@ -34,4 +33,4 @@ export const routerHandlers = {
   ...signatoryHandlers,
   ...proxiedHandlers,
   ...catchAllHandlers,
-} satisfies RouterHandlers<Exclude<IdsOf<"router">, Planned>>;
+} satisfies RouterHandlers<IdsOf<"router">>;

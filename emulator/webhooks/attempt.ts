@@ -1,6 +1,7 @@
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
+import type { Message, Send } from "../faults/intervention.ts";
 import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";
@@ -17,26 +18,6 @@ export interface Sendable {
   /** Base64, of the workspace. */
   readonly hmacKey: string;
 }
-
-/** What is about to be signed and sent. */
-export interface Message {
-  readonly body: Uint8Array;
-  readonly hmacKey: string;
-  /** Sent in the place of `body`, which is signed nevertheless. */
-  readonly sent?: Uint8Array;
-}
-
-/** How an attempt goes that is interfered with: with the way to send, which may be used twice or not at all. */
-export type Send = (message: Message, send: (message: Message) => Promise<Posted>) => Promise<Posted>;
-
-/** An attempt is put off by so much virtual time, or behind the next one of its subscription, if that is sooner. */
-export interface PutOff {
-  readonly byMs: number;
-  readonly behindNext: boolean;
-}
-
-/** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
-export type Intervene = (about: Sendable) => { readonly putOff: PutOff } | { readonly send: Send } | undefined;
 
 export interface Sender {
   readonly clock: Clock;

@@ -1,8 +1,9 @@
 import { type Kind, onlyRecorded, type Work } from "../clock/kind.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
+import type { Intervene } from "../faults/intervention.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { type Attempted, createAttempt, type Intervene, type Sendable, type Sender } from "./attempt.ts";
+import { type Attempted, createAttempt, type Sendable, type Sender } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
 import { putOff } from "./put-off.ts";

@@ -1,6 +1,6 @@
 import { type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
+import type { PutOff } from "../faults/intervention.ts";
 import type { Transaction } from "../store/port.ts";
-import type { PutOff } from "./attempt.ts";
 import { deliveries } from "./deliveries.ts";
 
 /** How far behind another attempt one goes that lets it pass: enough for it to arrive first in any mode of the clock. */

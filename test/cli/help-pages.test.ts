@@ -10,7 +10,7 @@ import { topics } from "../../src/cli/help/topics.ts";
 import { normalised } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
-import { missingFrom } from "../../src/cli/prompt/required.ts";
+import { missingFrom } from "../../src/cli/prompt/missing.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { planned } from "../../emulator/planned.ts";
 import { detail, type Failure } from "../../src/api/failure.ts";
 import { failures } from "../../src/api/failures.ts";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { handWrittenCommands } from "../support/cli/all-commands.ts";
-import { badPlans, unprovoked, untested, withoutCommand, withoutHandler } from "./completeness.ts";
-import { filesIn, tests } from "./repository.ts";
+import { unprovoked, untested, withoutCommand } from "./completeness.ts";
+import { tests } from "./repository.ts";
 
 const show: Operation = {
   id: "things.show",
@@ -27,21 +26,6 @@ const show: Operation = {
 const file = (text: string) => [{ path: "x.ts", text }];
 
 describe("an operation", () => {
-  it("without a handler is found, unless it is planned", () => {
-    assert.deepEqual(withoutHandler([show], file('"things.showing": f'), {}), ["things.show"]);
-    assert.deepEqual(withoutHandler([show], file('"things.show": f'), {}), []);
-    assert.deepEqual(withoutHandler([show], file('async "things.show"(input) {}'), {}), []);
-    assert.deepEqual(withoutHandler([show], file(""), { "things.show": "Later." }), []);
-  });
-
-  it("that is planned needs to exist, a reason, and no handler", () => {
-    assert.deepEqual(badPlans([show], file('"things.show": f'), { "things.show": "Later.", gone: "Never." }), [
-      "things.show is planned, yet it has a handler",
-      "gone is planned but not declared",
-    ]);
-    assert.deepEqual(badPlans([show], file(""), { "things.show": " " }), ["things.show is planned without a reason"]);
-  });
-
   it("needs the command that it names", () => {
     assert.deepEqual(withoutCommand([show], ["things list"]), ["things.show needs svc things show"]);
     assert.deepEqual(withoutCommand([show], ["things show"]), []);
@@ -81,23 +65,15 @@ describe("an operation", () => {
 });
 
 describe("the registry", () => {
-  const emulated = filesIn("emulator").filter(({ path }) => path !== "emulator/planned.ts");
-
-  it("has a handler for every operation, or a plan", () =>
-    assert.equal(withoutHandler(registry, emulated, planned).join("\n"), ""));
-
-  it("has plans for nothing that is built", () => assert.deepEqual(badPlans(registry, emulated, planned), []));
-
   it("names commands that exist", async () => {
     const commands = (await handWrittenCommands()).map(({ words }) => words.join(" "));
     assert.deepEqual(withoutCommand(registry, commands), []);
   });
 
   const outside = tests.filter(({ path }) => !path.startsWith("test/structure/"));
-  const built = registry.filter(({ id }) => !(id in planned));
 
-  it("holds no operation that no test mentions", () => assert.equal(untested(built, outside).join("\n"), ""));
+  it("holds no operation that no test mentions", () => assert.equal(untested(registry, outside).join("\n"), ""));
 
   it("holds no failure that no test provokes", () =>
-    assert.equal(unprovoked(failures as Record<string, Failure<unknown>>, built, outside).join("\n"), ""));
+    assert.equal(unprovoked(failures as Record<string, Failure<unknown>>, registry, outside).join("\n"), ""));
 });

@@ -3,33 +3,6 @@ import type { Operation } from "../../src/api/operation.ts";
 import { sampleOf } from "../../src/derive/openapi/failures.ts";
 import type { SourceFile } from "./repository.ts";
 
-/** Operations that no file of the emulator names as a key of its handlers, and that are not planned. */
-export const withoutHandler = (
-  operations: readonly Operation[],
-  files: readonly SourceFile[],
-  planned: Readonly<Record<string, string>>,
-): string[] => {
-  const text = files.map(({ text }) => text).join("\n");
-  const handled = (id: string) =>
-    new RegExp(`(["'])${literal(id)}\\1\\]?\\s*[:(]`).test(text) ||
-    (/^\w+$/.test(id) && new RegExp(`^\\s*${id}\\s*[:(,]`, "m").test(text));
-  return operations.map(({ id }) => id).filter((id) => !handled(id) && !(id in planned));
-};
-
-/** Planned operations that do not exist, that have no reason, or that are built by now. */
-export const badPlans = (
-  operations: readonly Operation[],
-  files: readonly SourceFile[],
-  planned: Readonly<Record<string, string>>,
-): string[] => {
-  const missing = new Set(withoutHandler(operations, files, {}));
-  return Object.entries(planned).flatMap(([id, reason]) => {
-    if (!operations.some((operation) => operation.id === id)) return [`${id} is planned but not declared`];
-    if (reason.trim() === "") return [`${id} is planned without a reason`];
-    return missing.has(id) ? [] : [`${id} is planned, yet it has a handler`];
-  });
-};
-
 /** Operations whose hand-written command does not exist. */
 export const withoutCommand = (operations: readonly Operation[], commands: readonly string[]): string[] =>
   operations.flatMap(({ id, cli }) => ("by" in cli && !commands.includes(cli.by) ? [`${id} needs svc ${cli.by}`] : []));

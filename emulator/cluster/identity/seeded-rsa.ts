@@ -1,7 +1,7 @@
 import { checkPrime } from "node:crypto";
 import { promisify } from "node:util";
 import { seededIds } from "../../../src/base/ids.ts";
-import type { PrivateJwk } from "./signing-keys.ts";
+import type { PrivateJwk } from "./private-jwk.ts";
 
 const e = 65_537n;
 const primeBytes = 128;

@@ -3,8 +3,8 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterCall, RouterHandlers, RouterWorld } from "../context.ts";
-import { type ForwardCall, forwardTo, ownAnswer } from "../proxied/forward.ts";
+import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../context.ts";
+import { forwardTo, ownAnswer } from "../proxied/forward.ts";
 import { formOf, jsonObject, textAt } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 

@@ -1,6 +1,5 @@
 import type { IssuerKey } from "../../world/chat-b-issuer.ts";
-import type { RouterWorld } from "../context.ts";
-import { askCluster } from "../proxied/ask-cluster.ts";
+import { type Asking, askCluster } from "../proxied/ask-cluster.ts";
 
 interface KeySet {
   /** Wall time at which it was asked for. */
@@ -13,8 +12,6 @@ interface KeySet {
 const lifetimeMs = 24 * 60 * 60 * 1_000;
 /** A key that is not known may be new, but whoever sends unknown ones must not make us ask each time. */
 const pauseMs = 10_000;
-
-type Asking = Pick<RouterWorld, "forwarder" | "wall" | "settings">;
 
 /** The published keys of issuers that are not ours, by the URL of their metadata. */
 export class IssuerKeys {

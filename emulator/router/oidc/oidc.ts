@@ -1,8 +1,8 @@
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { reply } from "../../http/reply.ts";
-import type { RouterHandler, RouterHandlers } from "../context.ts";
+import type { ForwardCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { askCluster } from "../proxied/ask-cluster.ts";
-import { type ForwardCall, forwardTo } from "../proxied/forward.ts";
+import { forwardTo } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import { discoveryOf } from "./discovery.ts";
 import { publicKeys } from "./public-keys.ts";

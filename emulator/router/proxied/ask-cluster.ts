@@ -1,6 +1,7 @@
-import type { Forwardable } from "../../http/outgoing/forward.ts";
+import type { Wall } from "../../../src/base/clock.ts";
+import type { Forwardable, Forwarder } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterWorld } from "../context.ts";
+import type { Settings } from "../../world/settings.ts";
 import { jsonObject } from "../resolve/request-fields.ts";
 import { late, within } from "./within.ts";
 
@@ -10,7 +11,12 @@ export type Said =
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "late" };
 
-type Asking = Pick<RouterWorld, "forwarder" | "wall" | "settings">;
+/** What a question to a cluster is sent with. */
+export interface Asking {
+  readonly forwarder: Forwarder;
+  readonly wall: Wall;
+  readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
+}
 
 /** More than any answer of an identity route needs; the rest of a longer one is not read. */
 const maxAnswerBytes = 1024 * 1024;

@@ -1,11 +1,8 @@
-import type { forwarding } from "../../../src/api/router/failures/index.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterCall } from "../context.ts";
+import type { ForwardCall } from "../context.ts";
 import { broadcast } from "./broadcast.ts";
 import { late, within } from "./within.ts";
-
-export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 
 /**
  * Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on

@@ -1,5 +1,5 @@
+import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
-import { EmulatorBug } from "../../http/bug.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
 import { type Collection, type Store, StoreFailed, type Transaction, type View } from "../port.ts";
 import { Gate } from "./gate.ts";

@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../http/bug.ts";
+import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { AnyRows, Mapping, Rows, Slice, View } from "../port.ts";
 import type { State } from "./state.ts";
 

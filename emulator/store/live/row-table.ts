@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../http/bug.ts";
+import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { AnyRows, IndexValue, Slice } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 

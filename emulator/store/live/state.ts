@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../http/bug.ts";
+import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { AnyRows, Collection, Mapping } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";

@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../http/bug.ts";
+import { EmulatorBug } from "../../../src/base/bug.ts";
 import { type Collection, type Migration, StateRefused } from "../port.ts";
 import { Misfit } from "./misfit.ts";
 

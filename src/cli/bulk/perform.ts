@@ -7,9 +7,10 @@ import type { InvalidRow } from "./input/batches.ts";
 import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
+import { workNamed } from "./named-work.ts";
 import { type Progress, progressOf } from "./progress.ts";
 import { reportOf, showReport } from "./report.ts";
-import { type BulkWork, workNamed } from "./work.ts";
+import type { BulkWork } from "./work.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 

@@ -1,7 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
 import type { CallArguments } from "../../client/request.ts";
-import { mappingWork } from "./mapping-work.ts";
-import { offboardWork } from "./offboard-work.ts";
 
 /** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
 export type Scope = Readonly<Record<string, string>>;
@@ -24,8 +22,3 @@ export interface BulkWork {
   readonly operation: () => Promise<Operation>;
   readonly call: (values: readonly string[], scope: Scope) => CallArguments;
 }
-
-const all: readonly BulkWork[] = [...mappingWork, offboardWork];
-
-/** The kind of a job by the name of its command. */
-export const workNamed = (name: string): BulkWork | undefined => all.find((work) => work.name === name);

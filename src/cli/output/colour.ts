@@ -1,5 +1,21 @@
 import type { Host, OutputStream } from "../host.ts";
 
+type Style = (text: string) => string;
+
+export interface Paint {
+  readonly bold: Style;
+  readonly dim: Style;
+  readonly red: Style;
+  readonly green: Style;
+  readonly yellow: Style;
+  readonly cyan: Style;
+}
+
+const same: Style = (text) => text;
+
+/** No colours. */
+export const plain: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+
 const set = (value: string | undefined): boolean => value !== undefined && value !== "";
 const forced = (value: string | undefined): boolean => set(value) && value !== "0";
 

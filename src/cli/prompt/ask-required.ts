@@ -3,7 +3,7 @@ import type { Context, Input } from "../command.ts";
 import { convert } from "../parse/values.ts";
 import { askChoice, askSecret, askText, askYesNo, type Check } from "../terminal/ask.ts";
 import { choicesFor } from "./choices.ts";
-import type { Missing } from "./required.ts";
+import type { Missing } from "./missing.ts";
 
 /** Asks a person for what is missing, one after the other; callers have checked that asking is allowed. */
 export async function askFor(missing: Missing, input: Input, context: Context): Promise<Input> {

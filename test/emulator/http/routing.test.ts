@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { part } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { storage } from "../../../src/api/services.ts";
-import { alone, contracts, echo, emulator, json, made, passthrough, raw, router, z } from "./made-up.ts";
+import { alone, contracts, echo, emulator, made, passthrough, raw, router, z } from "./made-up.ts";
 import { serving, stateless } from "./serving.ts";
 
 const named = { params: z.object({ name: z.string() }) };
@@ -250,42 +250,6 @@ describe("What is sent as text", () => {
         { type: "int_parsing", loc: ["query", "sizes", 1], input: "y" },
         { type: "int_parsing", loc: ["header", "x-limit"], input: "z" },
       ],
-    );
-  });
-});
-
-describe("An operation that is not built", () => {
-  it("answers 501, says why, and names the nearest one that works", async (t) => {
-    const near = made(contracts, "GET", "/made/it", {}, { id: "made.near" });
-    const operation = made(contracts, "POST", "/made", { body: json(z.object({ a: z.string() })) });
-    const { send } = await serving(t, [
-      part({
-        operations: [operation, near],
-        handlers: { "made.near": echo },
-        planned: { "made.post": "Waits for rain." },
-        world: stateless,
-      }),
-    ]);
-    const answer = await send("POST", "/made", { body: "{" });
-    assert.deepEqual(
-      [answer.status, JSON.parse(answer.body)],
-      [
-        501,
-        {
-          error: {
-            code: "not_built",
-            message: "made.post is declared, but the emulator does not do it yet. Waits for rain.",
-          },
-        },
-      ],
-    );
-    const alike = made(contracts, "POST", "/made/that", {}, { id: "made.alike" });
-    const other = await serving(t, [
-      part({ operations: [alike, near], handlers: { "made.near": echo }, world: stateless }),
-    ]);
-    assert.equal(
-      JSON.parse((await other.send("POST", "/made/that")).body).error.hint,
-      "The nearest that works: made.near GET /made/it",
     );
   });
 });

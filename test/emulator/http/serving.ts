@@ -1,10 +1,10 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
-import type { EmulatorBug } from "../../../emulator/http/bug.ts";
 import { buildListener, type Listener, type ListenerOptions } from "../../../emulator/http/listener.ts";
 import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
+import type { EmulatorBug } from "../../../src/base/bug.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 

@@ -1,7 +1,7 @@
 import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
-import { workNamed } from "../../bulk/work.ts";
+import { workNamed } from "../../bulk/named-work.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { UsageError, type Verdict } from "../../failure.ts";
