@@ -1,49 +1,13 @@
-import type { Advanced, Target } from "./clock/advance.ts";
 import { begin } from "./compose/begin.ts";
 import { Closing } from "./compose/closing.ts";
 import { type EmulatorOptions, seedFrom } from "./compose/options.ts";
+import type { Emulator } from "./compose/running.ts";
 
 export type { EmulatorOptions } from "./compose/options.ts";
 export { type Repair, repairState } from "./compose/repair-state.ts";
+export type { Emulator, RunningCluster } from "./compose/running.ts";
 export type { Seed } from "./compose/seed.ts";
 export { seedSchema } from "./compose/seed-schema.ts";
-
-/** A cluster of a running emulator, with the API key of its first workspace. */
-export interface RunningCluster {
-  readonly id: string;
-  /** Origin of its listener: the base URL of the contract API. */
-  readonly url: string;
-  readonly clusterKey: string;
-  readonly external: boolean;
-  /** Undefined where the cluster has no workspace. */
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-  readonly hmacKey: string | undefined;
-}
-
-/** A running emulator. `await using emulator = await startEmulator()` closes it at the end of the block. */
-export interface Emulator extends AsyncDisposable {
-  readonly instanceId: string;
-  /** Base URL of the routing service; contract-API paths sent there reach the cluster of the client-id. */
-  readonly routerUrl: string;
-  /** Base URL of the control plane. */
-  readonly controlUrl: string;
-  readonly clusters: readonly RunningCluster[];
-  /** Token of the control plane. */
-  readonly token: string;
-  /** Where the state is kept; undefined in memory. */
-  readonly file: string | undefined;
-  readonly clock: {
-    /** Virtual milliseconds since the epoch. */
-    now(): number;
-    /** Moves virtual time and runs everything that becomes due on the way. */
-    advance(target: Target): Promise<Advanced>;
-  };
-  /** Resolves when it has ended, whoever ended it. */
-  readonly closed: Promise<void>;
-  /** Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. */
-  close(): Promise<void>;
-}
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at

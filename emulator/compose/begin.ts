@@ -3,21 +3,18 @@ import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import type { ClusterWorld } from "../cluster/context.ts";
 import { contractKinds } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
-import type { ControlWorld } from "../control/context.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
 import { outgoingFaults } from "../faults/outgoing.ts";
+import { createListener, type ListenerOptions } from "../http/listener.ts";
 import { createForwarder } from "../http/outgoing/forward.ts";
 import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
-import type { Emulator, RunningCluster } from "../index.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
-import type { RouterWorld } from "../router/context.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
@@ -26,56 +23,41 @@ import { deliveryKinds } from "../webhooks/deliver.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
 import { workspaces } from "../world/workspaces.ts";
+import { seededBeginning } from "./beginning.ts";
 import type { Closing } from "./closing.ts";
-import { clusterListener } from "./cluster-listener.ts";
-import type { ListenerDuties } from "./listener-duties.ts";
+import { clusterParts } from "./cluster-parts.ts";
+import { instanceAt } from "./instance-at.ts";
 import { openState } from "./open-state.ts";
 import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
-import { routerListener } from "./router-listener.ts";
+import { readyPart, routerParts } from "./router-parts.ts";
+import type { Emulator, RunningCluster } from "./running.ts";
 import type { Seed } from "./seed.ts";
 import { staleTime } from "./stale-time.ts";
 
 /**
- * Opens everything in the order that lets a second emulator on the same file be noticed before it touches the state:
- * the router listens (and answers `ready` with 503), the run file is claimed, the state is opened (design.md,
- * section 6, Lock).
+ * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
+ * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (design.md,
+ * section 6, Lock). Listeners are opened last, when all that they serve is there.
  */
 export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
   const { port = 0, host } = options;
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWall;
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
-  const instance = {
-    id: randomIds().uuid(),
-    formKey: randomIds().bytes(32),
-    seed,
-    start: startOf(options, seed),
-    isReady: () => ready,
-    stop: () => void closing.run(),
-  };
+  const instanceId = randomIds().uuid();
   const token = options.token ?? randomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
-  let ready = false;
-
-  // The listeners are bound first, because what they serve needs to know their URLs; until then they answer 503.
-  const router = {} as RouterWorld;
-  const control = {} as ControlWorld;
   const requestLog = new RequestLog();
-  const faults = new Faults();
-  const inboxes = new Map<string, Inbox>();
-  const forwarder = createForwarder({ mark: `svc-${instance.id}` });
-  const duties: ListenerDuties = {
-    clock: { now: () => (control.clock ?? wall).now() },
+  const duties: Omit<ListenerOptions, "name"> = {
     wall,
     log: requestLog,
     settings: settingsFrom(options, ""),
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
-    faultFor: incomingFaults(faults, forwarder.isOwn),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
-  Object.assign(control, { instance });
-  const front = await routerListener({ router, control }, token, instance.isReady, duties);
+
+  const front = await createListener({ ...duties, name: "router", whileStarting: [readyPart(instanceId)] });
   closing.push(() => front.close());
   const routerUrl = await front.listen(port, host);
   const settings = settingsFrom(options, routerUrl);
@@ -95,9 +77,14 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const { store, blobs } = state;
   closing.push(() => store.close());
 
-  const clock = await VirtualClock.open(store, wall, { ...options.clock, ...nowOf(instance.start) });
+  const start = startOf(options, seed);
+  const clock = await VirtualClock.open(store, wall, {
+    ...options.clock,
+    ...(start !== undefined && { now: start }),
+  });
   const stale = staleTime(clock, wall);
   if (stale !== undefined) log(stale);
+  const forwarder = createForwarder({ mark: `svc-${instanceId}` });
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,
@@ -107,6 +94,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });
   closing.push(() => outgoing.close());
+  const faults = new Faults();
   const runner = Runner.start({
     store,
     clock,
@@ -123,23 +111,32 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
+  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn) };
+  const inboxes = new Map<string, Inbox>();
   const clusters: Cluster[] = [];
   for (const row of state.clusters) clusters.push(await listenAs(row));
-  Object.assign(router, {
+
+  const router = {
     ...world,
     clusters,
     forwarder,
-    inSeedOrder,
+    inSeedOrder: () => settings.deterministic || clock.mode === "manual",
     hasAccount,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
-  });
-  Object.assign(control, { ...world, blobs, ids, clusters, runner, requestLog, faults, inboxes });
+  };
+  const instance = {
+    id: instanceId,
+    formKey: randomIds().bytes(32),
+    beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: start ?? wall.now() }),
+    stop: () => void closing.run(),
+  };
+  const control = { ...world, blobs, clusters, runner, requestLog, faults, inboxes, instance };
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
-  ready = true;
+  front.open({ ...served, parts: routerParts({ router, control }, token) });
 
   return {
-    instanceId: instance.id,
+    instanceId,
     routerUrl,
     controlUrl,
     clusters: await Promise.all(clusters.map((cluster) => withKey(store, cluster))),
@@ -155,57 +152,27 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   async function listenAs(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
     if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
-    const cluster = { ...rest, url: "", external: false };
-    const home: ClusterWorld = { ...world, blobs, cluster, pdfs };
+    const listener = await createListener({ ...duties, name: row.id });
+    closing.push(() => listener.close());
+    const url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
+    const cluster = { ...rest, url, external: false };
     const inbox = new Inbox();
     inboxes.set(cluster.id, inbox);
-    const listener = await clusterListener(home, inbox, duties);
-    closing.push(() => listener.close());
-    cluster.url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
+    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs }, inbox) });
     return cluster;
   }
 
   function aboutUs(): RunFile {
     return {
       pid: process.pid,
-      instance_id: instance.id,
+      instance_id: instanceId,
       router_url: routerUrl,
       control_url: controlUrl,
       clusters: [],
       token,
     };
   }
-
-  function inSeedOrder(): boolean {
-    return settings.deterministic || clock.mode === "manual";
-  }
 }
-
-/** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
-export async function instanceAt(url: string): Promise<string | undefined> {
-  try {
-    const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
-    const body = JSON.parse(await shortText(response)) as { readonly instance_id?: unknown };
-    return typeof body.instance_id === "string" ? body.instance_id : undefined;
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "TimeoutError") throw error;
-    return undefined;
-  }
-}
-
-/** Whatever listens there now may answer without end; ours says a few words. */
-async function shortText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > 65_536) throw new Error("no answer of ours is so long");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-const nowOf = (start: number | undefined): { readonly now?: number } => (start === undefined ? {} : { now: start });
 
 async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
   const [first] = await store.read((view) => view.list(workspaces, { by: "cluster", equals: id, limit: 1 }));

@@ -2,8 +2,8 @@ import { systemWall } from "../../src/base/clock.ts";
 import { type Repair, repairFile } from "../store/file/repair.ts";
 import { claimRunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
-import { instanceAt } from "./begin.ts";
 import { collections } from "./collections.ts";
+import { instanceAt } from "./instance-at.ts";
 
 export type { Repair } from "../store/file/repair.ts";
 

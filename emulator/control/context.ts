@@ -1,11 +1,11 @@
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Inbox } from "../cluster/forwarded/inbox.ts";
-import type { Seed } from "../compose/seed.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
+import type { Transaction } from "../store/port.ts";
 import type { Cluster } from "../world/clusters.ts";
 import type { RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
@@ -30,10 +30,8 @@ export interface Instance {
   readonly id: string;
   /** What the forms of its pages are signed with; new at each start. */
   readonly formKey: Uint8Array;
-  readonly seed: Seed;
-  /** Virtual milliseconds at which a new state begins; undefined: at the wall's time. */
-  readonly start: number | undefined;
-  isReady(): boolean;
+  /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */
+  beginning(): Promise<(tx: Transaction) => void>;
   /** Ends the emulator, once the answer under way is sent. */
   stop(): void;
 }

@@ -3,7 +3,7 @@ import { reply } from "../http/reply.ts";
 import type { ControlWorld } from "./context.ts";
 
 export const lifecycleHandlers: Handlers<"emulator.ready" | "emulator.stop", ControlWorld, unknown> = {
-  "emulator.ready": (_, { instance }) => reply(instance.isReady() ? 200 : 503, { instance_id: instance.id }),
+  "emulator.ready": (_, { instance }) => reply(200, { instance_id: instance.id }),
 
   "emulator.stop": (_, { instance }) => {
     instance.stop();

@@ -1,6 +1,4 @@
 import { clockState } from "../clock/virtual-clock.ts";
-import { withKeptKeys } from "../compose/kept-keys.ts";
-import { applySeed } from "../compose/seed.ts";
 import type { Handlers } from "../http/handler.ts";
 import { JsonPieces } from "../http/reply.ts";
 import { format } from "../store/file/format.ts";
@@ -54,15 +52,9 @@ export const stateHandlers: Handlers<
     return undefined;
   },
 
-  "state.reset": async (_, { store, clusters, settings, clock, wall, instance, ids, runner, faults, inboxes }) => {
+  "state.reset": async (_, { store, clusters, instance, runner, faults, inboxes }) => {
     faults.clear();
-    // With --deterministic the same keys are drawn again, and what is drawn next depends on it.
-    const seed = settings.deterministic ? instance.seed : await store.read((view) => withKeptKeys(view, instance.seed));
-    await store.reset("state.reset", (tx) => {
-      ids.restart();
-      applySeed(tx, seed, ids);
-      tx.put(clockState, clock.beginningAt(instance.start ?? wall.now()));
-    });
+    await store.reset("state.reset", await instance.beginning());
     adopt(clusters, await store.read((view) => view.list(clusterRows)));
     for (const inbox of inboxes.values()) inbox.clear();
     await runner.reload();

@@ -5,7 +5,7 @@ import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Decode, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
-import type { Authenticate, World } from "./handler.ts";
+import type { Authenticate } from "./handler.ts";
 import type { AnyHandler, Part } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
 import { type Validate, validatorFor } from "./validation/validate.ts";
@@ -14,11 +14,11 @@ import { type Validate, validatorFor } from "./validation/validate.ts";
 export interface Bound {
   readonly operation: Operation;
   readonly dialect: Dialect;
-  readonly world: World;
+  readonly world: object;
   readonly handler: AnyHandler;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
-  readonly authenticate: Authenticate | undefined;
+  readonly authenticate: Authenticate<object> | undefined;
   /** What becomes of the body. */
   readonly reads: "nothing" | "bytes" | "stream";
   /** Where the listener's own limit does not hold. */

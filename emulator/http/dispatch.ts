@@ -45,7 +45,8 @@ interface Setup {
   readonly publicUrl?: string | undefined;
   readonly faultFor?: FaultFor | undefined;
   readonly fallback?: Fallback | undefined;
-  readonly isOpen?: (() => boolean) | undefined;
+  /** Everything but what is declared answers 503. */
+  readonly starting: boolean;
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
@@ -146,7 +147,7 @@ export class Dispatch {
     if (control && isCrossSite(raw, bound.operation.auth === "none", this.#publicOrigin)) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
     }
-    if (this.#setup.isOpen?.() === false && bound?.operation.id !== "emulator.ready") return notReady;
+    if (this.#setup.starting && !bound) return notReady;
     return undefined;
   }
 

@@ -68,7 +68,7 @@ export type Handlers<Ids extends OperationId, Home extends World, Caller> = {
 };
 
 /** What an authenticator may use beside the request. */
-export interface Asked<Home extends World = World> {
+export interface Asked<Home extends object = World> {
   readonly operation: Operation;
   readonly world: Home;
   /** As in Call: notes that something was accepted by leniency. */
@@ -79,10 +79,10 @@ export interface Asked<Home extends World = World> {
  * Says whom the credentials of a request name, or refuses with `fail` from src/api/failures.ts (the operation must
  * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
  */
-export type Authenticate<Home extends World = World, Caller = unknown> = (
+export type Authenticate<Home extends object = World, Caller = unknown> = (
   request: ReceivedRequest,
   asked: Asked<Home>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials; `none` needs none. */
-export type Authenticators<Home extends World = World> = Readonly<Partial<Record<Auth, Authenticate<Home>>>>;
+export type Authenticators<Home extends object = World> = Readonly<Partial<Record<Auth, Authenticate<Home>>>>;

@@ -26,12 +26,10 @@ export interface HttpSettings {
   readonly lenientSlashes: boolean;
 }
 
+/** What a listener needs to be bound. */
 export interface ListenerOptions {
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
-  /** The first one's service words what belongs to none. */
-  readonly parts: readonly [Part, ...Part[]];
-  readonly clock: Clock;
   readonly wall: Wall;
   readonly log: RequestLog;
   readonly settings: HttpSettings;
@@ -39,33 +37,46 @@ export interface ListenerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */
   readonly publicUrl?: string | undefined;
-  readonly faultFor?: FaultFor | undefined;
-  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
-  readonly fallback?: Fallback | undefined;
-  /** While it says no, everything but `emulator.ready` answers 503. */
-  readonly isOpen?: (() => boolean) | undefined;
   /** How long requests may take to come. */
   readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  /** What is answered before it is opened; everything else is 503 until then. */
+  readonly whileStarting?: readonly Part[];
 }
 
-/** A server that is built but listens only when told to. */
+/** What a listener serves, once it is known. */
+export interface Served {
+  /** The first one's service words what belongs to none. */
+  readonly parts: readonly [Part, ...Part[]];
+  readonly clock: Clock;
+  readonly faultFor?: FaultFor | undefined;
+  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
+  readonly fallback?: Fallback | undefined;
+}
+
+/**
+ * A server that is bound before it has anything to serve: what it will serve names its URL. Until it is opened it
+ * answers 503.
+ */
 export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
+  /** Serves operations from now on. All that can be prepared is prepared here, once. */
+  open(served: Served): void;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after a second. */
   close(): Promise<void>;
 }
 
-/** Serves operations over HTTP. All that can be prepared is prepared here, once. */
-export async function buildListener(options: ListenerOptions): Promise<Listener> {
+/** A listener that is neither bound nor opened yet. */
+export async function createListener({ whileStarting = [], ...options }: ListenerOptions): Promise<Listener> {
   const strictBodies = options.settings.strict.has("bodies");
-  const bounds = options.parts.flatMap((part) => bindPart(part, strictBodies));
   const waiting = new Set<AbortController>();
   const limits = options.arrival ?? arrivalLimits;
   const arrivals = new Arrivals(options.wall, limits);
-  const dispatch = new Dispatch({ ...options, bounds, waiting, maxBodyBytes, arrivals });
+  const shared = { ...options, waiting, maxBodyBytes, arrivals };
+  const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
+  let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
   const app = fastify({
     http: {
       headersTimeout: limits.headMs,
@@ -82,7 +93,7 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
   });
-  takeAll(app, dispatch);
+  takeAll(app, (request, response) => dispatch.take(request, response));
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
   app.server.on("checkExpectation", refuseExpectation);
   await app.ready();
@@ -94,6 +105,9 @@ export async function buildListener(options: ListenerOptions): Promise<Listener>
       const bound = typeof address === "object" ? address?.port : port;
       const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
       return `http://${name}:${bound}`;
+    },
+    open({ parts, ...served }) {
+      dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
     },
     async close() {
       const ended = new AbortController();
@@ -121,10 +135,10 @@ const noQuery = () => ({});
  * refused, 1 MiB, GET against POST) contradicts both services (conformance.md, 7.7). The one route is there for the
  * methods that Fastify knows; others reach the same hook on their way to its 404.
  */
-function takeAll(app: FastifyInstance, dispatch: Dispatch): void {
+function takeAll(app: FastifyInstance, take: Dispatch["take"]): void {
   app.addHook("onRequest", (request, reply, _next) => {
     reply.hijack();
-    void dispatch.take(raw(request.raw), reply.raw);
+    void take(raw(request.raw), reply.raw);
   });
   app.all("/*", unreachable);
 }

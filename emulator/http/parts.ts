@@ -1,6 +1,6 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import type { Authenticate, Authenticators, Call, World } from "./handler.ts";
+import type { Authenticate, Authenticators, Call } from "./handler.ts";
 
 /** A handler whose exact input and caller were checked where it was written, and are not known here. */
 export type AnyHandler = (input: never, context: never) => unknown;
@@ -9,14 +9,14 @@ export type AnyHandler = (input: never, context: never) => unknown;
 export interface Part {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, AnyHandler>>;
-  readonly world: World;
-  readonly authenticate: Authenticators;
+  readonly world: object;
+  readonly authenticate: Authenticators<object>;
 }
 
 /** Any handler that gets along with this world; its input and its caller were checked where it was written. */
-export type HandlerIn<Home extends World> = (input: never, context: Home & Call<FailureCode, never>) => unknown;
+export type HandlerIn<Home extends object> = (input: never, context: Home & Call<FailureCode, never>) => unknown;
 
-interface Given<Home extends World> {
+interface Given<Home extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<Home>>>;
   /** Copied for every request, so its getters are asked anew each time. */
@@ -25,5 +25,5 @@ interface Given<Home extends World> {
 }
 
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
-export const part = <Home extends World>({ authenticate = {}, ...rest }: Given<Home>): Part =>
+export const part = <Home extends object>({ authenticate = {}, ...rest }: Given<Home>): Part =>
   ({ ...rest, authenticate }) as Part;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { instanceAt } from "../../emulator/compose/begin.ts";
+import { instanceAt } from "../../emulator/compose/instance-at.ts";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { following } from "../support/cli/following.ts";
 import { misbehaving } from "../support/cli/misbehaving.ts";

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createListener } from "../../../emulator/http/listener.ts";
+import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
+import { defaultSettings } from "../../../emulator/world/settings.ts";
+import { systemWall } from "../../../src/base/clock.ts";
 import { alone, echo, emulator, html, made, router } from "./made-up.ts";
 import { read, serving, talk } from "./serving.ts";
 
@@ -108,21 +112,20 @@ describe("A page that was loaded through a proxy", () => {
   });
 });
 
-describe("Before the state is open", () => {
-  it("only readiness is answered", async (t) => {
-    let isOpen = false;
-    const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => isOpen);
-    const { send } = await serving(t, [...open(), ready], { isOpen: () => isOpen });
-    const before = [await send("GET", "/_emulator/ready"), await send("GET", "/made"), await send("GET", "/nowhere")];
-    assert.deepEqual(
-      before.map(({ status, body }) => [status, body]),
-      [
-        [200, "false"],
-        [503, '{"detail":"The emulator is starting."}'],
-        [503, '{"detail":"The emulator is starting."}'],
-      ],
-    );
-    isOpen = true;
-    assert.equal((await send("GET", "/made")).status, 200);
+describe("Before a listener is opened", () => {
+  it("only what is meant for that time is answered", async (t) => {
+    const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
+    const log = new RequestLog();
+    const shared = { name: "router", wall: systemWall, log, settings: defaultSettings, whileStarting: [ready] };
+    const listener = await createListener(shared);
+    const origin = await listener.listen(0);
+    t.after(() => listener.close());
+    const targets = ["/_emulator/ready", "/made", "/nowhere"];
+    const answers = () => Promise.all(targets.map(async (target) => (await fetch(origin + target)).text()));
+    const starting = '{"detail":"The emulator is starting."}';
+    assert.deepEqual(await answers(), ["false", starting, starting]);
+
+    listener.open({ parts: open(), clock: systemWall });
+    assert.equal((await fetch(`${origin}/made`)).status, 200);
   });
 });

@@ -1,6 +1,6 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
-import { buildListener, type Listener, type ListenerOptions } from "../../../emulator/http/listener.ts";
+import { createListener, type Listener, type ListenerOptions, type Served } from "../../../emulator/http/listener.ts";
 import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
@@ -44,20 +44,20 @@ export interface Sent {
 export async function serving(
   t: Pick<TestContext, "after">,
   parts: readonly [Part, ...Part[]],
-  options: Partial<Omit<ListenerOptions, "parts" | "log">> = {},
+  options: Partial<Omit<ListenerOptions, "log"> & Omit<Served, "parts">> = {},
 ): Promise<Serving> {
   const log = new RequestLog();
   const bugs: EmulatorBug[] = [];
-  const listener = await buildListener({
+  const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
+  const listener = await createListener({
     name: "router",
-    parts,
-    clock: stateless.clock,
     wall: systemWall,
     settings: defaultSettings,
     log,
     report: (bug) => bugs.push(bug),
-    ...options,
+    ...bound,
   });
+  listener.open({ parts, clock, faultFor, fallback });
   const origin = await listener.listen(0);
   t.after(() => listener.close());
   return { origin, log, bugs, listener, send: (method, target, sent) => send(origin, method, target, sent) };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { buildListener } from "../../../emulator/http/listener.ts";
+import { createListener } from "../../../emulator/http/listener.ts";
 import { createForwarder } from "../../../emulator/http/outgoing/forward.ts";
 import { part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
@@ -38,8 +38,9 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   };
   const operations = registry.filter(({ service }) => service.name === "router");
   const parts = [part({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world })] as const;
-  const shared = { clock: systemWall, wall: systemWall, settings: defaultSettings, log: new RequestLog() };
-  const listener = await buildListener({ ...shared, name: "router", parts });
+  const shared = { wall: systemWall, settings: defaultSettings, log: new RequestLog() };
+  const listener = await createListener({ ...shared, name: "router" });
+  listener.open({ parts, clock: systemWall });
   t.after(async () => {
     await listener.close();
     await forwarder.close();

@@ -1,0 +1,38 @@
+import { registry } from "../../src/api/registry.ts";
+import type { ControlWorld } from "../control/context.ts";
+import { controlAuthenticators } from "../control/credentials.ts";
+import { controlHandlers } from "../control/handlers.ts";
+import { type Part, part } from "../http/parts.ts";
+import { reply } from "../http/reply.ts";
+import type { RouterWorld } from "../router/context.ts";
+import { routerAuthenticators } from "../router/credentials.ts";
+import { routerHandlers } from "../router/handlers.ts";
+
+const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
+
+/** What the router's listener serves: the routing service, and the control plane (design.md, section 5). */
+export const routerParts = (
+  worlds: { readonly router: RouterWorld; readonly control: ControlWorld },
+  token: string,
+): readonly [Part, Part] => [
+  part({
+    operations: of("router"),
+    handlers: routerHandlers,
+    authenticate: routerAuthenticators,
+    world: worlds.router,
+  }),
+  part({
+    operations: of("emulator"),
+    handlers: controlHandlers,
+    authenticate: controlAuthenticators(token),
+    world: worlds.control,
+  }),
+];
+
+/** What the router's listener serves while everything else is on its way: who it is, and that it is not ready. */
+export const readyPart = (instanceId: string): Part =>
+  part({
+    operations: registry.filter(({ id }) => id === "emulator.ready"),
+    handlers: { "emulator.ready": () => reply(503, { instance_id: instanceId }) },
+    world: {},
+  });
