@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { circlesIn } from "./circles.ts";
 import { importsOf } from "./imports.ts";
 import { forbiddenImports, layerTable } from "./layers.ts";
 import { documents, sources } from "./repository.ts";
@@ -28,6 +29,31 @@ describe("the import scanner", () => {
     ));
 });
 
+describe("circles of imports", () => {
+  const imports = (arrows: string) =>
+    arrows.split(" ").map((arrow) => {
+      const [from, target] = arrow.split(">") as [string, string];
+      return { from, target, kind: "type" as const };
+    });
+
+  it("are found, however long they are, and whoever else imports from them", () =>
+    assert.deepEqual(
+      ["a>b b>c", "a>b b>a", "a>b b>c c>d d>b x>a", "a>a", "a>b b>a c>d d>c b>c"].map((all) => circlesIn(imports(all))),
+      [
+        [],
+        [["a", "b"]],
+        [["b", "c", "d"]],
+        [["a"]],
+        [
+          ["c", "d"],
+          ["a", "b"],
+        ],
+      ],
+    ));
+
+  it("are in none of the files", () => assert.deepEqual(circlesIn(sources.flatMap(importsOf)), []));
+});
+
 describe("the layers", () => {
   const refusals: [string, string, string][] = [
     ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
@@ -35,7 +61,9 @@ describe("the layers", () => {
     ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator"],
     ["src/derive/x.ts", 'import type { Io } from "../cli/host.ts";', "src/derive knows nothing of src/cli"],
     ["src/cli/x.ts", 'import { startEmulator } from "../../emulator/index.ts";', "only by a dynamic import"],
-    ["emulator/x.ts", 'import "../src/client/client.ts";', "emulator knows nothing of src/client"],
+    ["emulator/http/x.ts", 'import "../../src/client/client.ts";', "emulator/http knows nothing of src/client"],
+    ["emulator/store/x.ts", 'import "../http/y.ts";', "emulator/store knows nothing of emulator/http"],
+    ["emulator/control/x.ts", 'import "../compose/y.ts";', "emulator/control knows nothing of emulator/compose"],
     [
       "emulator/router/x.ts",
       'import type { Y } from "../cluster/y.ts";',
@@ -59,8 +87,8 @@ describe("the layers", () => {
       [
         refused("src/cli/x.ts", 'const start = () => import("../../emulator/index.ts");'),
         refused("src/derive/x.ts", 'import type * as z from "zod";'),
-        refused("emulator/http/outgoing-pool.ts", 'import { Agent } from "undici";'),
-        refused("emulator/index.ts", 'import "./router/a.ts";\nimport "./cluster/b.ts";'),
+        refused("emulator/http/outgoing/pool.ts", 'import { Agent } from "undici";'),
+        refused("emulator/compose/x.ts", 'import "../router/a.ts";\nimport "../cluster/b.ts";'),
         refused("src/base/hmac.ts", 'import { createHmac } from "node:crypto";'),
       ].flat(),
       [],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { allPaths, sources, tests } from "./repository.ts";
-import { drawersIn, sizesOf } from "./sizes.ts";
+import { crowdedFolders, drawersIn, sizesOf } from "./sizes.ts";
 
 const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
 
@@ -23,6 +23,15 @@ describe("the size of files", () => {
 
   it("passes 400 nowhere without a reason", () =>
     assert.deepEqual(sizesOf([...sources, ...tests]).long, Object.keys(longWithReason)));
+});
+
+describe("a folder", () => {
+  const files = (folder: string, count: number) => Array.from({ length: count }, (_, i) => `${folder}/${i}.ts`);
+
+  it("that holds more files than one can take in is found", () =>
+    assert.deepEqual(crowdedFolders([...files("a", 25), ...files("a/b", 26)]), ["a/b holds 26 files"]));
+
+  it("holds at most 25", () => assert.deepEqual(crowdedFolders(allPaths.filter((path) => path.endsWith(".ts"))), []));
 });
 
 describe("the names of files", () => {
