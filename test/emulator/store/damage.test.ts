@@ -178,7 +178,7 @@ describe("a write that a crash of the machine cut short", () => {
 function following(line: string, json: string): string {
   const { transaction, checksum } = parseLine(Buffer.from(line, "latin1"))!;
   const head = { transaction: transaction + 1, group: transaction + 1, before: checksum };
-  return journalLine(json, head).toString("latin1").slice(0, -1);
+  return journalLine(json, head).bytes.toString("latin1").slice(0, -1);
 }
 
 const zeroedFrom = (lines: string[], at: number): string[] => [
