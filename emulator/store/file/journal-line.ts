@@ -32,25 +32,26 @@ const newline = 0x0a;
  * of its group's first, the JSON text, a newline; with a space between. Bytes at once: as a text it would be encoded
  * twice, and copied by the garbage collector while it waits for the disk.
  */
-export const journalLine = (json: string, { transaction, group, before }: LineHead): Buffer =>
-  checkedLine(json, `${hexOf(before)} ${transaction} ${group} `);
+export const journalLine = (json: string, { transaction, group, before }: LineHead): WrittenLine =>
+  checkedLine(`${hexOf(before)} ${transaction} ${group} ${json}`);
 
 /** A line without a number: the first of a journal. */
-export const firstLine = (json: string): Buffer => checkedLine(json, "");
+export const firstLine = (json: string): Buffer => checkedLine(json).bytes;
 
-function checkedLine(json: string, head: string): Buffer {
-  const jsonAt = bodyAt + head.length;
-  const line = Buffer.allocUnsafe(jsonAt + Buffer.byteLength(json) + 1);
-  const end = line.length - 1;
-  line.write(head, bodyAt, "latin1");
-  line.write(json, jsonAt);
-  line.write(`${hexOf(crc32(line.subarray(bodyAt, end)))} `, "latin1");
-  line[end] = newline;
-  return line;
+export interface WrittenLine {
+  readonly bytes: Buffer;
+  readonly checksum: number;
 }
 
-/** What a line ends up with as its checksum. */
-export const checksumOf = (line: Buffer): number => Number.parseInt(line.toString("latin1", 0, checksumLength), 16);
+function checkedLine(text: string): WrittenLine {
+  const bytes = Buffer.allocUnsafe(bodyAt + Buffer.byteLength(text) + 1);
+  const end = bytes.length - 1;
+  bytes.write(text, bodyAt);
+  const checksum = crc32(bytes.subarray(bodyAt, end));
+  bytes.write(`${hexOf(checksum)} `, "latin1");
+  bytes[end] = newline;
+  return { bytes, checksum };
+}
 
 export const hexOf = (checksum: number): string => checksum.toString(16).padStart(checksumLength, "0");
 
@@ -69,7 +70,7 @@ export function parseLine(line: Buffer): Line | undefined {
     transaction: Number(transaction),
     group: Number(group),
     before: Number.parseInt(before, 16),
-    checksum: checksumOf(line),
+    checksum: Number.parseInt(line.toString("latin1", 0, checksumLength), 16),
     json: text.slice(head.length),
   };
 }

@@ -1,11 +1,13 @@
 import { StoreFailed } from "../port.ts";
 import type { DiskFile } from "./disk.ts";
-import { checksumOf, journalLine, type Position } from "./journal-line.ts";
+import { journalLine, type Position } from "./journal-line.ts";
 
 interface Batch {
   readonly lines: Buffer[];
   /** The number of its first line. */
   readonly group: number;
+  /** Where its last line stands. */
+  end: Position;
   readonly durable: Promise<void>;
   readonly settle: (failure?: StoreFailed) => void;
 }
@@ -81,12 +83,13 @@ export class Journal {
     if (this.#failure) return Promise.reject(this.#failure);
     const transaction = this.#added.transaction + 1;
     const last = this.#queue.at(-1);
-    const batch = last && "lines" in last ? last : newBatch(transaction);
+    const batch = last && "lines" in last ? last : newBatch(transaction, this.#added);
     if (batch !== last) this.#queue.push(batch);
     this.#newest = batch.durable;
-    const line = journalLine(json, { transaction, group: batch.group, before: this.#added.checksum });
-    this.#added = { transaction, checksum: checksumOf(line) };
-    batch.lines.push(line);
+    const { bytes, checksum } = journalLine(json, { transaction, group: batch.group, before: this.#added.checksum });
+    this.#added = { transaction, checksum };
+    batch.lines.push(bytes);
+    batch.end = this.#added;
     this.#flushing ??= this.#flush();
     return batch.durable;
   }
@@ -158,8 +161,7 @@ export class Journal {
       written = true;
       await this.#file.datasync();
       this.#length += bytes.byteLength;
-      const transaction = batch.group + batch.lines.length - 1;
-      this.#durable = { transaction, checksum: checksumOf(batch.lines.at(-1)!) };
+      this.#durable = batch.end;
       batch.settle();
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
@@ -178,12 +180,12 @@ export class Journal {
   }
 }
 
-function newBatch(group: number): Batch {
+function newBatch(group: number, end: Position): Batch {
   let settle: Batch["settle"] = () => {};
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
   });
   // Whoever appended awaits it; without anybody a failure is still told by `failure`.
   durable.catch(() => {});
-  return { lines: [], group, durable, settle };
+  return { lines: [], group, end, durable, settle };
 }

@@ -1,7 +1,8 @@
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { StateUnusable } from "../port.ts";
 
 /** What the system's errors at a start mean for a person, and what to do. */
-const meanings: Readonly<Record<string, readonly [why: string, next: string]>> = {
+const meanings = lookupTable<readonly [why: string, next: string]>({
   ENOSPC: ["no space is left on the disk", "Make room, or name a file on another disk with --file."],
   EDQUOT: ["the disk quota is used up", "Make room, or name a file on another disk with --file."],
   EROFS: ["the file system is read-only", "Name a file elsewhere with --file, or keep nothing with --ephemeral."],
@@ -19,7 +20,7 @@ const meanings: Readonly<Record<string, readonly [why: string, next: string]>> =
     "Give this user the right to read and write there, or name another file with --file.",
   ],
   EIO: ["the disk fails", "Check the disk, or name a file on another one with --file."],
-};
+});
 
 /** Throws an error of the file system at a start as StateUnusable; any other as it is. */
 export function explainUnusable(path: string, cause: unknown): never {

@@ -19,7 +19,7 @@ export interface Life {
   readonly history: readonly string[];
 }
 
-const path = "/disk/.svc/emulator.json";
+const path = "/data/.svc/emulator.json";
 
 /** What a store holds, as a text to compare. */
 async function holds(store: Store): Promise<string> {

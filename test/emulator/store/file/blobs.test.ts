@@ -94,7 +94,10 @@ describe("the folder of uploaded bytes", () => {
     const folder = await temporaryFolder(t);
     const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });
-    await assert.rejects(blobs.put(stream("one two"), 100), { message: "input/output error" });
+    await assert.rejects(blobs.put(stream("one two"), 100), {
+      name: "StoreFailed",
+      message: "The upload cannot be written: input/output error",
+    });
     assert.deepEqual(await readdir(folder), []);
   });
 });

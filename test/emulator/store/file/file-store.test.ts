@@ -193,7 +193,7 @@ describe("a torn last line", () => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
-    const line = journalLine('[["delete","people","1"]]', { transaction: 3, group: 3, before: 0 });
+    const line = journalLine('[["delete","people","1"]]', { transaction: 3, group: 3, before: 0 }).bytes;
     await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
     assert.deepEqual(await reopened(t, folder), before);
   });
@@ -292,7 +292,7 @@ describe("a damaged file", () => {
     const { folder, store } = await seeded(t);
     await store.close();
     const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
-    const line = journalLine('[["delete","people","1"]]', { transaction: 9, group: 9, before: 0 }).toString();
+    const line = journalLine('[["delete","people","1"]]', { transaction: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(
       open(folder),
