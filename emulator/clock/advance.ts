@@ -58,7 +58,7 @@ interface Parts {
 export async function advance(parts: Parts, from: number, target: Target): Promise<Advanced> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.now() + caps.wallMs;
-  const settled = () => settledBefore(dispatcher, wall, deadline, closing);
+  const settled = () => idleBefore(dispatcher, wall, deadline, closing);
   const ran: Ran[] = [];
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
 
@@ -79,7 +79,7 @@ export async function advance(parts: Parts, from: number, target: Target): Promi
       [arrived] = await Promise.all([settled(), written]);
     }
     if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal);
-    await dispatcher.settled();
+    await dispatcher.idle();
     return await summary(parts, from, ran);
   } finally {
     dispatcher.onRan = undefined;
@@ -104,14 +104,14 @@ export async function firstAfter(
   return first && first.due <= last ? first : undefined;
 }
 
-async function settledBefore(
+async function idleBefore(
   dispatcher: Dispatcher,
   wall: Wall,
   deadline: number,
   closing: AbortSignal,
 ): Promise<boolean> {
   const enough = new AbortController();
-  const settled = dispatcher.settled().then(() => enough.abort());
+  const settled = dispatcher.idle().then(() => enough.abort());
   await Promise.race([
     settled,
     wall.sleep(Math.max(0, deadline - wall.now()), AbortSignal.any([enough.signal, closing])),

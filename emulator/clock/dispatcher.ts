@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/base/clock.ts";
 import type { Store } from "../store/port.ts";
-import type { Kinds, Recording, Work } from "./kind.ts";
-import { Lanes } from "./lanes.ts";
+import { Admission } from "./admission.ts";
+import { Committer } from "./committer.ts";
+import type { Commit, JobHandlers, Run } from "./job-handler.ts";
 import { Preparer } from "./preparer.ts";
-import { Recorder } from "./recorder.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
 
 /** An entry that was run: the virtual time at which it started, and what came of it. */
@@ -19,14 +19,14 @@ export interface Ran {
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly kinds: Kinds;
+  readonly kinds: JobHandlers;
   /** How many entries may be under way over the whole emulator. */
   readonly atOnce: number;
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onTrouble: (entry: Entry, error: unknown) => void;
 }
 
-interface Begun {
+interface StartedRun {
   readonly entry: Entry;
   /** Virtual time. */
   readonly at: number;
@@ -34,8 +34,8 @@ interface Begun {
   holdsPlace: boolean;
 }
 
-interface Run extends Begun {
-  readonly record: Recording;
+interface FinishedRun extends StartedRun {
+  readonly record: Commit;
 }
 
 const listedAtOnce = 1_000;
@@ -48,15 +48,15 @@ const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.
 /** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes: Lanes;
+  readonly #lanes: Admission;
   /** Ids of entries that are ready, waiting in their lane, under way, or in trouble. */
   readonly #taken = new Set<number>();
   readonly #stop = new AbortController();
-  readonly #settled: (() => void)[] = [];
+  readonly #idleWaiters: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
   readonly #preparer: Preparer;
-  readonly #recorder: Recorder<Run>;
+  readonly #recorder: Committer<FinishedRun>;
   /** Begun, and not yet durably recorded. */
   #underWay = 0;
   /** Of these, how many hold a place: until their outcome is in the state. */
@@ -74,13 +74,13 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     const { store, kinds } = options;
     this.#options = options;
-    this.#lanes = new Lanes(store, kinds, (through) => {
+    this.#lanes = new Admission(store, kinds, (through) => {
       for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
       // The listing pumps at its end, when all that is due stands in order.
       if (!this.#listing) this.#pump();
     });
     this.#preparer = new Preparer(store, kinds, (entry, work) => void this.#run(entry, work));
-    this.#recorder = new Recorder(store, this.#stop.signal, {
+    this.#recorder = new Committer(store, this.#stop.signal, {
       inState: (batch) => this.#leave(batch),
       durable: (batch, outcomes) => this.#ended(batch, outcomes),
       failed: (run, cause) => this.#inTrouble(run, cause),
@@ -96,9 +96,9 @@ export class Dispatcher {
   }
 
   /** Resolves when nothing is under way and nothing is due. */
-  settled(): Promise<void> {
+  idle(): Promise<void> {
     return new Promise((resolve) => {
-      this.#settled.push(resolve);
+      this.#idleWaiters.push(resolve);
       this.wake();
     });
   }
@@ -121,7 +121,7 @@ export class Dispatcher {
   /** Starts nothing more, breaks off what is under way without recording it, and resolves when all has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.settled();
+    await this.idle();
     for (const tell of this.#awaited.values()) tell("closing");
   }
 
@@ -136,7 +136,8 @@ export class Dispatcher {
     // The queue is looked at only when something could be started, not after each of its changes.
     if (!stopped && this.#mayHaveMore && this.#hasRoom) return void this.#list();
     if (this.#underWay > 0 || this.#listing) return;
-    if (stopped || this.#taken.size === this.#troubled.size) for (const resolve of this.#settled.splice(0)) resolve();
+    if (stopped || this.#taken.size === this.#troubled.size)
+      for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   get #hasRoom(): boolean {
@@ -214,7 +215,7 @@ export class Dispatcher {
     this.#preparer.add(entry);
   }
 
-  async #run(entry: Entry, work: Work): Promise<void> {
+  async #run(entry: Entry, work: Run): Promise<void> {
     const at = this.#options.clock.now();
     try {
       this.#recorder.add({ entry, at, holdsPlace: true, record: await work(this.#stop.signal) });
@@ -223,7 +224,7 @@ export class Dispatcher {
     }
   }
 
-  #leave(batch: readonly Begun[]): void {
+  #leave(batch: readonly StartedRun[]): void {
     for (const run of batch) {
       if (!run.holdsPlace) continue;
       run.holdsPlace = false;
@@ -234,7 +235,7 @@ export class Dispatcher {
     this.#pump();
   }
 
-  #ended(batch: readonly Run[], outcomes: readonly string[]): void {
+  #ended(batch: readonly FinishedRun[], outcomes: readonly string[]): void {
     for (const [i, run] of batch.entries()) {
       this.#taken.delete(run.entry.id);
       this.#tell(run, outcomes[i]!);
@@ -243,7 +244,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  #inTrouble(run: Begun, error: unknown): void {
+  #inTrouble(run: StartedRun, error: unknown): void {
     this.#troubled.add(run.entry.id);
     if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
     this.#tell(run, "error");
@@ -252,7 +253,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  #tell({ entry: { id, kind, ref }, at }: Begun, outcome: string): void {
+  #tell({ entry: { id, kind, ref }, at }: StartedRun, outcome: string): void {
     this.#awaited.get(id)?.(outcome);
     this.#awaited.delete(id);
     this.onRan?.({ id, at, kind, ref, outcome });

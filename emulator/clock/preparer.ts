@@ -1,17 +1,17 @@
 import type { Store, View } from "../store/port.ts";
-import { byKind, type Kind, type Kinds, type Work } from "./kind.ts";
+import { BatchedRead } from "./batched-read.ts";
+import { byKind, type JobHandler, type JobHandlers, type Run } from "./job-handler.ts";
 import type { Entry } from "./schedule.ts";
-import { SharedView } from "./shared-view.ts";
 
 /** Reads what the work of entries needs, and hands the work over. */
 export class Preparer {
-  readonly #kinds: Kinds;
-  readonly #entries: SharedView<Entry, readonly Work[]>;
+  readonly #kinds: JobHandlers;
+  readonly #entries: BatchedRead<Entry, readonly Run[]>;
 
   /** `begin` is called for each entry, in the order in which they were added, outside the view. */
-  constructor(store: Store, kinds: Kinds, begin: (entry: Entry, work: Work) => void) {
+  constructor(store: Store, kinds: JobHandlers, begin: (entry: Entry, work: Run) => void) {
     this.#kinds = kinds;
-    this.#entries = new SharedView(
+    this.#entries = new BatchedRead(
       store,
       (view, entries) => byKind(entries, (kind, alike) => this.#prepareAlike(view, kind, alike)),
       (works, entries) => {
@@ -24,7 +24,7 @@ export class Preparer {
     this.#entries.add(entry);
   }
 
-  async #prepareAlike(view: View, name: string, entries: readonly Entry[]): Promise<readonly Work[]> {
+  async #prepareAlike(view: View, name: string, entries: readonly Entry[]): Promise<readonly Run[]> {
     try {
       return await this.#kindOf(name).prepare(view, entries);
     } catch (error) {
@@ -34,7 +34,7 @@ export class Preparer {
     }
   }
 
-  #kindOf(name: string): Kind {
+  #kindOf(name: string): JobHandler {
     const kind = this.#kinds[name];
     if (!kind) throw new Error(`Nothing is registered for schedule entries of kind ${name}`);
     return kind;

@@ -2,7 +2,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import type { Store } from "../store/port.ts";
 import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import type { Kinds } from "./kind.ts";
+import type { JobHandlers } from "./job-handler.ts";
 import { schedule } from "./schedule.ts";
 import type { ClockMode, ClockSettings, VirtualClock } from "./virtual-clock.ts";
 
@@ -10,7 +10,7 @@ export interface RunnerOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly wall: Wall;
-  readonly kinds: Kinds;
+  readonly kinds: JobHandlers;
   /** One thing at a time, in order of (due, id). */
   readonly deterministic?: boolean;
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
@@ -107,8 +107,8 @@ export class Runner {
   }
 
   /** Resolves when nothing runs and nothing is due at the present time. */
-  settled(): Promise<void> {
-    return this.#dispatcher.settled();
+  idle(): Promise<void> {
+    return this.#dispatcher.idle();
   }
 
   /** The outcome of an entry that the open transaction adds (see `Dispatcher.outcomeOf`). */
@@ -127,7 +127,7 @@ export class Runner {
     this.#closing.abort();
     this.#ring();
     const enough = new AbortController();
-    const settled = this.#dispatcher.settled().then(() => enough.abort());
+    const settled = this.#dispatcher.idle().then(() => enough.abort());
     await Promise.race([settled, this.#options.wall.sleep(closingMs, enough.signal)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
@@ -171,7 +171,7 @@ export class Runner {
   /** Mode auto: to the next due entry, once nothing runs. */
   async #leap(): Promise<void> {
     const { store, clock } = this.#options;
-    await this.#dispatcher.settled();
+    await this.#dispatcher.idle();
     // Looked up again: what ran until now may have put something earlier into the queue.
     const next = await firstAfter(store, clock.now());
     if (next && clock.mode === "auto" && !this.#advancing && !this.#closing.signal.aborted) await clock.jump(next.due);

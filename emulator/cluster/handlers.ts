@@ -1,6 +1,5 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { ClusterWorld, Member } from "./context.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { executedHandlers } from "./contracts/creation/executed.ts";
@@ -23,6 +22,7 @@ import { templateHandlers } from "./templates/templates.ts";
 import { organizationHandlers } from "./workspace/organizations.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";
+import type { ClusterWorld, Member } from "./world.ts";
 
 export { storageHandlers } from "./storage/storage.ts";
 

@@ -1,9 +1,9 @@
 import { registry } from "../../src/api/registry.ts";
-import type { ClusterWorld } from "../cluster/context.ts";
 import { forwardedTo } from "../cluster/forwarded/forwarded.ts";
 import type { Inbox } from "../cluster/forwarded/inbox.ts";
 import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
+import type { ClusterWorld } from "../cluster/world.ts";
 import type { Served } from "../http/listener.ts";
 import { part } from "../http/parts.ts";
 

@@ -1,12 +1,12 @@
 import { registry } from "../../src/api/registry.ts";
-import type { ControlWorld } from "../control/context.ts";
 import { controlAuthenticators } from "../control/credentials.ts";
 import { controlHandlers } from "../control/handlers.ts";
+import type { ControlWorld } from "../control/world.ts";
 import { type Part, part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
-import type { RouterWorld } from "../router/context.ts";
 import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
+import type { RouterWorld } from "../router/world.ts";
 
 const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
 

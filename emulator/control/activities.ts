@@ -11,8 +11,8 @@ import { amended } from "../webhooks/amend.ts";
 import { emit } from "../webhooks/emit.ts";
 import { eventBody, type Happening, SYSTEM } from "../webhooks/payload.ts";
 import { workspaces } from "../world/workspaces.ts";
-import type { ControlWorld } from "./context.ts";
 import { namedContract } from "./named-contract.ts";
+import type { ControlWorld } from "./world.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
 type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";

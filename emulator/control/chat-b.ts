@@ -5,7 +5,7 @@ import { seededPrivateJwk } from "../cluster/identity/seeded-rsa.ts";
 import type { Handlers } from "../http/handler.ts";
 import { appsOf } from "../world/apps.ts";
 import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const chatBIssuerHandlers: Handlers<`chat-b-issuer.${"mint" | "metadata" | "keys"}`, ControlWorld, unknown> = {
   "chat-b-issuer.mint": async ({ body }, world) => {

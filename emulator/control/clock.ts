@@ -5,7 +5,7 @@ import { parseDuration } from "../../src/base/duration.ts";
 import { NotAhead, type Target, TooFar } from "../clock/advance.ts";
 import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const clockHandlers: Handlers<"clock.show" | "clock.set" | "clock.advance", ControlWorld, unknown> = {
   "clock.show": async (_, { runner }) => clockRecord(await runner.status()),

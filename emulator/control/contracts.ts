@@ -2,7 +2,7 @@ import type { Trigger } from "../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import { approve } from "../cluster/contracts/lifecycle/approve.ts";
 import { decline, sign } from "../cluster/contracts/lifecycle/signatures.ts";
-import { type LifecycleWorld, type Pull, transition } from "../cluster/contracts/lifecycle/transition.ts";
+import { type LifecycleWorld, type TransitionOptions, transition } from "../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
 import type { Call, Handlers, World } from "../http/handler.ts";
 import type { Transaction } from "../store/port.ts";
@@ -67,7 +67,7 @@ const pulled = (
   verb: ContractVerb & Trigger,
   input: Act,
   call: ControlCall,
-  pull: (tx: Transaction, contract: Contract, pull: Pull) => Promise<Contract>,
+  pull: (tx: Transaction, contract: Contract, pull: TransitionOptions) => Promise<Contract>,
 ) =>
   acted(verb, input, call, async (tx, contract) => {
     const { userId: _, ...by } = await personNamed(tx, contract, input.body.email);

@@ -5,8 +5,8 @@ import type { Store } from "../store/port.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
-import type { ControlWorld } from "./context.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const deliveryHandlers: Handlers<
   "deliveries.list" | "deliveries.watch" | "deliveries.show" | "deliveries.resend",

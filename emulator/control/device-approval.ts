@@ -3,7 +3,7 @@ import { userOfEmail } from "../cluster/identity/people.ts";
 import { type DeviceGrant, decideGrant, type Undecidable } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import type { User } from "../world/workspaces.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 /** What a person says about the device that shows a user code. */
 export interface Approval {

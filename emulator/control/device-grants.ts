@@ -4,9 +4,9 @@ import { reply } from "../http/reply.ts";
 import { grantOfUserCode } from "../router/device/rows.ts";
 import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import { oauthClients } from "../world/oauth-clients.ts";
-import type { ControlWorld } from "./context.ts";
 import { type Approval, approve, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
+import type { ControlWorld } from "./world.ts";
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device waits under this code.",

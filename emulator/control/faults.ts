@@ -1,7 +1,7 @@
 import { registry } from "../../src/api/registry.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
 import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const faultHandlers: Handlers<"faults.add" | "faults.list" | "faults.remove", ControlWorld, unknown> = {
   "faults.add": ({ body }, { faults, fail }) => {

@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hmac, sameSecret } from "../../src/base/hmac.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 type Keeping = Pick<ControlWorld, "instance">;
 

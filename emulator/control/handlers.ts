@@ -3,7 +3,6 @@ import type { Handlers } from "../http/handler.ts";
 import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
-import type { ControlWorld } from "./context.ts";
 import { controlContractHandlers } from "./contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
@@ -17,6 +16,7 @@ import { requestHandlers } from "./requests.ts";
 import { stateHandlers } from "./state.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
+import type { ControlWorld } from "./world.ts";
 
 /** The handlers of the control plane. */
 export const controlHandlers = {

@@ -2,7 +2,7 @@ import { isoMillis } from "../../src/base/clock.ts";
 import type { InboxRow } from "../cluster/forwarded/inbox.ts";
 import type { Handlers } from "../http/handler.ts";
 import { fits } from "../http/path-pattern.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const inboxHandlers: Handlers<"clusters.inbox", ControlWorld, unknown> = {
   "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {

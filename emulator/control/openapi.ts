@@ -2,7 +2,7 @@ import * as declarations from "../../src/api/registry.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Cluster } from "../world/clusters.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const openApiHandlers: Handlers<"emulator.openapi", ControlWorld, unknown> = {
   "emulator.openapi": ({ params }, { clusters, request }) => {

@@ -2,7 +2,7 @@ import { emailHash } from "../../src/schemes/email-hash.ts";
 import type { Handlers } from "../http/handler.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
 import { ownersByTable } from "../router/resolve/resolve.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const ownerHandlers: Handlers<"owners.list", ControlWorld, unknown> = {
   "owners.list": async ({ query: { identifier } }, world) => {

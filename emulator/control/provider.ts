@@ -3,8 +3,8 @@ import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../http/p
 import { reply } from "../http/reply.ts";
 import { keepNewest } from "../store/newest.ts";
 import { providerCodes, providerFlows } from "../world/provider.ts";
-import type { ControlWorld } from "./context.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
+import type { ControlWorld } from "./world.ts";
 
 type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 

@@ -6,7 +6,7 @@ import type { Handlers } from "../http/handler.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
 import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 interface Filters {
   readonly service?: string | undefined;

@@ -6,7 +6,7 @@ import { StateRefused } from "../store/port.ts";
 import { appRows } from "../world/apps.ts";
 import { adopt, clusterRows } from "../world/clusters.ts";
 import { workspaces } from "../world/workspaces.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const stateHandlers: Handlers<
   "emulator.workspaces" | "state.export" | "state.import" | "state.reset",

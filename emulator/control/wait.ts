@@ -6,8 +6,8 @@ import type { Handlers } from "../http/handler.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
-import type { ControlWorld } from "./context.ts";
 import { namedContract } from "./named-contract.ts";
+import type { ControlWorld } from "./world.ts";
 
 type Awaited = InputOf<typeof wait>["query"];
 type ContractNamed = Awaited & { readonly contract_id: number | undefined };

@@ -3,7 +3,7 @@ import { isoMillis } from "../../src/base/clock.ts";
 import type { Handlers } from "../http/handler.ts";
 import type { Store } from "../store/port.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
-import type { ControlWorld } from "./context.ts";
+import type { ControlWorld } from "./world.ts";
 
 export const controlWebhookHandlers: Handlers<
   "emulator-webhooks.list" | "emulator-webhooks.enable" | "emulator-webhooks.disable",

@@ -17,7 +17,7 @@ import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { type Found, Routes } from "./routes.ts";
-import { answerTo, refusedAsStranger } from "./serve.ts";
+import { refusedAsStranger, serve } from "./serve.ts";
 import {
   forbidden,
   methodsOf,
@@ -133,7 +133,7 @@ export class Dispatch {
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(exchange.received, operation);
       if (fault && (await this.#endedBy(fault, exchange))) return;
-      const answer = await answerTo({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
+      const answer = await serve({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
       await exchange.finish(bound.isCatchAll ? markCatchAll(answer) : answer, fault);
     } catch (error) {
       await exchange.rescue(error, bound.dialect, operation.id);

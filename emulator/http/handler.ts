@@ -68,7 +68,7 @@ export type Handlers<Ids extends OperationId, Home extends World, Caller> = {
 };
 
 /** What an authenticator may use beside the request. */
-export interface Asked<Home extends object = World> {
+export interface AuthenticationCall<Home extends object = World> {
   readonly operation: Operation;
   readonly world: Home;
   /** As in Call: notes that something was accepted by leniency. */
@@ -81,7 +81,7 @@ export interface Asked<Home extends object = World> {
  */
 export type Authenticate<Home extends object = World, Caller = unknown> = (
   request: ReceivedRequest,
-  asked: Asked<Home>,
+  asked: AuthenticationCall<Home>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials; `none` needs none. */

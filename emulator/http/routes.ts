@@ -1,9 +1,9 @@
 import type { Bound } from "./bind.ts";
 
 /** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
-interface Place {
-  readonly literal: Map<string, Place>;
-  parameter: Place | undefined;
+interface RouteNode {
+  readonly literal: Map<string, RouteNode>;
+  parameter: RouteNode | undefined;
   /** The operations whose path ends here, in the order of declaration. */
   readonly ends: Route[];
 }
@@ -21,7 +21,7 @@ export interface Found {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const nowhere = (): Place => ({ literal: new Map(), parameter: undefined, ends: [] });
+const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [] });
 
 /**
  * The operations of a listener by method and decoded path, the catch-all aside. A literal segment wins over a
@@ -69,7 +69,7 @@ export class Routes {
 
 /** Leaves the values of the parameters in `values`. */
 function findIn(
-  place: Place,
+  place: RouteNode,
   path: readonly string[],
   at: number,
   method: string,
@@ -86,7 +86,7 @@ function findIn(
   return other;
 }
 
-function collect(place: Place, path: readonly string[], at: number, into: Route[]): void {
+function collect(place: RouteNode, path: readonly string[], at: number, into: Route[]): void {
   if (at === path.length) {
     into.push(...place.ends);
     return;

@@ -36,7 +36,7 @@ class Invalid extends Error {
 const nothing = Object.freeze({});
 
 /** Takes a matched request through the checks of its service to its handler, and its result to an answer. */
-export async function answerTo(matched: Matched, exchange: Exchange): Promise<Answer> {
+export async function serve(matched: Matched, exchange: Exchange): Promise<Answer> {
   const { bound } = matched;
   try {
     return await handle(matched, exchange);

@@ -1,9 +1,9 @@
 import { fail } from "../../src/api/failures.ts";
 import { sameSecret } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-basic.ts";
-import type { Asked, Authenticate, Authenticators, ReceivedRequest } from "../http/handler.ts";
+import type { Authenticate, AuthenticationCall, Authenticators, ReceivedRequest } from "../http/handler.ts";
 import { appsOf } from "../world/apps.ts";
-import type { KeyHolder, RouterWorld } from "./context.ts";
+import type { KeyHolder, RouterWorld } from "./world.ts";
 
 /** The key of a cluster, in x-cluster-key (decisions.md, R6). Whether it is of the right one, the handler knows. */
 const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
@@ -13,7 +13,7 @@ const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
 const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
   holderOf(headers["x-cluster-key"] ?? bearerKey(headers, asked.world), asked);
 
-function holderOf(key: string | undefined, { world, finding }: Asked<RouterWorld>): KeyHolder {
+function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterWorld>): KeyHolder {
   if (key === undefined) {
     if (world.settings.strict.has("keys")) fail("missing-cluster-key");
     finding("no-cluster-key", "x-cluster-key is absent");

@@ -5,7 +5,6 @@ import { chatBHandlers } from "./apps/chat-b.ts";
 import { crmAHandlers } from "./apps/crm-a.ts";
 import { crmBHandlers } from "./apps/crm-b.ts";
 import { mailerHandlers } from "./apps/mailer.ts";
-import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { healthHandlers } from "./health.ts";
 import { clusterHandlers } from "./mapping/clusters.ts";
@@ -15,6 +14,7 @@ import { oidcHandlers } from "./oidc/oidc.ts";
 import { catchAllHandlers } from "./proxied/catch-all.ts";
 import { proxiedHandlers } from "./proxied/proxied.ts";
 import { trialHandlers } from "./trial/trial.ts";
+import type { RouterHandlers } from "./world.ts";
 
 /** The handlers of the routing service. */
 export const routerHandlers = {

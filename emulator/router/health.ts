@@ -1,4 +1,4 @@
-import type { RouterHandlers } from "./context.ts";
+import type { RouterHandlers } from "./world.ts";
 
 export const healthHandlers = {
   // False with 200 when the store cannot write (decisions.md, R20).

@@ -9,7 +9,7 @@ export interface Amendments {
 }
 
 /** An amendment that does not fit the body: each of these must throw. */
-export interface Misfits {
+export interface Conflicts {
   /** `known` are the fields at the place where the path stops. */
   missing(path: string, known: readonly string[]): never;
   present(path: string): never;
@@ -18,7 +18,7 @@ export interface Misfits {
 type Parent = Record<string, unknown> | unknown[];
 
 /** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
-export function amended(body: object, { overrides, additions, removals }: Amendments, misfits: Misfits): object {
+export function amended(body: object, { overrides, additions, removals }: Amendments, misfits: Conflicts): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
   const at = (path: string) => placeOf(copy, path, misfits);
@@ -43,7 +43,7 @@ export function amended(body: object, { overrides, additions, removals }: Amendm
   return copy;
 }
 
-function placeOf(body: object, path: string, misfits: Misfits): { parent: Parent; step: string } {
+function placeOf(body: object, path: string, misfits: Conflicts): { parent: Parent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
   const parent = steps.reduce<unknown>((at, one) => known(at, one, path, misfits), body);
@@ -51,7 +51,7 @@ function placeOf(body: object, path: string, misfits: Misfits): { parent: Parent
   return { parent: parent as Parent, step };
 }
 
-function known(at: unknown, step: string, path: string, { missing }: Misfits): unknown {
+function known(at: unknown, step: string, path: string, { missing }: Conflicts): unknown {
   const fields = fieldsOf(at);
   return fields.includes(step) ? (at as Record<string, unknown>)[step] : missing(path, fields);
 }

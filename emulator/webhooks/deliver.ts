@@ -1,4 +1,4 @@
-import { type Kind, onlyRecorded, type Work } from "../clock/kind.ts";
+import { commitOnly, type JobHandler, type Run } from "../clock/job-handler.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import type { Intervene } from "../faults/intervention.ts";
 import type { Transaction, View } from "../store/port.ts";
@@ -19,24 +19,24 @@ export interface DeliveryWorld extends Sender {
  * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
  * schedule. `resend`: one attempt outside it (decisions.md, C18).
  */
-export function deliveryKinds(world: DeliveryWorld): { readonly deliver: Kind; readonly resend: Kind } {
+export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHandler; readonly resend: JobHandler } {
   const { clock, settings, outgoing } = world;
   const attempt = createAttempt(world);
   const heard = new WeakSet<AbortSignal>();
 
-  const kind = (resend: boolean): Kind => ({
+  const kind = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
       const found = await sendables(view, entries, resend);
       return found.map((one, i) => workOf(entries[i]!, one, resend));
     },
-    rooms: roomsOf,
+    capacity: roomsOf,
   });
 
-  function workOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Work {
-    if (found === "gone") return onlyRecorded((tx) => forget(tx, entry));
-    if ("skip" in found) return onlyRecorded((tx) => record(tx, entry, found, resend));
+  function workOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
+    if (found === "gone") return commitOnly((tx) => forget(tx, entry));
+    if ("skip" in found) return commitOnly((tx) => record(tx, entry, found, resend));
     const trouble = world.intervene?.(found);
-    if (trouble && "putOff" in trouble) return onlyRecorded((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
+    if (trouble && "putOff" in trouble) return commitOnly((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
     return (signal) => {
       breakOffWith(signal);
       return attempt(found, trouble?.send).then((attempted) => (tx) => record(tx, entry, attempted, resend));

@@ -2,7 +2,7 @@ import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
-import type { Verdict } from "./failure.ts";
+import type { FailureKind } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import type { Globals } from "./parse/globals.ts";
@@ -26,7 +26,7 @@ export interface Command extends CommandDeclaration {
     input: Input,
     context: Context,
     spec: CommandSpec | undefined,
-  ): Promise<Verdict | { readonly exit: number } | undefined>;
+  ): Promise<FailureKind | { readonly exit: number } | undefined>;
 }
 
 /** One run of the command line, captured. */

@@ -6,7 +6,7 @@ import { type CallArguments, problemsIn } from "../client/request.ts";
 import type { Answer } from "../client/response.ts";
 import type { CommandSpec } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
-import type { Verdict } from "./failure.ts";
+import type { FailureKind } from "./failure.ts";
 import { checkFields } from "./output/output.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
@@ -18,7 +18,7 @@ export async function runDerived(
   input: Input,
   context: Context,
   changes: CallChanges = {},
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   const prepared = await call(spec, input, context, changes);
   if (prepared !== "dry-run") await prepared.send();
   return undefined;
@@ -95,8 +95,8 @@ export async function call(
 }
 
 /** Whether something was given that the parser cannot check in full. */
-const isJudged = ({ judged }: CommandSpec, { positionals, flags }: Input): boolean =>
-  judged === "all" || judged.some((name) => (positionals[name] ?? flags[name]) !== undefined);
+const isJudged = ({ needsSchema }: CommandSpec, { positionals, flags }: Input): boolean =>
+  needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
 /** The operation without its schemas, which take longer to load than all else that comes before a request. */
 export const outlineOf = ({ operation: id, service, method, path, auth, body, answers }: CommandSpec): Callable => ({

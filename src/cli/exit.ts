@@ -10,7 +10,7 @@ import {
   UnreadableAnswer,
   WaitTooLong,
 } from "../client/errors.ts";
-import { CommandFailed, HalfDone, UsageError, type Verdict } from "./failure.ts";
+import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
 import { commandLine } from "./help/examples.ts";
 
 /** What each exit code means (cli-conventions.md, 1.3). */
@@ -30,7 +30,7 @@ export const exitCodes = [
   { code: 143, meaning: "terminated" },
 ] as const;
 
-export const exitCodeOf: Readonly<Record<Verdict, number>> = {
+export const exitCodeOf: Readonly<Record<FailureKind, number>> = {
   failed: 1,
   usage: 2,
   partial: 3,
@@ -56,7 +56,7 @@ export interface Explanation {
 
 /** The only place that turns what was thrown into words and an exit code. */
 export function explain(error: unknown): Explanation {
-  const say = (verdict: Verdict, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
+  const say = (verdict: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
     code,
     message,
     details: [],
@@ -68,7 +68,7 @@ export function explain(error: unknown): Explanation {
     ...rest,
   });
 
-  if (error instanceof HalfDone) {
+  if (error instanceof PartialFailure) {
     const { details, hint, next, ...cause } = explain(error.cause);
     const told = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
     // The same command line would do again what is done.
@@ -139,7 +139,7 @@ export function explain(error: unknown): Explanation {
 }
 
 /** Somebody stopped it; said in words only where something was done before. */
-export const interruption = ({ done, hint, next }: HalfDone, name: keyof typeof signalCodes): Explanation => ({
+export const interruption = ({ done, hint, next }: PartialFailure, name: keyof typeof signalCodes): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
   details: done,
@@ -150,14 +150,14 @@ export const interruption = ({ done, hint, next }: HalfDone, name: keyof typeof 
   exitCode: signalCodes[name],
 });
 
-function verdictOf({ status, method }: ServiceError): Verdict {
+function verdictOf({ status, method }: ServiceError): FailureKind {
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404 && method === "GET") return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
 }
 
-const proxyVerdict = ({ status }: ProxyTrouble): Verdict =>
+const proxyVerdict = ({ status }: ProxyTrouble): FailureKind =>
   status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
 
 function proxyHint({ status }: ProxyTrouble): string {

@@ -20,19 +20,19 @@ export class UsageError extends Error {
 }
 
 /** What a command that did its work may still have to say by its exit code. */
-export type Verdict = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
+export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 
 /** A command could not do what it was asked: what failed, and what to do next. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
-  readonly verdict: Verdict;
+  readonly verdict: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
   /** A command line that helps, without `svc` and without secrets. */
   readonly next: readonly string[] | undefined;
 
   constructor(
-    verdict: Verdict,
+    verdict: FailureKind,
     code: string,
     message: string,
     options: { hint?: string | undefined; next?: readonly string[] | undefined; cause?: unknown } = {},
@@ -49,7 +49,7 @@ export class CommandFailed extends Error {
  * What failed is the cause; but something had been done before, and must not go unreported. Where it was interrupted,
  * the cause is of no interest.
  */
-export class HalfDone extends Error {
+export class PartialFailure extends Error {
   override readonly name = "HalfDone";
   /** Sentences. */
   readonly done: readonly string[];

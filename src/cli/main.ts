@@ -15,7 +15,7 @@ import {
   stackLines,
   withoutSecrets,
 } from "./exit.ts";
-import { CommandFailed, HalfDone, Interrupted, UsageError } from "./failure.ts";
+import { CommandFailed, Interrupted, PartialFailure, UsageError } from "./failure.ts";
 import { groupNames, groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
@@ -68,7 +68,8 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     // A reader that went away has seen enough (cli-conventions.md, 11).
     if (readerGone) return 0;
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
-    if (signalled && error instanceof HalfDone) return reported(interruption(error, signalled), error, args, host);
+    if (signalled && error instanceof PartialFailure)
+      return reported(interruption(error, signalled), error, args, host);
     if (signalled) return signalCodes[signalled];
     if (error instanceof Interrupted) return signalCodes.SIGINT;
     return reported(explain(error), error, args, host);
@@ -178,11 +179,11 @@ async function help(argv: readonly string[], host: Host): Promise<number> {
 
 /** What the shells ask at each Tab. */
 async function complete(words: readonly string[], host: Host): Promise<number> {
-  const { answerTo } = await import("./completion/answer.ts");
+  const { completionsFor } = await import("./completion/answer.ts");
   const names = new Set(await groupNames());
   return printed(
     host,
-    await answerTo(words, {
+    await completionsFor(words, {
       groups: [
         ...[...names].map((value) => ({ value, about: groups[value]?.summary ?? "" })),
         { value: "help", about: "Show help for a command or a topic" },

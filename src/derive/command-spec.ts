@@ -79,7 +79,7 @@ export interface CommandSpec extends CommandDeclaration {
    * Flags and positionals that the declaration has rules for beyond their type and choices, which the parser checks.
    * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to judge.
    */
-  readonly judged: readonly string[] | "all";
+  readonly needsSchema: readonly string[] | "all";
   /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
   readonly fields: readonly string[];
   readonly columns?: readonly string[];

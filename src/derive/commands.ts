@@ -67,7 +67,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
       Object.entries(operation.responses).map(([status, answer]) => [status, withoutSchema(answer)]),
     ),
     output: success.kind,
-    judged: judgedOf(operation, flags),
+    needsSchema: judgedOf(operation, flags),
     fields:
       success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
@@ -97,7 +97,7 @@ function withoutSchema(answer: ResponseBody): CommandSpec["answers"][number] {
   return rest;
 }
 
-function judgedOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["judged"] {
+function judgedOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
   const { params, query, headers, body } = request;
   const parts = { params, query, headers };
   if (body && "schema" in body) return "all";

@@ -87,7 +87,7 @@ describe("the command of an operation", () => {
   });
 
   it("names the inputs that type and choices do not describe in full, so that they have to be judged", () => {
-    const judged = (query: z.ZodObject) => derive({ request: { query } }).judged;
+    const judged = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
     const free = {
       text: z.string().describe("Any"),
       count: z.int().default(3),
@@ -110,9 +110,9 @@ describe("the command of an operation", () => {
     assert.equal(judged(z.object(free).refine(({ count }) => count > 0)), "all");
     assert.equal(judged(z.object({ nested: z.object({ id: z.int() }) })), "all");
     const params = z.object({ thing: z.string().min(2), part: z.int() });
-    assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).judged, ["thing"]);
-    assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).judged, "all");
-    assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).judged, []);
+    assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).needsSchema, ["thing"]);
+    assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).needsSchema, "all");
+    assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).needsSchema, []);
   });
 
   it("turns scalars of every kind into flags, required and default included", () => {

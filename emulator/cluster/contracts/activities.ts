@@ -2,7 +2,7 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
-import type { Member } from "../context.ts";
+import type { Member } from "../world.ts";
 import { contractFacts } from "./facts.ts";
 import type { Contract } from "./rows.ts";
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { Handlers } from "../../http/handler.ts";
 import { rows } from "../../store/port.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { pageOfSlice } from "../paging.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { tellOfContract } from "./activities.ts";
 import { requireContractNumber } from "./rows.ts";
 

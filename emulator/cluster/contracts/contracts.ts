@@ -1,7 +1,7 @@
 import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { Handlers } from "../../http/handler.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
 import { performer } from "./performer.ts";

@@ -1,7 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import type { Handlers } from "../../http/handler.ts";
 import { emit } from "../../webhooks/emit.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
 import { contractFacts } from "./facts.ts";
 import { performer } from "./performer.ts";

@@ -1,8 +1,8 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { framedByAnybody, html, page } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import type { ClusterWorld } from "../context.ts";
 import { pageAnswer } from "../identity/answer.ts";
+import type { ClusterWorld } from "../world.ts";
 import { compositeId, contracts, type Signatory } from "./rows.ts";
 
 const path = /^\/contracts\/([TH]-(\d{1,15}))$/;

@@ -3,8 +3,8 @@ import type { CreatedContract, ListedContract } from "../../../src/api/contracts
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { contractTypes } from "../../world/workspaces.ts";
-import type { ClusterWorld } from "../context.ts";
 import { orgUser } from "../workspace/people.ts";
+import type { ClusterWorld } from "../world.ts";
 import { type Contract, compositeId, referenceId } from "./rows.ts";
 
 type Home = Pick<ClusterWorld, "cluster">;

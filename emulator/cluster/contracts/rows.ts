@@ -2,7 +2,7 @@ import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contract-statuses.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
-import type { Member } from "../context.ts";
+import type { Member } from "../world.ts";
 
 /** The kinds that the public routes can make, as webhook payloads name them (contract-api-facts.md, 4.1). */
 export const kinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;

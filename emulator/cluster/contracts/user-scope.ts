@@ -3,7 +3,7 @@ import type { userScoping } from "../../../src/api/contracts/shapes/records.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
-import type { Member } from "../context.ts";
+import type { Member } from "../world.ts";
 import { type Contract, requireContract } from "./rows.ts";
 
 interface Named {

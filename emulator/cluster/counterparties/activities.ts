@@ -2,9 +2,9 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
-import type { Member } from "../context.ts";
 import { contractFacts } from "../contracts/facts.ts";
 import { contracts } from "../contracts/rows.ts";
+import type { Member } from "../world.ts";
 import type { Counterparty } from "./rows.ts";
 
 export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;

@@ -1,8 +1,8 @@
 import type { Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { pageOfList } from "../paging.ts";
 import { noSuchRow } from "../workspace/people.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";
 import { type Contact, counterparties, requireCounterparty } from "./rows.ts";

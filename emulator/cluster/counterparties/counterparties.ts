@@ -2,8 +2,8 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import type { Handlers } from "../../http/handler.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { pageOfList, pageOfSlice } from "../paging.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { addressRecord, newAddress } from "./addresses.ts";
 import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";

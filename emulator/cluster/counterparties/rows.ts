@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
-import type { Member } from "../context.ts";
+import type { Member } from "../world.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 export type Contact = z.infer<typeof Contact>;

@@ -2,11 +2,11 @@ import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { Handlers } from "../../http/handler.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { requireInScope } from "../contracts/user-scope.ts";
 import { pdfText } from "../pdf/pdf.ts";
 import { busy } from "../pdf/reader.ts";
 import { noSuchRow } from "../workspace/people.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
 import { pdfType } from "./inline-file.ts";
 

@@ -4,9 +4,9 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
-import type { ClusterWorld } from "../context.ts";
 import { contractPage } from "../contracts/page.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
+import type { ClusterWorld } from "../world.ts";
 import type { Inbox } from "./inbox.ts";
 
 const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { authorize } from "./authorize.ts";
 import { deviceToken } from "./device-token.ts";
 import { configuration, keySet } from "./metadata.ts";

@@ -3,7 +3,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import type { User } from "../../world/workspaces.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { redirect } from "./answer.ts";
 import { authorizationCodes } from "./grants.ts";
 import { type Parameters, parametersOf } from "./parameters.ts";

@@ -1,6 +1,6 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { json, oauthError } from "./answer.ts";
 import { deviceApprovals } from "./grants.ts";
 import { parametersOf } from "./parameters.ts";

@@ -2,7 +2,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { keepNewest } from "../../store/newest.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { json } from "./answer.ts";
 import { providerStates } from "./grants.ts";
 import { parametersOf } from "./parameters.ts";

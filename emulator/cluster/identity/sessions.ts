@@ -1,7 +1,7 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { type Session, sessions } from "./grants.ts";
 import { userOfId } from "./people.ts";
 

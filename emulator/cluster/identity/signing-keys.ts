@@ -2,7 +2,7 @@ import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { rows } from "../../store/port.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { PrivateJwk } from "./private-jwk.ts";
 import { seededPrivateJwk } from "./seeded-rsa.ts";
 

@@ -4,7 +4,7 @@ import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { json, oauthError } from "./answer.ts";
 import { clientOf } from "./client-credentials.ts";
 import { authorizationCodes, refreshTokens } from "./grants.ts";

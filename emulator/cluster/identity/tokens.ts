@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type { Transaction } from "../../store/port.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { type RefreshToken, refreshTokens } from "./grants.ts";
 import { accessLifetime } from "./lifetimes.ts";
 import { userOfId } from "./people.ts";

@@ -1,6 +1,6 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { json } from "./answer.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf } from "./scopes.ts";

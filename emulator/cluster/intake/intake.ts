@@ -5,10 +5,10 @@ import type { Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { workspaceFile } from "../storage/files.ts";
 import type { StoredObject } from "../storage/objects.ts";
 import { activeUser, noSuchRow } from "../workspace/people.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { intakeList } from "./list.ts";
 import { type Intake, intakeDetail, intakes } from "./rows.ts";
 

@@ -2,7 +2,7 @@ import { isoSeconds } from "../../../src/base/clock.ts";
 import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { cleanFilename } from "./filenames.ts";
 import { type StoredObject, signedObjectUrl, storedObjects } from "./objects.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { signUrl } from "../../../src/schemes/signed-url.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 
 /** A place in the signed storage: a workspace file, or a document made for download. */
 export const StoredObject = z.strictObject({

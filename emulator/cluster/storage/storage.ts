@@ -6,7 +6,7 @@ import type { Call, Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { BlobTooLarge } from "../../store/blobs.ts";
 import { StoreFailed } from "../../store/port.ts";
-import type { ClusterWorld } from "../context.ts";
+import type { ClusterWorld } from "../world.ts";
 import { type StoredObject, storageKeyOf, storedObjects } from "./objects.ts";
 
 /** Any page may upload and download by a signed URL: the URL itself is the credential. */

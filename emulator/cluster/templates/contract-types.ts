@@ -2,7 +2,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type ContractType, contractTypes, entities } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { attributeRecord } from "./templates.ts";
 
 type ContractTypeOperation = "contract-types.list" | "contract-types.entities" | "contract-types.intake-form";

@@ -6,7 +6,7 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type Question, type Template, templates } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 
 type TemplateOperation = "templates.list" | "templates.show" | "templates.update" | "templates.metadata";
 

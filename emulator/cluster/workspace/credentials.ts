@@ -3,7 +3,7 @@ import { sameSecret } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { rateLimit } from "./rate-limit.ts";
 
 type Headers = ReceivedRequest["headers"];

@@ -1,6 +1,6 @@
 import type { Handlers } from "../../http/handler.ts";
 import { type Entity, entities, type Workspace } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 
 export const organizationHandlers: Handlers<"organizations.entities" | "organizations.types", ClusterWorld, Member> = {
   "organizations.entities": (_, { store, caller: { workspace } }) =>

@@ -5,8 +5,8 @@ import type { Passthrough } from "../../http/reply.ts";
 import { type Rows, rows, type Transaction } from "../../store/port.ts";
 import { type CreatedWorkspace, NewWorkspace } from "../../world/new-workspace.ts";
 import { entities, roles, users, workspaces } from "../../world/workspaces.ts";
-import type { ClusterWorld } from "../context.ts";
 import { json } from "../identity/answer.ts";
+import type { ClusterWorld } from "../world.ts";
 
 /** Which signup a workspace was made for, so that the same one asked for again is not made twice. */
 export const trialWorkspaces = rows<{ readonly signup_token: string; readonly workspace_id: number }>({

@@ -1,7 +1,7 @@
 import type { Handlers } from "../../http/handler.ts";
 import { roles, type User, users } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../context.ts";
 import { pageOfList } from "../paging.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 
 export const userHandlers: Handlers<"users.list" | "users.roles", ClusterWorld, Member> = {
   "users.list": ({ query }, { store, caller }) =>

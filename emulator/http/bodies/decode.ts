@@ -2,13 +2,13 @@ import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
 import { lastValues, MissingBoundary, parseFields, parseMultipart } from "./form.ts";
-import { type Decoded, type Place, parseJson, placeOf } from "./json.ts";
+import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
 import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
 export type Unreadable =
-  | ({ readonly why: "json"; readonly message: string } & Place)
+  | ({ readonly why: "json"; readonly message: string } & JsonPosition)
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }

@@ -77,14 +77,14 @@ const isDigit = (text: string, at: number): boolean => {
 };
 
 /** A place in a document as Python names it: all in code points, `line` and `column` from 1. */
-export interface Place {
+export interface JsonPosition {
   readonly at: number;
   readonly line: number;
   readonly column: number;
 }
 
 /** The place of an index in UTF-16 units. One pass and no copies, however long the document is. */
-export function placeOf(text: string, index: number): Place {
+export function placeOf(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;
   let lineStart = 0;

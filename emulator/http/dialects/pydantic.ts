@@ -4,7 +4,7 @@ import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
 /** What pydantic 2 would say of one problem (conformance.md, 7.2 to 7.4). */
-export interface Verdict {
+export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
   readonly msg: string;
@@ -14,7 +14,7 @@ export interface Verdict {
 }
 
 /** The verdicts on one problem: a zod issue may name several keys, or several branches of a union. */
-export function verdictsOn({ part, issue, schema, sent }: Problem): readonly Verdict[] {
+export function verdictsOn({ part, issue, schema, sent }: Problem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
@@ -49,7 +49,7 @@ function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issu
   );
 }
 
-type Words = Pick<Verdict, "type" | "msg" | "ctx">;
+type Words = Pick<PydanticError, "type" | "msg" | "ctx">;
 
 function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Words {
   switch (issue.code) {

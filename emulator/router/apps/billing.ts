@@ -1,7 +1,7 @@
-import type { RouterHandlers } from "../context.ts";
 import { forwardTo } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import { textAt } from "../resolve/request-fields.ts";
+import type { RouterHandlers } from "../world.ts";
 
 /** Events carry the customer in one of three places, by their type (conformance.md, 7.6). */
 const places = [

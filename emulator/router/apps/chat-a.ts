@@ -3,10 +3,10 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../context.ts";
 import { forwardTo, ownAnswer } from "../proxied/forward.ts";
 import { formOf, jsonObject, textAt } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
+import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 

@@ -3,10 +3,10 @@ import { originForm } from "../../http/path.ts";
 import { reply } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { identifiersOf } from "../resolve/identifiers.ts";
 import { queryOf } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { appPage, listOf } from "./app-page.ts";
 
 type SignedCall = RouterCall<"bad-crm-a-signature">;

@@ -1,8 +1,8 @@
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
 import { html } from "../../http/page.ts";
 import { appsOf } from "../../world/apps.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { textAt } from "../resolve/request-fields.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { appPage, listOf } from "./app-page.ts";
 
 const title = "Contracts in crm_b";

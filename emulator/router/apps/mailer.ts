@@ -1,4 +1,4 @@
-import type { RouterHandlers } from "../context.ts";
+import type { RouterHandlers } from "../world.ts";
 import { keepMail } from "./mailer-rows.ts";
 
 export const mailerHandlers = {

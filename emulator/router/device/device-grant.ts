@@ -1,7 +1,7 @@
 import type { Transaction } from "../../store/port.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
-import type { RouterHandler, RouterHandlers, RouterWorld } from "../context.ts";
 import { requireCluster } from "../resolve/named-cluster.ts";
+import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
 import { decideGrant, deviceGrants, grantOfUserCode, purgeGrants } from "./rows.ts";
 import { redeemDeviceCode } from "./token.ts";
 import { spelledUserCode } from "./user-codes.ts";

@@ -3,8 +3,8 @@ import type { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { reply } from "../../http/reply.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
-import type { RouterCall, RouterHandler } from "../context.ts";
-import { askCluster, type Said } from "../proxied/ask-cluster.ts";
+import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
+import type { RouterCall, RouterHandler } from "../world.ts";
 import { judgePoll, type Polled } from "./poll.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
@@ -58,7 +58,7 @@ const refusals = lookupTable<Refused>({
   expired_token: "expired-token",
 });
 
-function judged({ finding }: RouterCall, cluster: string, said: Said): Answer {
+function judged({ finding }: RouterCall, cluster: string, said: ClusterReply): Answer {
   if (said.kind === "said" && said.status === 200 && isTokens(said.body)) return { tokens: said.body };
   if (said.kind === "said" && said.status >= 400 && said.status < 500) {
     finding("tokens-refused", `${cluster} answered ${said.status} ${String(said.body?.error ?? "")}`);

@@ -1,5 +1,5 @@
 import type { Transaction } from "../../store/port.ts";
-import type { RouterHandlers } from "../context.ts";
+import type { RouterHandlers } from "../world.ts";
 import { type Signatory, signatories, signatoryKey } from "./signatory-rows.ts";
 
 type New = Pick<Signatory, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };

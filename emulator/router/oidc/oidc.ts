@@ -1,9 +1,9 @@
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { reply } from "../../http/reply.ts";
-import type { ForwardCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { askCluster } from "../proxied/ask-cluster.ts";
 import { forwardTo } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
+import type { ForwardCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { discoveryOf } from "./discovery.ts";
 import { publicKeys } from "./public-keys.ts";
 

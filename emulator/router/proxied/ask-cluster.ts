@@ -6,7 +6,7 @@ import { jsonObject } from "../resolve/request-fields.ts";
 import { late, within } from "./within.ts";
 
 /** What a cluster said to a question of the router's own; `body` is undefined when it is no JSON object. */
-export type Said =
+export type ClusterReply =
   | { readonly kind: "said"; readonly status: number; readonly body: Readonly<Record<string, unknown>> | undefined }
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "late" };
@@ -26,7 +26,7 @@ export async function askCluster(
   { forwarder, wall, settings }: Asking,
   { url }: Pick<Cluster, "url">,
   request: Forwardable,
-): Promise<Said> {
+): Promise<ClusterReply> {
   const gaveUp = new AbortController();
   const asking = ask();
   const said = await within(wall, settings.upstreamTimeoutMs, asking);
@@ -34,7 +34,7 @@ export async function askCluster(
   gaveUp.abort(new Error("Nobody waits for the answer any more"));
   return { kind: "late" };
 
-  async function ask(): Promise<Said> {
+  async function ask(): Promise<ClusterReply> {
     // The answer is read here, so it must not be compressed for the caller.
     const sent = await forwarder.send(url, without("accept-encoding", request), gaveUp.signal);
     if (sent.kind === "unreachable") return sent;

@@ -1,6 +1,6 @@
-import type { RouterHandlers } from "../context.ts";
 import { identifiersOf } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
+import type { RouterHandlers } from "../world.ts";
 import { forwardTo } from "./forward.ts";
 
 export const catchAllHandlers = {

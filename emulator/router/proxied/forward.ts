@@ -1,6 +1,6 @@
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { ForwardCall } from "../context.ts";
+import type { ForwardCall } from "../world.ts";
 import { broadcast } from "./broadcast.ts";
 import { late, within } from "./within.ts";
 

@@ -1,7 +1,7 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { type Identifier, identifiersOf, inviteToken } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
+import type { ForwardCall, RouterHandlers } from "../world.ts";
 import { forwardTo } from "./forward.ts";
 
 /** Reaches the owner of the first mapped identifier, else all clusters (decisions.md, R34). */

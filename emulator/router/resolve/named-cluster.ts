@@ -1,5 +1,5 @@
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterCall } from "../context.ts";
+import type { RouterCall } from "../world.ts";
 
 /** The cluster that a request names, once its key was found to be of it (decisions.md, R6 and R7). */
 export function requireCluster(

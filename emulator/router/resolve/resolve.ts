@@ -1,8 +1,8 @@
 import type { View } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { RouterWorld } from "../context.ts";
 import { signatories } from "../mapping/signatory-rows.ts";
 import { mappingTables } from "../mapping/tables.ts";
+import type { RouterWorld } from "../world.ts";
 import type { Identifier } from "./identifiers.ts";
 import { clusterOfPrefix } from "./named-cluster.ts";
 

@@ -4,9 +4,9 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/new-workspace.ts";
-import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import { askCluster } from "../proxied/ask-cluster.ts";
+import type { RouterCall, RouterHandler } from "../world.ts";
 import { isTaken, signupOfToken, type TrialSignup, trialSignups } from "./signups.ts";
 
 type Form = InputOf<typeof declared.completeTrialSignup>["body"];

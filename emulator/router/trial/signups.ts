@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
-import type { RouterWorld } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
+import type { RouterWorld } from "../world.ts";
 
 /** A trial signup, pending until its workspace exists (decisions.md, R23 to R25). */
 const TrialSignup = z.strictObject({

@@ -4,7 +4,7 @@ import { keepNewest } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
 import { appsOf } from "../../world/apps.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { completeTrialSignup } from "./completion.ts";
 import { isTaken, signupOfEmail, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, UsageError, type Verdict } from "../failure.ts";
+import { CommandFailed, type FailureKind, UsageError } from "../failure.ts";
 import { existingFile, openInput } from "../parse/body.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { fileBytes } from "./input/bytes.ts";
@@ -35,7 +35,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
 }
 
 /** Looks at the input, then prints, writes or does what was asked for. */
-export async function beginJob(request: JobRequest, context: Context): Promise<Verdict | undefined> {
+export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   keepMemoryFlat();
   const { path, planned } = request;
   const isPiped = path === "-";
@@ -61,7 +61,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<V
   return start(request, plan, context);
 }
 
-async function start(request: JobRequest, plan: JobPlan, context: Context): Promise<Verdict | undefined> {
+async function start(request: JobRequest, plan: JobPlan, context: Context): Promise<FailureKind | undefined> {
   const { host } = context;
   const jobs = await writableJobsFolder(context);
   const id = newJobId(host);
@@ -140,7 +140,7 @@ function badRows(path: string | undefined, { host }: Context) {
   };
 }
 
-async function dryRun(request: JobRequest, survey: Survey, context: Context): Promise<Verdict | undefined> {
+async function dryRun(request: JobRequest, survey: Survey, context: Context): Promise<FailureKind | undefined> {
   return show(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
 }
 

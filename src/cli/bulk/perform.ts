@@ -1,16 +1,16 @@
 import { createReadStream } from "node:fs";
 import type { Context } from "../command.ts";
-import { CommandFailed, HalfDone, UsageError, type Verdict } from "../failure.ts";
+import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
-import { workNamed } from "./named-work.ts";
 import { type Progress, progressOf } from "./progress.ts";
 import { reportOf, showReport } from "./report.ts";
 import type { BulkWork } from "./work.ts";
+import { workNamed } from "./works.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -23,7 +23,7 @@ export async function performJob(
   record: JobRecord,
   context: Context,
   concurrency: number = record.concurrency,
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
   const work = workNamed(record.command)!;
   const lock = await lockJob(folder, host);
@@ -56,7 +56,7 @@ export async function performJob(
     }
     if (globals.json) {
       const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
-      throw new HalfDone(withNext(error, record, job), [done], { next: record.resume });
+      throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);
@@ -111,7 +111,7 @@ async function concluded(
     folder: string;
   },
   context: Context,
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   const { record, work, job, firstInvalid, retries, folder } = of;
   const report = reportOf(record, job, { firstInvalid, retries, results: resultsPath(folder) });
   await showReport(report, work, context);

@@ -1,5 +1,5 @@
 import type { Context } from "../command.ts";
-import { UsageError, type Verdict } from "../failure.ts";
+import { type FailureKind, UsageError } from "../failure.ts";
 import { existingFile } from "../parse/body.ts";
 import { fingerprintOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
@@ -19,7 +19,7 @@ export async function resumeJob(
     readonly maxErrors: string | undefined;
     readonly context: Context;
   },
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   keepMemoryFlat();
   const { isPiped, context, maxErrors } = how;
   const { path } = record.input;

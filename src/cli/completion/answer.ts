@@ -28,7 +28,7 @@ const only = (candidates: readonly Candidate[]): Answer => ({ candidates, direct
 const files: Answer = { candidates: [], directive: directives.anything };
 
 /** What may stand at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
-export async function answerTo(words: readonly string[], tree: Tree): Promise<string> {
+export async function completionsFor(words: readonly string[], tree: Tree): Promise<string> {
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
   const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { Context } from "../command.ts";
-import { HalfDone, UsageError } from "../failure.ts";
+import { PartialFailure, UsageError } from "../failure.ts";
 import { existingFile } from "../parse/body.ts";
 
 /** An upload that is done. */
@@ -80,7 +80,7 @@ export async function upload(context: Context, files: readonly Candidate[]): Pro
     for await (const one of uploads(context, files)) done.push(one);
     return done;
   } catch (error) {
-    throw done.length === 0 ? error : new HalfDone(error, uploadedBefore(done));
+    throw done.length === 0 ? error : new PartialFailure(error, uploadedBefore(done));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Verdict } from "../failure.ts";
+import type { FailureKind } from "../failure.ts";
 
 /** What one check found. `skipped` says why it could not be made. */
 export interface Finding {
@@ -8,7 +8,7 @@ export interface Finding {
   /** What to do about it. */
   readonly hint?: string | undefined;
   /** What it means for the exit code; only of failed ones. */
-  readonly verdict?: Verdict | undefined;
+  readonly verdict?: FailureKind | undefined;
 }
 
 export const ok = (check: string, detail: string): Finding => ({ check, status: "ok", detail });
@@ -18,7 +18,7 @@ export const warning = (check: string, detail: string, hint?: string): Finding =
   detail,
   hint,
 });
-export const failed = (check: string, detail: string, verdict: Verdict, hint?: string): Finding => ({
+export const failed = (check: string, detail: string, verdict: FailureKind, hint?: string): Finding => ({
   check,
   status: "failed",
   detail,

@@ -3,10 +3,10 @@ import { mayAsk } from "../context.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 
 /** What a command is about to do, verb first and without a full stop: "Void a contract (composite id T-1)". */
-export type Deed = string;
+export type Action = string;
 
 /** Asks y/N before what can be repaired with some work; scripts say --yes. */
-export async function confirmYes(deed: Deed, context: Context): Promise<void> {
+export async function confirmYes(deed: Action, context: Context): Promise<void> {
   if (!(await context.confirm(`${deed}?`, "--yes"))) throw declined();
 }
 
@@ -15,7 +15,7 @@ export async function confirmYes(deed: Deed, context: Context): Promise<void> {
  * (cli-conventions.md, 19).
  */
 export async function confirmName(
-  deed: Deed,
+  deed: Action,
   name: string,
   given: string | undefined,
   { host, globals, signal }: Context,

@@ -22,7 +22,7 @@ describe("what is due", () => {
       release = resolve;
     });
     const added = store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "play", lane: "a", ref: "a" }));
-    const settled = runner.settled();
+    const settled = runner.idle();
     await idle();
     assert.deepEqual(seen, []);
 

@@ -80,7 +80,7 @@ describe("an attempt", () => {
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
-      await runner.settled();
+      await runner.idle();
       // A redirect is not followed: one request.
       assert.equal(sink.received.length, 1);
       assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
@@ -91,7 +91,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story } = await post(t);
     const id = await subscribe(`http://127.0.0.1:${await freePort()}`);
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
   });
 
@@ -102,7 +102,7 @@ describe("an attempt", () => {
     await subscribe(silent);
     await subscribe(chatty);
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 connection_reset"], ["+0 not_http"]],
@@ -119,7 +119,7 @@ describe("an attempt", () => {
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end("ok"), 60));
     for (const { url } of [hanging, trickling, slow]) await subscribe(url);
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     assert.deepEqual(
       (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]),
       [
@@ -138,7 +138,7 @@ describe("an attempt", () => {
     t.after(() => server.close());
     await subscribe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 tls_error"]],
@@ -158,7 +158,7 @@ describe("an attempt", () => {
     });
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     const shown = await store.read((view) => showDelivery(view, 1));
     assert.deepEqual(
       [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
@@ -170,7 +170,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
-    await runner.settled();
+    await runner.idle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_not_allowed", attempts: [] }]);
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });

@@ -52,7 +52,7 @@ describe("after a restart", () => {
 
     sink.answer(200);
     const after = await post(t, { store: await open() });
-    await after.runner.settled();
+    await after.runner.idle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.equal(sink.received.length, 2);
     assert.deepEqual(sink.received[0]?.body, sink.received[1]?.body);

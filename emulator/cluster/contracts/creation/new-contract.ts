@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../store/port.ts";
-import type { Member } from "../../context.ts";
+import type { Member } from "../../world.ts";
 import { type Contract, contracts } from "../rows.ts";
 
 type Given = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;

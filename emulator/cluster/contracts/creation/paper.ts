@@ -1,7 +1,7 @@
 import type { Call, Handlers } from "../../../http/handler.ts";
-import type { ClusterWorld, Member } from "../../context.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { checkPdf } from "../../pdf/pdf.ts";
+import type { ClusterWorld, Member } from "../../world.ts";
 import { create } from "../lifecycle/transition.ts";
 import { partiesOf } from "../parties.ts";
 import { performer } from "../performer.ts";

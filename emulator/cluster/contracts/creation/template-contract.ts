@@ -3,11 +3,11 @@ import type { CreateContractRequest } from "../../../../src/api/contracts/contra
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
-import type { Member } from "../../context.ts";
 import { Problems } from "../../field-problems.ts";
 import { problemsOf, withDefaults } from "../../templates/answers.ts";
 import { ownTemplate } from "../../workspace/own-rows.ts";
 import { noSuchRow } from "../../workspace/people.ts";
+import type { Member } from "../../world.ts";
 import { requireKnownConfiguration } from "../external-metadata.ts";
 import { partiesOf } from "../parties.ts";
 import type { Contract } from "../rows.ts";

@@ -1,6 +1,6 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import { fail } from "../../../../src/api/failures.ts";
-import { type Kind, type Kinds, onlyRecorded } from "../../../clock/kind.ts";
+import { commitOnly, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
 import { schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
@@ -17,13 +17,13 @@ type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pr
  * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
  * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
  */
-export function contractKinds(world: LifecycleWorld): Kinds {
+export function contractKinds(world: LifecycleWorld): JobHandlers {
   const { clock } = world;
 
-  const kind = (work: Work): Kind => ({
+  const kind = (work: Work): JobHandler => ({
     prepare: async (_, entries) =>
       entries.map((entry) =>
-        onlyRecorded(async (tx) => {
+        commitOnly(async (tx) => {
           tx.delete(schedule, String(entry.id));
           const [id = "", ...rest] = entry.ref.split(" ");
           const contract = await tx.get(contracts, id);

@@ -17,7 +17,7 @@ export interface LifecycleWorld {
   readonly settings: Settings;
 }
 
-export interface Pull {
+export interface TransitionOptions {
   /** Who does it; ignored where the table says that the service does. */
   readonly by: Person;
   /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
@@ -35,7 +35,7 @@ export async function transition<T extends Trigger>(
   world: LifecycleWorld,
   contract: Contract,
   trigger: T,
-  pull: Pull,
+  pull: TransitionOptions,
   fail: Fail<RefusalOf<T>>,
 ): Promise<Contract> {
   // RefusalOf<T> is computed from the table that pulled() reads, so the operation has declared whatever it refuses with.
@@ -48,7 +48,7 @@ export function create(
   world: LifecycleWorld,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
-  pull: Pull,
+  pull: TransitionOptions,
 ): Promise<Contract> {
   return pulled(tx, world, contract, trigger, pull, "(new)", (code) => {
     throw new Error(`The lifecycle table refuses to create a contract: ${code}`);
@@ -62,7 +62,7 @@ async function pulled(
   { clock, settings }: LifecycleWorld,
   before: Contract,
   trigger: Trigger,
-  { by, addressees, patch }: Pull,
+  { by, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
   refuse: Refuse,
 ): Promise<Contract> {

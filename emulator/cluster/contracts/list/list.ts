@@ -1,8 +1,8 @@
 import type { Handlers } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
-import type { ClusterWorld, Member } from "../../context.ts";
 import { Problems } from "../../field-problems.ts";
 import { pageOfList, pageOfSlice } from "../../paging.ts";
+import type { ClusterWorld, Member } from "../../world.ts";
 import { listedContract } from "../records.ts";
 import { type Contract, contracts, ofWorkspace } from "../rows.ts";
 import { filtersOf, type Names, namesIn, passes } from "./filters.ts";

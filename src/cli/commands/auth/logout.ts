@@ -1,5 +1,5 @@
 import type { Command, Context } from "../../command.ts";
-import { HalfDone } from "../../failure.ts";
+import { PartialFailure } from "../../failure.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authLogout: Command = {
@@ -48,7 +48,7 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const client = await oauthClient(context);
   const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
     if (!context.signal.aborted) return undefined;
-    throw new HalfDone(error, [
+    throw new PartialFailure(error, [
       `The sign-in at ${address} is forgotten here; whether its tokens are revoked is not known`,
     ]);
   });

@@ -1,7 +1,7 @@
 import type { Command, Context } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
-import { CommandFailed, HalfDone } from "../../failure.ts";
+import { CommandFailed, PartialFailure } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { isFinal } from "./final-status.ts";
 
@@ -43,7 +43,7 @@ export const contractsSend: Command = {
     await prepared.client.send(prepared.operation, prepared.args, { signal: context.signal });
     await context.output.note(`Sent ${id}, waiting for ${wanted}`);
     const answer = await untilStatus(context, id, wanted, timeoutMs).catch((error: unknown) => {
-      throw new HalfDone(error, [`${id} was sent before`], { next: ["contracts", "status", id] });
+      throw new PartialFailure(error, [`${id} was sent before`], { next: ["contracts", "status", id] });
     });
     await context.output.show(answer);
     return undefined;

@@ -5,7 +5,7 @@ import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Command, Context, Input } from "../../command.ts";
-import { CommandFailed, HalfDone, UsageError } from "../../failure.ts";
+import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
@@ -110,7 +110,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { signal, host } = context;
   let movedTo: string | undefined;
   const told = (error: unknown): never => {
-    throw movedTo === undefined ? error : new HalfDone(error, [`Virtual time was moved on to ${movedTo}`]);
+    throw movedTo === undefined ? error : new PartialFailure(error, [`Virtual time was moved on to ${movedTo}`]);
   };
   for (;;) {
     const met = await ask(waiting, 0).catch(told);

@@ -1,7 +1,7 @@
 import type { Command, Input } from "../../command.ts";
 import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
 import { call } from "../../derived.ts";
-import { HalfDone } from "../../failure.ts";
+import { PartialFailure } from "../../failure.ts";
 
 export const intakeCreate: Command = {
   words: ["intake", "create"],
@@ -48,7 +48,7 @@ export const intakeCreate: Command = {
     const sent = prepared.send({ ...prepared.args, body: fileIds.length > 0 ? { ...body, file_ids: fileIds } : body });
     await sent.catch((error: unknown) => {
       if (uploaded.length === 0) throw error;
-      throw new HalfDone(error, uploadedBefore(uploaded), {
+      throw new PartialFailure(error, uploadedBefore(uploaded), {
         hint: "Name what is uploaded with --file-ids, and it need not be uploaded again.",
       });
     });

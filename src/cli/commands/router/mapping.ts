@@ -1,10 +1,10 @@
 import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
-import { workNamed } from "../../bulk/named-work.ts";
+import { workNamed } from "../../bulk/works.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
-import { UsageError, type Verdict } from "../../failure.ts";
+import { type FailureKind, UsageError } from "../../failure.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
@@ -79,7 +79,7 @@ async function runFew(
   action: "map" | "unmap",
   input: Input,
   context: Context,
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   const isDerived = spec.flags.some(
     ({ flag, target }) => (target || flag === "data" || flag === "set") && input.flags[flag] !== undefined,
   );
@@ -99,7 +99,7 @@ async function runMapping(
   file: string | undefined,
   input: Input,
   context: Context,
-): Promise<Verdict | undefined> {
+): Promise<FailureKind | undefined> {
   const work = workNamed(name)!;
   const { beginJob } = await import("../../bulk/begin.ts");
   if (input.flags.apply !== undefined) {

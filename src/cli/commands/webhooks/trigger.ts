@@ -2,7 +2,7 @@ import { activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Command, Context } from "../../command.ts";
-import { CommandFailed, HalfDone, UsageError } from "../../failure.ts";
+import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
 import { editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
@@ -63,7 +63,7 @@ export const webhooksTrigger: Command = {
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
       const which = fired.deliveries.join(", ");
-      throw new HalfDone(error, [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`], {
+      throw new PartialFailure(error, [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`], {
         next: ["webhooks", "deliveries"],
       });
     });

@@ -43,14 +43,14 @@ function isAccepted(text: string, { type = "text", choices }: FlagSpec | Positio
 }
 
 describe("a command whose input need not be judged", () => {
-  const free = specs.filter(({ judged }) => judged !== "all");
+  const free = specs.filter(({ needsSchema }) => needsSchema !== "all");
 
   it("is one of many", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
 
   for (const spec of free) {
     it(`sends only what its declaration accepts: ${spec.words.join(" ")}`, async () => {
-      const isFree = (name: string) => !spec.judged.includes(name);
-      const ruled = new Set(spec.judged);
+      const isFree = (name: string) => !spec.needsSchema.includes(name);
+      const ruled = new Set(spec.needsSchema);
       for (const { flag, target } of spec.flags) if (target && !isFree(flag)) ruled.add(target.name);
       const flags = spec.flags.filter(({ flag, target }) => target !== undefined && isFree(flag));
       const record = (entries: [string, fc.Arbitrary<unknown>][], requiredKeys: string[]) =>

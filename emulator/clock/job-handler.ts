@@ -5,29 +5,29 @@ import type { Entry } from "./schedule.ts";
  * What is done for the entries of one kind, in three steps: what the work needs is read, the work is done, and its
  * outcome is written down. Steps of many entries share one view or one transaction.
  */
-export interface Kind {
+export interface JobHandler {
   /** Reads the state as it is when the work begins: what changed while an entry waited decides. One work for each. */
-  prepare(view: View, entries: readonly Entry[]): Promise<readonly Work[]>;
+  prepare(view: View, entries: readonly Entry[]): Promise<readonly Run[]>;
   /** How many entries of each lane may be under way now; without it, one after the other. */
-  rooms?(view: View, lanes: readonly string[]): Promise<readonly number[]>;
+  capacity?(view: View, lanes: readonly string[]): Promise<readonly number[]>;
 }
-export type Kinds = Readonly<Record<string, Kind>>;
+export type JobHandlers = Readonly<Record<string, JobHandler>>;
 
 /**
  * Does the work, outside the state. Rejects when the signal broke it off, for the emulator closes: it is done again
  * after the next start.
  */
-export type Work = (signal: AbortSignal) => Promise<Recording>;
+export type Run = (signal: AbortSignal) => Promise<Commit>;
 
 /**
  * Writes down what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
  * outcome in a word.
  */
-export type Recording = (tx: Transaction) => Promise<string>;
+export type Commit = (tx: Transaction) => Promise<string>;
 
 /** Work that is nothing but a change of the state. */
-export const onlyRecorded =
-  (record: Recording): Work =>
+export const commitOnly =
+  (record: Commit): Run =>
   () =>
     Promise.resolve(record);
 

@@ -1,7 +1,7 @@
 import type { Store, View } from "../store/port.ts";
 
 /** Reads for many things what each would read for itself: those that are added while a view is waited for share it. */
-export class SharedView<Thing, Found> {
+export class BatchedRead<Thing, Found> {
   readonly #store: Store;
   readonly #read: (view: View, things: readonly Thing[]) => Promise<Found>;
   readonly #use: (found: Found, things: readonly Thing[]) => void;

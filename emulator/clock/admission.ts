@@ -1,7 +1,7 @@
 import type { Store, View } from "../store/port.ts";
-import { byKind, type Kinds } from "./kind.ts";
+import { BatchedRead } from "./batched-read.ts";
+import { byKind, type JobHandlers } from "./job-handler.ts";
 import type { Entry } from "./schedule.ts";
-import { SharedView } from "./shared-view.ts";
 
 /** It is there for as long as something of it is admitted or waits. */
 interface Lane {
@@ -18,15 +18,15 @@ interface Lane {
  * Entries that are due, lane by lane. Those admitted count against their lane's room from the moment they are let
  * through until their outcome is recorded; the others wait in order.
  */
-export class Lanes {
-  readonly #kinds: Kinds;
+export class Admission {
+  readonly #kinds: JobHandlers;
   readonly #lanes = new Map<string, Lane>();
-  readonly #questions: SharedView<Lane, Entry[]>;
+  readonly #questions: BatchedRead<Lane, Entry[]>;
 
   /** `admit` is told which are let through after they had to wait. */
-  constructor(store: Store, kinds: Kinds, admit: (entries: readonly Entry[]) => void) {
+  constructor(store: Store, kinds: JobHandlers, admit: (entries: readonly Entry[]) => void) {
     this.#kinds = kinds;
-    this.#questions = new SharedView(
+    this.#questions = new BatchedRead(
       store,
       async (view, lanes) => {
         const rooms = await this.#roomsOf(view, lanes);
@@ -72,7 +72,7 @@ export class Lanes {
     return byKind(lanes, async (kind, alike) => {
       const names = alike.map(({ name }) => name);
       // A kind that cannot tell must not stop its lanes: one at a time is always allowed.
-      const rooms = await this.#kinds[kind]?.rooms?.(view, names).catch(() => undefined);
+      const rooms = await this.#kinds[kind]?.capacity?.(view, names).catch(() => undefined);
       return rooms ?? names.map(() => 1);
     });
   }

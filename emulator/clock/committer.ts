@@ -1,13 +1,13 @@
 import type { Store } from "../store/port.ts";
-import type { Recording } from "./kind.ts";
+import type { Commit } from "./job-handler.ts";
 
 /** Work that is done and is to be written down. */
-export interface Done {
-  readonly record: Recording;
+export interface Uncommitted {
+  readonly record: Commit;
 }
 
 /** What becomes of those that were written down together. */
-export interface Recorded<One extends Done> {
+export interface CommitObserver<One extends Uncommitted> {
   /** Their outcomes are in the state. */
   inState(batch: readonly One[]): void;
   /** Their outcomes, in a word each, are durable. */
@@ -20,14 +20,14 @@ export interface Recorded<One extends Done> {
  * Writes down outcomes, those of one turn of the event loop in one transaction. The next transaction begins while the
  * last one is on its way to the disk.
  */
-export class Recorder<One extends Done> {
+export class Committer<One extends Uncommitted> {
   readonly #store: Store;
   readonly #closing: AbortSignal;
-  readonly #recorded: Recorded<One>;
+  readonly #recorded: CommitObserver<One>;
   readonly #waiting: One[] = [];
 
   /** Nothing is recorded any more once `closing` is aborted. */
-  constructor(store: Store, closing: AbortSignal, recorded: Recorded<One>) {
+  constructor(store: Store, closing: AbortSignal, recorded: CommitObserver<One>) {
     this.#store = store;
     this.#closing = closing;
     this.#recorded = recorded;
