@@ -11,7 +11,7 @@ import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
 import type { ReceivedRequest } from "./handler.ts";
-import { decodedPath, originForm } from "./path.ts";
+import { type Target, targetOf } from "./path.ts";
 import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
@@ -54,8 +54,8 @@ interface Setup {
   readonly waiting: Set<AbortController>;
 }
 
-/** Fastify leaves the target as sent beside the one that was matched. */
-type Raw = IncomingMessage & { readonly originalUrl: string; readonly url: string };
+/** The target as sent, which Fastify never looks at. */
+type Raw = IncomingMessage & { readonly originalUrl: string };
 
 const controlPrefix = "/_emulator/";
 
@@ -103,29 +103,30 @@ export class Dispatch {
   }
 
   #answer(raw: Raw, response: ServerResponse): Promise<void> {
-    const path = decodedPath(raw.url);
+    const target = targetOf(raw.originalUrl);
+    const { path } = target;
     const isControl = this.#control.length > 0 && path.startsWith(controlPrefix);
     const found = (isControl ? this.#controlRoutes : this.#routes).find(raw.method!, path);
-    if (!found) return this.#unmatched(raw, response, path, isControl);
+    if (!found) return this.#unmatched(raw, response, target, isControl);
     const stream = this.#streams.get(found.bound);
     const wantsStream = stream && raw.headers.accept?.includes("text/event-stream");
-    return this.#serve(wantsStream ? { ...found, bound: stream } : found, raw, response);
+    return this.#serve(wantsStream ? { ...found, bound: stream } : found, raw, response, target);
   }
 
   /** Wrong path, wrong method, or a parameter that is empty. */
-  #unmatched(raw: Raw, response: ServerResponse, path: string, isControl: boolean): Promise<void> {
-    if (isControl) return this.#answerUnknown(raw, response, this.#control, this.#controlRoutes, path);
+  #unmatched(raw: Raw, response: ServerResponse, target: Target, isControl: boolean): Promise<void> {
+    if (isControl) return this.#answerUnknown(raw, response, this.#control, this.#controlRoutes, target);
     const method = raw.method!;
-    const isPath = originForm(raw.originalUrl) !== undefined;
+    const { isPath, path } = target;
     if (isPath && this.#catchAll && [this.#catchAll.operation.method].flat().includes(method as never)) {
-      return this.#serve({ bound: this.#catchAll, params: { full_path: path.slice(1) } }, raw, response);
+      return this.#serve({ bound: this.#catchAll, params: { full_path: path.slice(1) } }, raw, response, target);
     }
     const spelled = otherSlash(this.#routes, method, path);
-    if (spelled && this.#setup.settings.lenientSlashes) return this.#serve(spelled, raw, response);
-    return this.#answerUnknown(raw, response, this.#services, this.#routes, path);
+    if (spelled && this.#setup.settings.lenientSlashes) return this.#serve(spelled, raw, response, target);
+    return this.#answerUnknown(raw, response, this.#services, this.#routes, target);
   }
 
-  async #serve({ bound, params }: Found, raw: Raw, response: ServerResponse): Promise<void> {
+  async #serve({ bound, params }: Found, raw: Raw, response: ServerResponse, target: Target): Promise<void> {
     const { operation } = bound;
     const exchange = this.#begin(raw, response, operation.service.name, operation.id);
     try {
@@ -133,7 +134,7 @@ export class Dispatch {
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(exchange.received, operation);
       if (fault && (await this.#endedBy(fault, exchange))) return;
-      const answer = await serve({ bound, raw, response, params, search: searchOf(raw.url) }, exchange);
+      const answer = await serve({ bound, raw, response, params, search: target.search }, exchange);
       await exchange.finish(bound.isCatchAll ? markCatchAll(answer) : answer, fault);
     } catch (error) {
       await exchange.rescue(error, bound.dialect, operation.id);
@@ -169,8 +170,9 @@ export class Dispatch {
     response: ServerResponse,
     bounds: readonly Bound[],
     routes: Routes,
-    path: string,
+    target: Target,
   ): Promise<void> {
+    const { path } = target;
     const known = routes.at(path);
     const service = (known[0] ?? bounds[0])?.operation.service;
     const exchange = this.#begin(raw, response, service?.name ?? "none", undefined);
@@ -181,8 +183,8 @@ export class Dispatch {
       if (fault && (await this.#endedBy(fault, exchange))) return;
       const dialect = dialects[service?.dialect ?? "control"];
       const answer =
-        this.#spelledOtherwise(raw, bounds, known, path) ??
-        this.#elsewhere(raw, dialect) ??
+        this.#spelledOtherwise(raw, bounds, known, target) ??
+        this.#elsewhere(raw, target, dialect) ??
         (bounds === this.#services && known.length === 0 ? await this.#fallBack(raw, exchange) : undefined) ??
         (known[0] && (await refusedAsStranger(known[0], exchange))) ??
         (known.length > 0
@@ -197,15 +199,20 @@ export class Dispatch {
   }
 
   /** A redirect to the documented slash, or the permission that a browser asks for before it uploads. */
-  #spelledOtherwise(raw: Raw, bounds: readonly Bound[], known: readonly Bound[], path: string): Answer | undefined {
+  #spelledOtherwise(
+    raw: Raw,
+    bounds: readonly Bound[],
+    known: readonly Bound[],
+    { path, search }: Target,
+  ): Answer | undefined {
     if (raw.method === "OPTIONS" && known[0]?.operation.service.name === "storage") return preflight(methodsOf(known));
     const other = bounds === this.#services ? otherSlash(this.#routes, raw.method!, path) : undefined;
-    return other && redirectTo(other.path, searchOf(raw.url));
+    return other && redirectTo(other.path, search);
   }
 
   /** What to say to a target that is no path of anybody's (RFC 9112, 3.2). */
-  #elsewhere({ method, originalUrl }: Raw, dialect: Dialect): Answer | undefined {
-    if (originForm(originalUrl) !== undefined) return undefined;
+  #elsewhere({ method, originalUrl }: Raw, { isPath }: Target, dialect: Dialect): Answer | undefined {
+    if (isPath) return undefined;
     if (method !== "OPTIONS" || originalUrl !== "*") return noTarget;
     // It asks about the server as a whole, of which nothing is declared.
     return dialect.methodNotAllowed(method, methodsOf(this.#catchAll ? [this.#catchAll] : this.#services));
@@ -235,11 +242,6 @@ export class Dispatch {
 }
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
-
-const searchOf = (url: string): string => {
-  const query = url.indexOf("?");
-  return query < 0 ? "" : url.slice(query + 1);
-};
 
 /** decisions.md, R2: so that a caller learns that it missed the operation it meant. */
 const markCatchAll = (answer: Answer): Answer => ({

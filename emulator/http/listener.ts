@@ -7,14 +7,11 @@ import { bindPart } from "./bind.ts";
 import { Dispatch, type Fallback } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
-import { matchTarget } from "./path.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { refuseExpectation, refuseUnread } from "./unread.ts";
 
 /** decisions.md, R16 and C24 */
 const maxBodyBytes = 64 * 1024 * 1024;
-/** Tokens stand in paths; Node itself bounds a request's head at 16 KiB. */
-const maxParamLength = 16 * 1024;
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
 
@@ -85,10 +82,10 @@ export async function createListener({ whileStarting = [], ...options }: Listene
       // Node's own answer to a request without a host goes past everything here; the guard refuses it.
       requireHostHeader: false,
     },
-    rewriteUrl: ({ url }) => matchTarget(url ?? "/"),
+    // What a target means is decided in one place (path.ts); Fastify is to see only that there is a request.
+    rewriteUrl: () => "/",
     exposeHeadRoutes: false,
     schemaController: { compilersFactory: { buildValidator: unreachable, buildSerializer: unreachable } },
-    routerOptions: { maxParamLength, querystringParser: noQuery },
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
@@ -127,9 +124,6 @@ const unreachable = (): never => {
 /** To CONNECT: this server stands before no other. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/** The query is parsed where an operation declares one, as its service parses it. */
-const noQuery = () => ({});
-
 /**
  * Every request is taken over in the first hook, because Fastify's own reading of bodies (types refused, empty JSON
  * refused, 1 MiB, GET against POST) contradicts both services (conformance.md, 7.7). The one route is there for the
@@ -143,6 +137,5 @@ function takeAll(app: FastifyInstance, take: Dispatch["take"]): void {
   app.all("/*", unreachable);
 }
 
-/** Fastify keeps the target as sent beside the one that was matched. */
-const raw = (request: IncomingMessage) =>
-  request as IncomingMessage & { readonly originalUrl: string; readonly url: string };
+/** Fastify keeps the target as sent. */
+const raw = (request: IncomingMessage) => request as IncomingMessage & { readonly originalUrl: string };

@@ -14,18 +14,30 @@ export function originForm(target: string): string | undefined {
   return rest[0] === "/" ? rest : `/${rest}`;
 }
 
+/** A target, taken apart. */
+export interface Target {
+  /** Whether it names a path at all; `*` does not. */
+  readonly isPath: boolean;
+  /** Decoded, which is what routes are matched with. */
+  readonly path: string;
+  /** The query as sent, without the question mark. */
+  readonly search: string;
+}
+
 /**
- * The target that routes are matched with. The routing service matches the decoded path, so `%2F` is a slash, an
- * invalid escape stays literal and bad UTF-8 is U+FFFD; each segment is encoded again for the matcher, which decodes
- * it for good (conformance.md, 7.4 and 7.5).
+ * The routing service matches the decoded path, so `%2F` is a slash, an invalid escape stays literal and bad UTF-8 is
+ * U+FFFD (conformance.md, 7.4 and 7.5). This is the one place that decodes it.
  */
-export function matchTarget(target: string): string {
-  const local = originForm(target) ?? target;
+export function targetOf(target: string): Target {
+  const origin = originForm(target);
+  const local = origin ?? target;
   const query = local.indexOf("?");
   const path = query < 0 ? local : local.slice(0, query);
-  if (!escapedOrForeign.test(path)) return local;
-  const encoded = unescapeBytes(path).split("/").map(encodeURIComponent).join("/");
-  return query < 0 ? encoded : encoded + local.slice(query);
+  return {
+    isPath: origin !== undefined,
+    path: escapedOrForeign.test(path) ? unescapeBytes(path) : path,
+    search: query < 0 ? "" : local.slice(query + 1),
+  };
 }
 
 /** Node hands targets over as Latin-1, one character for each byte. */
@@ -34,10 +46,3 @@ const unescapeBytes = (path: string): string =>
     path.replace(percentEscape, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     "latin1",
   ).toString("utf8");
-
-/** The path of a target as matchTarget gives it, decoded. */
-export function decodedPath(matched: string): string {
-  const query = matched.indexOf("?");
-  const path = query < 0 ? matched : matched.slice(0, query);
-  return path.includes("%") ? path.split("/").map(decodeURIComponent).join("/") : path;
-}
