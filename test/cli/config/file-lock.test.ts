@@ -17,7 +17,7 @@ describe("a lock", () => {
   it("that was left behind is never taken by two of many processes that try", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
-    const taker = join(import.meta.dirname, "../support/lock-taker.ts");
+    const taker = join(import.meta.dirname, "../../support/cli/lock-taker.ts");
     const processes = Array.from({ length: 4 }, () =>
       spawn(process.execPath, ["--import", "tsx", taker, file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
     );
