@@ -74,7 +74,7 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHand
   function breakOffWith(signal: AbortSignal): void {
     if (heard.has(signal)) return;
     heard.add(signal);
-    signal.addEventListener("abort", () => outgoing.breakOff(), { once: true });
+    signal.addEventListener("abort", () => outgoing.breakOff());
   }
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */

@@ -103,10 +103,11 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
     ...changed("newline-trimmed", withoutTrailing(text, "\r\n"), "This body ends with a newline that was not signed."),
     ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
     ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
+    // Before the next one, to which it is a blank.
+    ...changed("byte-order-mark", text.replace(/^\ufeff/, ""), "This body begins with a byte order mark."),
     ...changed("trimmed", text.trim(), "This body has blanks around it that were not signed."),
     ...changed("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
     ...changed("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
-    ...changed("byte-order-mark", text.replace(/^\ufeff/, ""), "This body begins with a byte order mark."),
     ...rewrittenJson(text).flatMap(({ code, how, text: other }) =>
       changed(
         code,

@@ -184,7 +184,51 @@ describe("before an answer", () => {
   });
 });
 
+describe("an answer that is larger than is read", () => {
+  for (const [what, play, adjustable] of [
+    ["body", (play) => play.write(`${ok}content-length: ${300 * mebi}\r\n\r\n`), true],
+    [
+      "headers",
+      (play) => {
+        play.write(`${ok}x-flood: `);
+        play.flood("x");
+      },
+      false,
+    ],
+    ["interim answers", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
+  ] as [string, (play: Play) => void, boolean][]) {
+    it(`${adjustable ? "may" : "may not"} be allowed to be larger, where it is its ${what}`, async (t) => {
+      const { begun } = await asked(t, play);
+      await assert.rejects(begun, { name: "AnswerTooLarge", adjustable });
+    });
+  }
+});
+
+describe("an answer that is complete", () => {
+  it("leaves nobody waiting for its limits, and does not fail when they come", async (t) => {
+    for (const reading of ["whole", "stream"] as const) {
+      const { begun, wall } = await asked(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
+      const { body } = await begun;
+      await until(() => wall.sleeping.length === 0);
+      await wall.pass(10 * 60_000);
+      assert.equal(await textOf(body), "{}");
+    }
+  });
+});
+
 describe("an answer that drips", () => {
+  it("may not be silent from its beginning on, where it is streamed", async (t) => {
+    const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
+    await begun;
+    const outcome = said(text());
+    await until(() => wall.sleeping.length === 1);
+    await wall.pass(30_000);
+    assert.deepEqual(await outcome, [
+      "NetworkError",
+      "Failed to reach http://HOST: its answer stopped in the middle, for 30 s (ETIMEDOUT).",
+    ]);
+  });
+
   it("has one time limit for all of it where it is held in memory", async (t) => {
     let drip = () => {};
     const { begun, text, wall, server } = await asked(t, (play) => {

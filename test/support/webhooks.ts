@@ -2,6 +2,7 @@ import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/collections.ts";
+import type { Intervene } from "../../emulator/faults/intervention.ts";
 import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
@@ -38,6 +39,7 @@ interface PostOptions extends Pick<RunnerOptions, "caps"> {
   readonly settings?: Partial<Settings>;
   readonly clock?: ClockSettings;
   readonly wall?: Wall;
+  readonly intervene?: Intervene;
 }
 
 /** Clock, runner and deliveries of one workspace over a store of its own (or a given one), on a manual clock. */
@@ -58,7 +60,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     store,
     clock,
     wall,
-    kinds: { ...deliveryKinds({ clock, wall, settings, outgoing }) },
+    kinds: { ...deliveryKinds({ clock, wall, settings, outgoing, intervene: options.intervene }) },
     deterministic: settings.deterministic,
     onTrouble: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });

@@ -5,7 +5,7 @@ import { dequeue, enqueue, schedule } from "../../../emulator/clock/schedule.ts"
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { StandingWall } from "../../support/standing-wall.ts";
+import { idle, StandingWall } from "../../support/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
@@ -15,10 +15,8 @@ describe("an emulator that closes", () => {
     const store = openMemoryStore({ collections, wall });
     const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
     const troubles: string[] = [];
-    let atWork = () => {};
-    const working = new Promise<void>((resolve) => {
-      atWork = resolve;
-    });
+    const working = signal();
+    const putDown = signal();
     const runner = Runner.start({
       store,
       clock,
@@ -27,9 +25,11 @@ describe("an emulator that closes", () => {
       kinds: {
         patient: {
           prepare: async (_, entries) =>
-            entries.map((entry) => async (signal) => {
-              atWork();
-              await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            entries.map((entry) => async (abort) => {
+              working.raise();
+              await new Promise((resolve) => abort.addEventListener("abort", resolve));
+              // What was broken off takes a while to end.
+              await putDown.raised;
               return async (tx) => {
                 dequeue(tx, entry);
                 return "done";
@@ -39,12 +39,26 @@ describe("an emulator that closes", () => {
       },
     });
     await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
-    await working;
+    await working.raised;
 
-    const closed = runner.close();
+    let isClosed = false;
+    const closed = runner.close().then(() => {
+      isClosed = true;
+    });
     await wall.pass(5_000);
+    await idle();
+    assert.equal(isClosed, false);
+    putDown.raise();
     await closed;
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
     assert.deepEqual(troubles, []);
   });
 });
+
+function signal(): { readonly raised: Promise<void>; raise(): void } {
+  let raise = () => {};
+  const raised = new Promise<void>((resolve) => {
+    raise = resolve;
+  });
+  return { raised, raise: () => raise() };
+}

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
-import { systemDisk } from "../../../emulator/store/file/disk.ts";
-import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { recover } from "../../../emulator/store/file/recovery.ts";
-import { LiveStore } from "../../../emulator/store/live/live-store.ts";
-import type { Slice, Store, Transaction } from "../../../emulator/store/port.ts";
-import { systemWall } from "../../../src/base/clock.ts";
-import { collections, owners, type Person, people, person, temporaryFolder } from "../../support/store.ts";
+import { systemDisk } from "../../../../emulator/store/file/disk.ts";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { recover } from "../../../../emulator/store/file/recovery.ts";
+import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import type { Slice, Store, Transaction } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, owners, type Person, people, person, temporaryFolder } from "../../../support/store.ts";
 
 /** What the store should be, as plainly as possible: a Map keeps the order of insertion. */
 interface Model {

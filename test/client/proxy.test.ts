@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { NetworkError, ProxyTrouble } from "../../src/client/errors.ts";
+import { textOf } from "../../src/client/response.ts";
+import { createTransport } from "../../src/client/transport.ts";
+import { forwardProxy } from "../support/cli/forward-proxy.ts";
+import { safeService } from "../support/cli/safe-service.ts";
+import { receiver } from "../support/receiver.ts";
+
+const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
+/** What comes of a GET through the proxy: status and text, or the failure. */
+async function asked(t: TestContext, url: string, origin: string, authorization?: string) {
+  const transport = createTransport({ proxyFor: () => ({ origin, authorization }), connectTimeoutMs: 700 });
+  t.after(() => transport.close());
+  const request = { method: "GET", url, headers: {}, body: undefined } as const;
+  try {
+    const { status, body } = await transport.send(request, { timeoutMs: 700, repeatable: true });
+    return [status, await textOf(body)];
+  } catch (error) {
+    assert.ok(error instanceof NetworkError, String(error));
+    const { name, origin: at, code, message, mayBeDone } = error;
+    return { name, at, code, message, mayBeDone, status: error instanceof ProxyTrouble ? error.status : undefined };
+  }
+}
+
+/** A service under a name that only the proxy knows. */
+async function service(t: TestContext) {
+  const real = await receiver(t);
+  real.answer((_, response) => response.end("well"));
+  return { ...real, url: `${real.url.replace("127.0.0.1", "service.example")}/a?b=c` };
+}
+
+/** A proxy that does no more than it is told with its connections. */
+async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket.on("error", () => {}));
+    onConnection(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("a request through a proxy", () => {
+  it("gives it the whole address of an http service, and nobody else its credentials", async (t) => {
+    const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
+    assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
+    assert.deepEqual(proxy.seen, [`GET ${url}`]);
+    assert.deepEqual(
+      received.map(({ url: path, headers }) => [path, headers.host, headers["proxy-authorization"]]),
+      [["/a?b=c", new URL(url).host, undefined]],
+    );
+  });
+
+  it("asks it for a tunnel to an https service, whose certificate is judged", async (t) => {
+    const [proxy, url] = [await forwardProxy(t), await safeService(t)];
+    assert.deepEqual(await asked(t, url, proxy.url), {
+      name: "NetworkError",
+      at: url,
+      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+      message: `Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
+      mayBeDone: false,
+      status: undefined,
+    });
+    assert.deepEqual(proxy.seen, [`CONNECT ${new URL(url).host}`]);
+  });
+
+  for (const [what, authorization, does] of [
+    ["has no credentials", undefined, "asks for credentials"],
+    ["has other credentials", basic("ann", "wrong"), "does not accept the credentials"],
+  ] as const) {
+    it(`is refused when it ${what}, and the service hears nothing of it`, async (t) => {
+      const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
+      for (const target of [url, url.replace("http:", "https:")]) {
+        assert.deepEqual(await asked(t, target, proxy.url, authorization), {
+          name: "ProxyTrouble",
+          at: proxy.url,
+          code: "PROXY_REFUSED",
+          message: `The proxy ${proxy.url} ${does} (407).`,
+          mayBeDone: false,
+          status: 407,
+        });
+      }
+      assert.deepEqual(received, []);
+    });
+  }
+
+  it("says which proxy is not there, or does not connect", async (t) => {
+    const [plain, safe] = ["http://service.example", "https://service.example"];
+    const nobody = "http://127.0.0.1:1";
+    const unreached = {
+      name: "ProxyTrouble",
+      at: nobody,
+      code: "ECONNREFUSED",
+      message: `Failed to reach the proxy ${nobody}: nothing listens there (ECONNREFUSED).`,
+      mayBeDone: false,
+      status: undefined,
+    };
+    assert.deepEqual([await asked(t, plain, nobody), await asked(t, safe, nobody)], [unreached, unreached]);
+
+    const forbids = await oddProxy(t, (socket) =>
+      socket.once("data", () => socket.end("HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n")),
+    );
+    assert.deepEqual(await asked(t, safe, forbids), {
+      name: "ProxyTrouble",
+      at: forbids,
+      code: "PROXY_REFUSED",
+      message: `The proxy ${forbids} does not connect to ${safe} (403).`,
+      mayBeDone: false,
+      status: 403,
+    });
+    // In the place of the service: whose answer it is cannot be told.
+    assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
+  });
+
+  it("says that its connection was cut behind the proxy, or no answer came", async (t) => {
+    const plain = "http://service.example";
+    const hangsUp = await oddProxy(t, (socket) => socket.destroy());
+    const hangs = await oddProxy(t, () => {});
+    const messages = [await asked(t, plain, hangsUp), await asked(t, plain, hangs)].map((outcome) =>
+      "message" in outcome ? [outcome.name, outcome.at, outcome.message] : outcome,
+    );
+    assert.deepEqual(messages, [
+      [
+        "NetworkError",
+        plain,
+        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was cut (UND_ERR_SOCKET).`,
+      ],
+      [
+        "NetworkError",
+        plain,
+        `Failed to reach ${plain} through the proxy ${hangs}: no answer in time, which is 700 ms (ETIMEDOUT).`,
+      ],
+    ]);
+  });
+});
+
+describe("a request without a proxy", () => {
+  it("says that nothing listens, or that the host is unknown, and calls no proxy to account", async (t) => {
+    const transport = createTransport();
+    t.after(() => transport.close());
+    const request = { method: "GET", url: "http://127.0.0.1:1/x?key=secret", headers: {}, body: undefined } as const;
+    await assert.rejects(transport.send(request, { timeoutMs: 700 }), {
+      name: "NetworkError",
+      origin: "http://127.0.0.1:1",
+      code: "ECONNREFUSED",
+      message: "Failed to reach http://127.0.0.1:1: nothing listens there (ECONNREFUSED).",
+      mayBeDone: false,
+    });
+  });
+
+  it("that cannot be sent at all says which operation and why", async (t) => {
+    const transport = createTransport();
+    t.after(() => transport.close());
+    const request = {
+      method: "GET",
+      url: "http://127.0.0.1:1/x",
+      headers: { "x-a": "b\nc" },
+      body: undefined,
+    } as const;
+    await assert.rejects(transport.send(request, { timeoutMs: 700 }), {
+      name: "InvalidArguments",
+      message: "GET /x: : invalid x-a header",
+      problems: [{ in: "headers", path: [], message: "invalid x-a header", missing: false }],
+    });
+  });
+});

@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { Runner } from "../../../emulator/clock/runner.ts";
+import { dequeue, type Entry, enqueue, schedule } from "../../../emulator/clock/schedule.ts";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../../emulator/compose/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { idle, StandingWall } from "../../support/standing-wall.ts";
+
+const begin = Date.parse("2031-01-02T03:04:05Z");
+
+interface Workshop {
+  readonly runner: Runner;
+  /** Refs of what was begun, in order. */
+  readonly begun: string[];
+  readonly troubles: string[];
+  /** How many entries are begun and not let go. */
+  readonly atWork: number;
+  /** Puts entries into the queue in one transaction, written `lane ref`, due so many ms after the beginning. */
+  add(due: number, ...entries: readonly string[]): Promise<readonly Entry[]>;
+  /** Lets work end, and everything that follows from it come to rest. */
+  letGo(...refs: readonly string[]): Promise<void>;
+  left(): Promise<readonly string[]>;
+}
+
+/**
+ * A runner whose work goes on until it is let go. `room`: how many of a lane may be under way, or the error of asking;
+ * refs that begin with `bad` cannot be prepared while `spoilt`.
+ */
+async function workshop(
+  t: TestContext,
+  room: (lane: string) => number = () => Number.POSITIVE_INFINITY,
+  trial = { spoilt: false },
+): Promise<Workshop> {
+  const wall = new StandingWall();
+  const store = openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin + 1_000 });
+  const begun: string[] = [];
+  const troubles: string[] = [];
+  const held = new Map<string, () => void>();
+  const runner = Runner.start({
+    store,
+    clock,
+    wall,
+    onTrouble: ({ ref }, error) => troubles.push(`${ref}: ${(error as Error).message}`),
+    kinds: {
+      work: {
+        prepare: async (_, entries) =>
+          entries.map((entry) => {
+            if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
+            return async () => {
+              begun.push(entry.ref);
+              await new Promise<void>((resolve) => held.set(entry.ref, resolve));
+              return async (tx) => {
+                dequeue(tx, entry);
+                return `made ${entry.ref}`;
+              };
+            };
+          }),
+        capacity: async (_, lanes) => lanes.map(room),
+      },
+    },
+  });
+  const letGo = async (...refs: readonly string[]) => {
+    for (const ref of refs) {
+      const go = held.get(ref);
+      assert.ok(go, `${ref} is not at work`);
+      held.delete(ref);
+      go();
+    }
+    await idle();
+  };
+  t.after(async () => {
+    const closed = runner.close();
+    while (held.size > 0) await letGo(...held.keys());
+    await closed;
+  });
+  return {
+    runner,
+    begun,
+    troubles,
+    letGo,
+    get atWork() {
+      return held.size;
+    },
+    add: async (due, ...entries) => {
+      const added = await store.transaction("add", (tx) =>
+        entries.map((entry) => {
+          const [lane = "", ref = ""] = entry.split(" ");
+          return enqueue(tx, { due: begin + due, kind: ref.startsWith("odd") ? "unknown" : "work", lane, ref });
+        }),
+      );
+      await idle();
+      return added;
+    },
+    left: () => store.read(async (view) => (await view.list(schedule, { by: "turn" })).map(({ ref }) => ref)),
+  };
+}
+
+const many = (count: number, name: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => name(i));
+
+describe("a lane", () => {
+  it("lets through as many as it has room for, in their order, each time one ends", async (t) => {
+    const shop = await workshop(t, () => 3);
+    await shop.add(0, ...many(6, (i) => `a a${i}`));
+    assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
+    await shop.letGo("a1");
+    assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
+    await shop.letGo("a0", "a2");
+    assert.deepEqual([shop.begun, shop.atWork], [["a0", "a1", "a2", "a3", "a4", "a5"], 3]);
+    await shop.letGo("a3", "a4", "a5");
+    assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
+  });
+
+  it("whose room has shrunk to less than is under way lets nobody through, and never less than one at a time", async (t) => {
+    let room = 2;
+    const shop = await workshop(t, () => room);
+    await shop.add(0, ...many(4, (i) => `a a${i}`));
+    room = -5;
+    await shop.letGo("a0");
+    assert.deepEqual(shop.begun, ["a0", "a1"]);
+    await shop.letGo("a1");
+    assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
+    await shop.letGo("a2");
+    assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
+  });
+
+  it("whose room cannot be told goes on one at a time", async (t) => {
+    const shop = await workshop(t, () => {
+      throw new Error("nobody knows");
+    });
+    await shop.add(0, "a a0", "a a1", "a a2", "b b0");
+    assert.deepEqual(shop.begun, ["a0", "b0"]);
+    await shop.letGo("a0");
+    await shop.letGo("a1");
+    assert.deepEqual([shop.begun, shop.troubles], [["a0", "b0", "a1", "a2"], []]);
+  });
+
+  it("that was empty begins again with its first entry at once", async (t) => {
+    const asked: string[] = [];
+    const shop = await workshop(t, (lane) => asked.push(lane));
+    await shop.add(0, "a a0");
+    await shop.letGo("a0");
+    await shop.add(1, "a a1");
+    assert.deepEqual([shop.begun, asked], [["a0", "a1"], []]);
+  });
+});
+
+describe("which entry goes next", () => {
+  it("is the first in order while there is plenty of room; the last quarter is for lanes that have nothing", async (t) => {
+    const shop = await workshop(t);
+    await shop.add(0, ...many(60, (i) => `crowd c${i}`));
+    assert.deepEqual(
+      shop.begun,
+      many(48, (i) => `c${i}`),
+    );
+    await shop.add(1, "a a0", "a a1", "b b0");
+    assert.deepEqual(shop.begun.slice(48), ["a0", "b0"]);
+    await shop.letGo("a0");
+    assert.deepEqual(shop.begun.slice(50), ["a1"]);
+    // Of 50 places that are taken three become free, so that the first in order may go again.
+    await shop.letGo("c0", "c1", "c2");
+    assert.deepEqual(shop.begun.slice(51), ["c48"]);
+    await shop.letGo("b0", "a1");
+    assert.deepEqual([shop.begun.slice(52), shop.atWork], [["c49", "c50"], 48]);
+  });
+
+  it("is one that had to wait in its lane, before all that are due later", async (t) => {
+    const shop = await workshop(t, () => 1);
+    await shop.add(0, "a a0", "a a1", "b b0", "b b1");
+    await shop.add(1, ...many(70, (i) => `lane${i} later${i}`));
+    const atFirst = ["a0", "b0", ...many(62, (i) => `later${i}`)];
+    assert.deepEqual(shop.begun, atFirst);
+    // What follows in their lanes is asked for only now: meanwhile others take the places.
+    await shop.letGo("b0", "a0");
+    assert.deepEqual(shop.begun.slice(64), ["later62", "later63"]);
+    await shop.letGo("later0");
+    await shop.letGo("later1");
+    await shop.letGo("later2");
+    assert.deepEqual(shop.begun.slice(66), ["a1", "b1", "later64"]);
+  });
+
+  it("is found in a backlog longer than what is listed at once, and nothing is begun twice", async (t) => {
+    const shop = await workshop(t);
+    const backlog = many(2_500, (i) => `l${i} e${i}`);
+    await shop.add(1, ...backlog);
+    await shop.add(0, "first first");
+    while (shop.atWork > 0) await shop.letGo(...shop.begun.slice(-shop.atWork));
+    assert.deepEqual(
+      [shop.begun.toSorted(), await shop.left()],
+      [["first", ...many(2_500, (i) => `e${i}`)].sort(), []],
+    );
+    assert.deepEqual(
+      shop.begun.filter((ref) => ref !== "first"),
+      many(2_500, (i) => `e${i}`),
+    );
+  });
+});
+
+describe("an entry in trouble", () => {
+  it("spoils nothing for those that are prepared with it, and gets another chance with a new state", async (t) => {
+    const trial = { spoilt: true };
+    const shop = await workshop(t, undefined, trial);
+    await shop.add(0, "a good0", "b bad", "c odd", "d good1");
+    assert.deepEqual(shop.begun, ["good0", "good1"]);
+    assert.deepEqual(shop.troubles.toSorted(), [
+      "bad: spoilt",
+      "odd: Nothing is registered for schedule entries of kind unknown",
+    ]);
+    await shop.letGo("good0", "good1");
+    await shop.runner.idle();
+    assert.deepEqual(await shop.left(), ["bad", "odd"]);
+
+    trial.spoilt = false;
+    await shop.runner.reload();
+    await idle();
+    await shop.letGo("bad");
+    assert.deepEqual([shop.begun, await shop.left()], [["good0", "good1", "bad"], ["odd"]]);
+  });
+});
+
+describe("who waits for an outcome", () => {
+  it("is told it in a word", async (t) => {
+    const shop = await workshop(t);
+    const [entry] = await shop.add(2_000, "a a0");
+    const outcome = shop.runner.outcomeOf(entry!.id);
+    const advanced = shop.runner.advance({ by: 1_000 });
+    await idle();
+    await shop.letGo("a0");
+    assert.deepEqual([await outcome, (await advanced).ran.map((ran) => ran.outcome)], ["made a0", ["made a0"]]);
+  });
+
+  it("is told that the emulator closes", async (t) => {
+    const shop = await workshop(t);
+    const [entry] = await shop.add(2_000, "a a0");
+    const outcome = shop.runner.outcomeOf(entry!.id);
+    await shop.runner.close();
+    assert.deepEqual([await outcome, await shop.left()], ["closing", ["a0"]]);
+  });
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { authorize, codeOf, exchange, requestToken, signIn } from "../../../support/identity/sign-in.ts";
+
+const ada = "ada@northwind.example";
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+/** How many rows of a collection the state holds. */
+const countOf = async ({ ask }: TestEmulator, collection: string) => {
+  const { rows } = (await ask("GET", "state")).body as { rows: Record<string, readonly unknown[]> };
+  return rows[collection]?.length ?? 0;
+};
+
+describe("what nobody can use any more leaves the state", () => {
+  it("a code ten minutes after it expired, with the next code; until then it says that it has expired", async (t) => {
+    const world = await emulator(t);
+    const code = await codeOf(world, ada);
+    await world.clock.advance({ by: 20 * minute - 1 });
+    await codeOf(world, ada);
+    assert.equal(await countOf(world, "authorization_codes"), 2);
+    const expired = { error: "invalid_grant", error_description: "The code has expired" };
+    assert.deepEqual((await requestToken(world, exchange(code))).body, expired);
+
+    await world.clock.advance({ by: 1 });
+    await codeOf(world, ada);
+    assert.equal(await countOf(world, "authorization_codes"), 2);
+    const unknown = { error: "invalid_grant", error_description: "The code is unknown" };
+    assert.deepEqual((await requestToken(world, exchange(code))).body, unknown);
+  });
+
+  it("a session when it has ended, with the next session", async (t) => {
+    const world = await emulator(t);
+    await authorize(world, { svc_user: ada });
+    await world.clock.advance({ by: 12 * 60 * minute - 1 });
+    await authorize(world, { svc_user: ada });
+    assert.equal(await countOf(world, "sessions"), 2);
+    await world.clock.advance({ by: 1 });
+    await authorize(world, { svc_user: ada });
+    assert.equal(await countOf(world, "sessions"), 2);
+  });
+
+  it("a refresh token a day after it expired, with the next token; until then it says that it has expired", async (t) => {
+    const world = await emulator(t);
+    const { refresh_token } = await signIn(world, ada);
+    const refreshed = async () =>
+      (await requestToken(world, { client_id: "demo-cli", grant_type: "refresh_token", refresh_token })).body;
+    await world.clock.advance({ by: 31 * day - 1 });
+    await signIn(world, ada);
+    assert.equal(await countOf(world, "refresh_tokens"), 2);
+    assert.deepEqual(await refreshed(), { error: "invalid_grant", error_description: "The token has expired" });
+
+    await world.clock.advance({ by: 1 });
+    await signIn(world, ada);
+    assert.equal(await countOf(world, "refresh_tokens"), 2);
+    assert.deepEqual(await refreshed(), { error: "invalid_grant", error_description: "The token is unknown" });
+  });
+});

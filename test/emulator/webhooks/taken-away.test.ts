@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { enqueue, schedule } from "../../../emulator/clock/schedule.ts";
+import { deliveries } from "../../../emulator/webhooks/deliveries.ts";
+import { resend } from "../../../emulator/webhooks/log.ts";
+import { receiver } from "../../support/receiver.ts";
+import { begin, minutes, type Post, post } from "../../support/webhooks.ts";
+
+/** A receiver that answers only when it is told to, and the requests that it holds. */
+async function hanging(t: Parameters<typeof receiver>[0]) {
+  const sink = await receiver(t);
+  const held: ((status: number) => void)[] = [];
+  let arrived = () => {};
+  sink.answer((_, response) => {
+    held.push((status) => response.writeHead(status).end());
+    arrived();
+  });
+  const next = () =>
+    new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+  return { ...sink, held, next };
+}
+
+const queued = ({ store }: Post) =>
+  store.read(async (view) =>
+    (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - begin) / 60_000]),
+  );
+
+describe("an attempt that is on its way", () => {
+  it("leaves the queue without a trace when its delivery was dropped meanwhile", async (t) => {
+    const office = await post(t);
+    const sink = await hanging(t);
+    const id = await office.subscribe(sink.url);
+    const reached = sink.next();
+    await office.happen("CONTRACT_CREATED");
+    await reached;
+    await office.store.transaction("drop", (tx) => tx.delete(deliveries, "1"));
+    sink.held[0]!(500);
+    await office.runner.idle();
+    assert.deepEqual([await office.story(), await queued(office)], [[], []]);
+    assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 0 });
+  });
+
+  it("leaves an entry alone that took the place of its own", async (t) => {
+    const office = await post(t);
+    const sink = await hanging(t);
+    await office.subscribe(sink.url);
+    const reached = sink.next();
+    await office.happen("CONTRACT_CREATED");
+    await reached;
+    await office.store.transaction("another", async (tx) => {
+      tx.delete(deliveries, "1");
+      const [entry] = await tx.list(schedule);
+      enqueue(tx, { ...entry!, due: begin + minutes(7) });
+    });
+    sink.held[0]!(200);
+    await office.runner.idle();
+    assert.deepEqual(await queued(office), [[1, "deliver", 7]]);
+  });
+
+  it("changes nothing more when a resend was successful in the meantime", async (t) => {
+    const office = await post(t);
+    const sink = await hanging(t);
+    const id = await office.subscribe(sink.url);
+    const first = sink.next();
+    await office.happen("CONTRACT_CREATED");
+    await first;
+    const second = sink.next();
+    const { again } = await office.store.transaction("again", async (tx) => {
+      const entry = resend(tx, (await tx.get(deliveries, "1"))!, office.clock.now());
+      return { again: office.runner.outcomeOf(entry.id) };
+    });
+    await second;
+    sink.held[1]!(200);
+    assert.equal(await again, "delivered");
+    sink.held[0]!(500);
+    await office.runner.idle();
+    assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200", "+0 500"] }]);
+    assert.deepEqual(await queued(office), []);
+    assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 1 });
+  });
+});
+
+describe("an attempt that waits in its lane", () => {
+  /** Two events of a receiver that gets one at a time; the first hangs. */
+  async function waiting(t: Parameters<typeof receiver>[0]) {
+    const office = await post(t);
+    const sink = await hanging(t);
+    const id = await office.subscribe(sink.url, { failure_count: 5 });
+    const reached = sink.next();
+    await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
+    await reached;
+    return { office, sink, id };
+  }
+
+  it("is not made when its entry was taken away meanwhile", async (t) => {
+    const { office, sink, id } = await waiting(t);
+    await office.store.transaction("take away", (tx) => tx.delete(schedule, "2"));
+    sink.held[0]!(200);
+    await office.runner.idle();
+    assert.deepEqual(await office.story(), [
+      { webhook: id, outcome: "delivered", attempts: ["+0 200"] },
+      { webhook: id, outcome: "waiting", attempts: [] },
+    ]);
+    assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
+  });
+
+  it("is not made when its delivery was dropped meanwhile, and its entry goes, too", async (t) => {
+    const { office, sink, id } = await waiting(t);
+    await office.store.transaction("drop", (tx) => tx.delete(deliveries, "2"));
+    sink.held[0]!(200);
+    await office.runner.idle();
+    assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
+    assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
+  });
+
+  it("is made at its new time, and once, when it was moved meanwhile", async (t) => {
+    const { office, sink, id } = await waiting(t);
+    await office.store.transaction("move", async (tx) => {
+      const entry = await tx.get(schedule, "2");
+      enqueue(tx, { ...entry!, due: begin + minutes(9) });
+    });
+    sink.held[0]!(200);
+    await office.runner.idle();
+    assert.deepEqual(await queued(office), [[2, "deliver", 9]]);
+    sink.answer(200);
+    await office.runner.advance({ untilIdle: true });
+    assert.deepEqual(await office.story(), [
+      { webhook: id, outcome: "delivered", attempts: ["+0 200"] },
+      { webhook: id, outcome: "delivered", attempts: ["+9 200"] },
+    ]);
+  });
+});

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { AboutToSend } from "../../../emulator/faults/intervention.ts";
+import type { Outgoing } from "../../../emulator/http/outgoing/outgoing.ts";
+import type { Store } from "../../../emulator/store/port.ts";
+import { deliveryKinds } from "../../../emulator/webhooks/deliver.ts";
+import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
+import { dropExpired } from "../../../emulator/webhooks/log.ts";
+import { defaultSettings } from "../../../emulator/world/settings.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+import { receiver } from "../../support/receiver.ts";
+import { minutes, post } from "../../support/webhooks.ts";
+
+const days = (count: number): number => minutes(count * 24 * 60);
+
+const idsOf = (store: Store) =>
+  store.read(async (view) => ({
+    deliveries: (await view.list(deliveries)).map(({ id }) => id),
+    attempts: (await view.list(attempts)).map(({ delivery_id, number }) => `${delivery_id}/${number}`),
+    events: (await view.list(webhookEvents)).map(({ id }) => id),
+  }));
+
+describe("what is over", () => {
+  it("leaves by itself with the next attempts, some of it each time", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    await office.subscribe(sink.url);
+    await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
+    // Nobody listens to this one.
+    await office.happen("CONTRACT_VOIDED");
+    await office.runner.idle();
+    const attempt = async (byMs: number) => {
+      await office.runner.advance({ by: byMs });
+      await office.happen("CONTRACT_SIGNED");
+      await office.runner.idle();
+      return idsOf(office.store);
+    };
+    await attempt(days(30) - 1);
+    assert.equal((await idsOf(office.store)).deliveries.length, 61);
+    // Fifty at the one time, the others at the next; the event that nobody heard is kept for longer.
+    assert.deepEqual((await attempt(1)).deliveries, [...Array.from({ length: 10 }, (_, i) => 51 + i), 61, 62]);
+    assert.deepEqual(await attempt(1), {
+      deliveries: [61, 62, 63],
+      attempts: ["61/1", "62/1", "63/1"],
+      events: [61, 62, 63, 64],
+    });
+    assert.deepEqual(await attempt(days(60)), { deliveries: [64], attempts: ["64/1"], events: [65] });
+  });
+
+  it("leaves before the log is looked at, however much it is; its event goes with the last delivery of it", async (t) => {
+    const office = await post(t);
+    const sink = await receiver(t);
+    for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
+    await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
+    await office.runner.idle();
+    // One delivery of the first event lasts longer than its sisters.
+    await office.store.transaction("keep", async (tx) => {
+      const kept = await tx.get(deliveries, "2");
+      tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
+    });
+    const now = office.clock.now() + days(30);
+    await dropExpired(office.store, now);
+    assert.deepEqual(await idsOf(office.store), { deliveries: [2], attempts: ["2/1"], events: [1] });
+    await dropExpired(office.store, now + 1);
+    assert.deepEqual(await idsOf(office.store), { deliveries: [], attempts: [], events: [] });
+  });
+});
+
+describe("what a script of faults is told", () => {
+  it("is which attempt is about to begin, by its number, and whether it is a resend", async (t) => {
+    const told: AboutToSend[] = [];
+    const office = await post(t, { intervene: (about) => void told.push(about) });
+    const sink = await receiver(t);
+    sink.answer(500);
+    const id = await office.subscribe(sink.url);
+    await office.happen("CONTRACT_CREATED");
+    await office.runner.advance({ by: minutes(5) });
+    assert.deepEqual(
+      told.map(({ delivery, number, resend, event, subscription }) => [
+        delivery.id,
+        number,
+        resend,
+        event.activity,
+        event.contract_id,
+        subscription.id,
+        subscription.url,
+      ]),
+      [
+        [1, 1, false, "CONTRACT_CREATED", 17, id, sink.url],
+        [1, 2, false, "CONTRACT_CREATED", 17, id, sink.url],
+      ],
+    );
+  });
+});
+
+describe("an emulator that closes", () => {
+  it("breaks off everything that is on its way at once, whatever the number of attempts", async (t) => {
+    const office = await post(t);
+    const id = await office.subscribe("http://127.0.0.1:1/");
+    await office.runner.close();
+    await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
+    let brokenOff = 0;
+    const outgoing: Outgoing = {
+      forbidden: () => undefined,
+      post: async () => ({ status: 200, body: Buffer.alloc(0) }),
+      breakOff: () => {
+        brokenOff += 1;
+      },
+      close: async () => {},
+    };
+    const { clock, store } = office;
+    const { deliver } = deliveryKinds({ clock, wall: systemWall, settings: defaultSettings, outgoing });
+    const entries = [1, 2].map((n) => ({
+      id: n,
+      due: clock.now(),
+      kind: "deliver",
+      lane: `webhook:${id}`,
+      ref: `${n}`,
+    }));
+    const works = await store.read((view) => deliver.prepare(view, entries));
+    const closing = new AbortController();
+    await Promise.all(works.map((work) => work(closing.signal)));
+    assert.equal(brokenOff, 0);
+    closing.abort();
+    assert.equal(brokenOff, 1);
+  });
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clusterClaim, jwtClaims } from "../../src/schemes/jwt-claims.ts";
+
+const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
+
+describe("the claims of a token", () => {
+  it("are read without verifying it", () => {
+    const claims = { sub: "1", cluster: "eu-1", name: "Zoë" };
+    assert.deepEqual(jwtClaims(token(JSON.stringify(claims))), claims);
+    assert.equal(clusterClaim(token(JSON.stringify(claims))), "eu-1");
+  });
+
+  for (const other of [
+    "opaque",
+    "two.parts",
+    `${token("{}")}.four`,
+    token("["),
+    token("[]"),
+    token("null"),
+    token("1"),
+  ]) {
+    it(`are not there in ${other}`, () =>
+      assert.deepEqual([jwtClaims(other), clusterClaim(other)], [undefined, undefined]));
+  }
+
+  it("name a cluster only as a text", () =>
+    assert.deepEqual(
+      ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => clusterClaim(token(payload))),
+      [undefined, undefined, undefined],
+    ));
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import { describe, it } from "node:test";
+import { diagnose } from "../../src/schemes/webhook-diagnosis.ts";
+
+// Bytes that are no UTF-8 text, so that reading them as text changes them.
+const bytes = Buffer.from([...Array(62).keys(), 0xff, 0xfe]);
+const key = bytes.toString("base64");
+const hexKey = "deadbeefdeadbeef";
+const sign = (signed: string, secret: Buffer | string = bytes, digest = "sha512"): string =>
+  createHmac(digest, secret).update(signed).digest("hex");
+const hash = (digest: string, ...parts: (Buffer | string)[]): string =>
+  parts.reduce((sum, part) => sum.update(part), createHash(digest)).digest("hex");
+
+const signature = sign("text");
+const json = '{ "b":{"z":"é","y":[1,{"d":2,"c":"a/b"}]},"a":null}';
+
+interface Mistake {
+  readonly code: string;
+  readonly signature: string;
+  readonly body?: string;
+  readonly key?: string;
+}
+
+const mistakes: Record<string, readonly Mistake[]> = {
+  key: [
+    { code: "key-not-decoded", signature: sign("text", key) },
+    { code: "key-with-newline", signature: sign("text", `${key}\n`) },
+    { code: "key-as-hex", signature: sign("text", bytes.toString("hex")) },
+    { code: "key-as-text", signature: sign("text", bytes.toString("utf8")) },
+    { code: "key-decoded-as-hex", signature: sign("text", Buffer.from(hexKey, "hex")), key: hexKey },
+    {
+      code: "key-not-standard-base64",
+      signature,
+      key: key.replaceAll("+", "-").replaceAll("/", "_").replace("==", ""),
+    },
+    { code: "key-empty", signature: sign("text", "") },
+  ],
+  body: [
+    { code: "newline-trimmed", body: "text\r\n", signature },
+    { code: "newline-added", signature: sign("text\n") },
+    { code: "crlf-newline-added", signature: sign("text\r\n") },
+    { code: "trimmed", body: " text ", signature },
+    { code: "lf", body: "a\r\nb", signature: sign("a\nb") },
+    { code: "crlf", body: "a\nb", signature: sign("a\r\nb") },
+    { code: "byte-order-mark", body: "\ufefftext", signature },
+    { code: "empty", signature: sign("") },
+    { code: "json-compact", body: json, signature: sign('{"b":{"z":"é","y":[1,{"d":2,"c":"a/b"}]},"a":null}') },
+    { code: "json-sorted", body: json, signature: sign('{"a":null,"b":{"y":[1,{"c":"a/b","d":2}],"z":"é"}}') },
+    {
+      code: "json-spaced",
+      body: json,
+      signature: sign('{"b": {"z": "é", "y": [1, {"d": 2, "c": "a/b"}]}, "a": null}'),
+    },
+    {
+      code: "json-spaced-ascii",
+      body: json,
+      signature: sign('{"b": {"z": "\\u00e9", "y": [1, {"d": 2, "c": "a/b"}]}, "a": null}'),
+    },
+    {
+      code: "json-spaced-sorted",
+      body: json,
+      signature: sign('{"a": null, "b": {"y": [1, {"c": "a/b", "d": 2}], "z": "\\u00e9"}}'),
+    },
+    { code: "json-ascii", body: json, signature: sign('{"b":{"z":"\\u00e9","y":[1,{"d":2,"c":"a/b"}]},"a":null}') },
+    { code: "json-slashes", body: json, signature: sign('{"b":{"z":"\\u00e9","y":[1,{"d":2,"c":"a\\/b"}]},"a":null}') },
+    { code: "json-indented", body: "[1]", signature: sign("[\n  1\n]") },
+    { code: "json-indented", body: "[1]", signature: sign("[\n    1\n]") },
+    { code: "json-twice", body: '["a"]', signature: sign('"[\\"a\\"]"') },
+  ],
+  algorithm: [
+    { code: "hmac-sha256", signature: sign("text", bytes, "sha256") },
+    { code: "hmac-sha384", signature: sign("text", bytes, "sha384") },
+    { code: "hmac-sha1", signature: sign("text", bytes, "sha1") },
+    { code: "plain-sha512", signature: hash("sha512", "text") },
+    { code: "plain-sha256", signature: hash("sha256", "text") },
+    { code: "key-before-body", signature: hash("sha512", bytes, "text") },
+  ],
+  encoding: [
+    { code: "upper-case", signature: signature.toUpperCase() },
+    { code: "base64-signature", signature: Buffer.from(signature, "hex").toString("base64") },
+    { code: "base64-of-hex", signature: Buffer.from(signature).toString("base64") },
+    ...[` ${signature}\n`, `"${signature}"`, `sha512=${signature}`, `HMAC-SHA512: ${signature}`, `v1,${signature}`].map(
+      (dressed) => ({ code: "signature-dressed", signature: dressed }),
+    ),
+  ],
+};
+
+const found = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
+  diagnose({ key, ...given, body: Buffer.from(body) });
+
+describe("why a signature does not fit", () => {
+  for (const [about, alike] of Object.entries(mistakes)) {
+    for (const { code, ...given } of alike) {
+      it(`names ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
+        const { explained, deviations } = found(given);
+        assert.deepEqual([explained, deviations.map((one) => [one.about, one.code])], [true, [[about, code]]]);
+      });
+    }
+  }
+
+  it("says in words what was done and what is right", () =>
+    assert.deepEqual(found({ signature: sign("text", key) }), {
+      explained: true,
+      deviations: [
+        {
+          about: "key",
+          code: "key-not-decoded",
+          text: "The text of the key was used as it is; decode it as base64 first.",
+        },
+      ],
+      // The right way with four bodies, then the second key with the first body.
+      tried: 5,
+    }));
+
+  it("names nothing where it fits, after one attempt", () =>
+    assert.deepEqual(found({ signature }), { explained: true, deviations: [], tried: 1 }));
+
+  it("finds mistakes that were made together", () => {
+    const { deviations } = found({
+      body: json,
+      signature: sign('{"b":{"z":"é","y":[1,{"d":2,"c":"a/b"}]},"a":null}', key, "sha256").toUpperCase(),
+    });
+    const codes = deviations.map(({ code }) => code);
+    assert.deepEqual(codes, ["key-not-decoded", "json-compact", "hmac-sha256", "upper-case"]);
+  });
+
+  it("prefers one mistake to two that lead to the same", () => {
+    const { deviations } = found({ body: "[1] ", signature: sign("[1]") });
+    assert.deepEqual(
+      deviations.map(({ code }) => code),
+      ["trimmed"],
+    );
+  });
+
+  for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
+    it(`gives up on ${JSON.stringify(unexplained.slice(0, 20))} when everything was tried`, () =>
+      // Seven algorithms, six keys, four bodies.
+      assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 4 }));
+  }
+});
