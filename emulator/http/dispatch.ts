@@ -241,7 +241,7 @@ const searchOf = (url: string): string => {
   return query < 0 ? "" : url.slice(query + 1);
 };
 
-/** decisions.md, R2: so that a caller learns that it missed the operation it meant. */
+/** DECISIONS.md, R2: so that a caller learns that it missed the operation it meant. */
 const markCatchAll = (answer: Answer): Answer => ({
   ...answer,
   headers: [...answer.headers, "x-svc-matched", "catch-all"],

@@ -11,7 +11,7 @@ import { matchTarget } from "./path.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { refuseExpectation, refuseUnread } from "./unread.ts";
 
-/** decisions.md, R16 and C24 */
+/** DECISIONS.md, R16 and C24 */
 const maxBodyBytes = 64 * 1024 * 1024;
 /** Tokens stand in paths; Node itself bounds a request's head at 16 KiB. */
 const maxParamLength = 16 * 1024;
@@ -132,7 +132,7 @@ const noQuery = () => ({});
 
 /**
  * Every request is taken over in the first hook, because Fastify's own reading of bodies (types refused, empty JSON
- * refused, 1 MiB, GET against POST) contradicts both services (conformance.md, 7.7). The one route is there for the
+ * refused, 1 MiB, GET against POST) contradicts both services (DECISIONS.md, P16). The one route is there for the
  * methods that Fastify knows; others reach the same hook on their way to its 404.
  */
 function takeAll(app: FastifyInstance, take: Dispatch["take"]): void {

@@ -17,7 +17,7 @@ export function originForm(target: string): string | undefined {
 /**
  * The target that routes are matched with. The routing service matches the decoded path, so `%2F` is a slash, an
  * invalid escape stays literal and bad UTF-8 is U+FFFD; each segment is encoded again for the matcher, which decodes
- * it for good (conformance.md, 7.4 and 7.5).
+ * it for good (DECISIONS.md, P13, P14).
  */
 export function matchTarget(target: string): string {
   const local = originForm(target) ?? target;
