@@ -61,7 +61,7 @@ describe("the command of an operation", () => {
       auth: "none",
       answers: { 200: { kind: "json" } },
       output: "json",
-      judged: [],
+      needsSchema: [],
       fields: ["id", "owner"],
     });
   });
