@@ -51,7 +51,7 @@ interface Parts {
 }
 
 /**
- * Moves time to the target, entry by entry (conformance.md, 11.2): settle; take the earliest time at which something
+ * Moves time to the target, entry by entry (DECISIONS.md, P23): settle; take the earliest time at which something
  * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
  * target runs too. The clock must be held.
  */

@@ -32,16 +32,16 @@ export class AdvanceUnderWay extends Error {
 }
 
 /**
- * Over the whole emulator. design.md, section 7, says 32, with which deliveries to a fast receiver miss their goal
- * (test/bench/webhooks.ts): undici lets a kept connection pass one turn of the event loop before it writes, so that
- * half of what is under way is with no receiver yet.
+ * Over the whole emulator. With half as many, deliveries to a fast receiver miss their goal (test/bench/webhooks.ts):
+ * undici lets a kept connection pass one turn of the event loop before it writes, so that half of what is under way is
+ * with no receiver yet.
  */
 export const atOnce = 64;
 const closingMs = 5_000;
 // One day: longer timers overflow, and looking once a day costs nothing.
 const longestSleepMs = 86_400_000;
 
-/** The one dispatcher of the schedule, in every mode (design.md, section 7). */
+/** The one dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #dispatcher: Dispatcher;

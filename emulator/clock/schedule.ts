@@ -12,7 +12,7 @@ const Entry = z.strictObject({
 });
 export type Entry = z.infer<typeof Entry>;
 
-/** The one durable queue (design.md, section 7). `turn` is its order: by due, then by id. */
+/** The one durable queue (DECISIONS.md, E6). `turn` is its order: by due, then by id. */
 export const schedule = rows<Entry, "turn">({
   name: "schedule",
   schema: Entry,

@@ -1,4 +1,4 @@
-/** Shape C as it grows: fields, rows keyed by index, messages (contract-api-facts.md, 2.3). */
+/** Shape C as it grows: fields, rows keyed by index, messages (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
 /** Collects what is wrong with the fields of a body, so that one answer tells all of it. */

@@ -1,6 +1,6 @@
 import type { Rows, Slice, View } from "../store/port.ts";
 
-/** What a paged list is asked for, and how it is answered (contract-api-facts.md, 4.11). */
+/** What a paged list is asked for, and how it is answered (DECISIONS.md, F18). */
 export interface Paging {
   readonly page: number;
   readonly limit: number;

@@ -36,8 +36,8 @@ import { staleTime } from "./stale-time.ts";
 
 /**
  * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
- * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (design.md,
- * section 6, Lock). Listeners are opened last, when all that they serve is there.
+ * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (DECISIONS.md,
+ * E3). Listeners are opened last, when all that they serve is there.
  */
 export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
   const { port = 0, host } = options;

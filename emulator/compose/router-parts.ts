@@ -10,7 +10,7 @@ import type { RouterWorld } from "../router/world.ts";
 
 const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
 
-/** What the router's listener serves: the routing service, and the control plane (design.md, section 5). */
+/** What the router's listener serves: the routing service, and the control plane (DECISIONS.md, E2). */
 export const routerParts = (
   worlds: { readonly router: RouterWorld; readonly control: ControlWorld },
   token: string,

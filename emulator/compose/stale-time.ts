@@ -4,7 +4,7 @@ import { accessLifetime } from "../cluster/identity/lifetimes.ts";
 
 /**
  * What is to be said at the start when virtual time lies so far behind the wall that whoever judges tokens by their own
- * clock takes every one for expired (conformance.md, 2.5); undefined while it does not. Ahead is no harm: tokens carry
+ * clock takes every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is no harm: tokens carry
  * no `nbf`.
  */
 export function staleTime(clock: Clock, wall: Wall): string | undefined {

@@ -16,7 +16,7 @@ interface Act {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** What people do in the application: each moves the contract by the lifecycle table (design.md, section 8). */
+/** What people do in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers: Handlers<`emulator-contracts.${ContractVerb}`, Home, unknown> = {
   "emulator-contracts.sign": (input, call) =>
     acted("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),

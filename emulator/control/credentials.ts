@@ -2,7 +2,7 @@ import { fail } from "../../src/api/failures.ts";
 import { sameSecret } from "../../src/base/hmac.ts";
 import type { Authenticators } from "../http/handler.ts";
 
-/** The control plane's own token, as a bearer token (design.md, section 8). */
+/** The control plane's own token, as a bearer token (DECISIONS.md, E7). */
 export const controlAuthenticators = (token: string) =>
   ({
     "control-token": ({ headers }) => {

@@ -72,7 +72,7 @@ async function* watched(events: AsyncIterable<DeliveryEvent>, filters: Filters) 
   }
 }
 
-/** `T-12` and `12` name the same contract (decisions.md, C12). */
+/** `T-12` and `12` name the same contract (DECISIONS.md, C12). */
 const contractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 

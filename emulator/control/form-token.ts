@@ -6,7 +6,7 @@ type Keeping = Pick<ControlWorld, "instance">;
 
 /**
  * What a page puts into its form and no other site can know: it binds the form to this emulator and to one thing, such
- * as a user code (design.md, section 8).
+ * as a user code (DECISIONS.md, E7).
  */
 export const formToken = ({ instance }: Keeping, about: string): string =>
   hmac("sha256", instance.formKey, about).toString("base64url");

@@ -4,7 +4,7 @@ import type { View } from "../store/port.ts";
 import type { Person } from "../webhooks/payload.ts";
 import { users } from "../world/workspaces.ts";
 
-/** The contract of a number or of a composite id, whichever workspace it belongs to (decisions.md, C12). */
+/** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
 export async function namedContract(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, number);

@@ -11,7 +11,7 @@ export const ownerHandlers: Handlers<"owners.list", ControlWorld, unknown> = {
   },
 };
 
-/** What an identifier of unknown kind may be, in the order in which the router would look (decisions.md, R14). */
+/** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */
 function candidates(identifier: string) {
   const keys = [
     ["cluster_clients", identifier],

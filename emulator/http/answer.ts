@@ -14,7 +14,7 @@ export interface Answer {
   readonly failure?: FailureCode;
 }
 
-/** Without a charset, as the routing service sends it (conformance.md, 7.7). */
+/** Without a charset, as the routing service sends it (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;
 
 export const jsonAnswer = (status: number, document: unknown, headers: readonly string[] = []): Answer => ({

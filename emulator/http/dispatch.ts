@@ -243,7 +243,7 @@ export class Dispatch {
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
 
-/** decisions.md, R2: so that a caller learns that it missed the operation it meant. */
+/** DECISIONS.md, R2: so that a caller learns that it missed the operation it meant. */
 const markCatchAll = (answer: Answer): Answer => ({
   ...answer,
   headers: [...answer.headers, "x-svc-matched", "catch-all"],

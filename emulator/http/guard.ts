@@ -8,7 +8,7 @@ const maxRemembered = 64;
 
 /**
  * Says whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot get past it by pointing its own name at loopback (conformance.md, 10.5). Never throws.
+ * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). Never throws.
  */
 export function hostGuard(allowed: readonly string[]): (request: IncomingMessage) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));

@@ -10,7 +10,7 @@ import type { Part } from "./parts.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { refuseExpectation, refuseUnread } from "./unread.ts";
 
-/** decisions.md, R16 and C24 */
+/** DECISIONS.md, R16 and C24 */
 const maxBodyBytes = 64 * 1024 * 1024;
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
@@ -126,7 +126,7 @@ const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-l
 
 /**
  * Every request is taken over in the first hook, because Fastify's own reading of bodies (types refused, empty JSON
- * refused, 1 MiB, GET against POST) contradicts both services (conformance.md, 7.7). The one route is there for the
+ * refused, 1 MiB, GET against POST) contradicts both services (DECISIONS.md, P16). The one route is there for the
  * methods that Fastify knows; others reach the same hook on their way to its 404.
  */
 function takeAll(app: FastifyInstance, take: Dispatch["take"]): void {

@@ -16,13 +16,13 @@ export function otherSlash(routes: Routes, method: string, path: string): (Found
   return found?.bound.operation.service.slashes === "redirect" ? { ...found, path: toggled } : undefined;
 }
 
-/** decisions.md, C3. The location is relative, so that it holds behind any name of this host. */
+/** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
 export function redirectTo(path: string, search: string): Answer {
   const location = path.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
-/** A browser asks before it uploads from a page of another site (conformance.md, section 8). */
+/** A browser asks before it uploads from a page of another site (DECISIONS.md, P17). */
 export const preflight = (methods: readonly string[]): Answer => ({
   status: 204,
   headers: [

@@ -4,7 +4,7 @@ import { trialSignups } from "./trial/signups.ts";
 
 /**
  * Makes good again what a process that is gone had claimed: it can never finish what it asked a cluster for
- * (design.md, section 6).
+ * (DECISIONS.md, E4).
  */
 export async function releaseClaims(store: Store): Promise<void> {
   const claimed = { by: "claimed", equals: 1 } as const;

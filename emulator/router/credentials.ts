@@ -5,7 +5,7 @@ import type { Authenticate, AuthenticationCall, Authenticators, ReceivedRequest 
 import { appsOf } from "../world/apps.ts";
 import type { KeyHolder, RouterWorld } from "./world.ts";
 
-/** The key of a cluster, in x-cluster-key (decisions.md, R6). Whether it is of the right one, the handler knows. */
+/** The key of a cluster, in x-cluster-key (DECISIONS.md, R6). Whether it is of the right one, the handler knows. */
 const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
   holderOf(headers["x-cluster-key"], asked);
 
@@ -34,7 +34,7 @@ function clusterOfKey(key: string, { clusters }: RouterWorld): string | undefine
   return found;
 }
 
-/** The credentials of the billing provider (decisions.md, R32). Every failure answers alike. */
+/** The credentials of the billing provider (DECISIONS.md, R32). Every failure answers alike. */
 const billingBasic: Authenticate<RouterWorld, KeyHolder> = async ({ headers }, { world }) => {
   const { billing } = await world.store.read(appsOf);
   const given = parseBasic(headers.authorization);

@@ -16,7 +16,7 @@ export interface RouterWorld extends World {
   readonly forwarder: Forwarder;
   /** Of chat_b, where the seed names an issuer of its own. */
   readonly issuerKeys: IssuerKeys;
-  /** Whether several answers are ranked by seed order instead of by who is first (decisions.md, R13). */
+  /** Whether several answers are ranked by seed order instead of by who is first (DECISIONS.md, R13). */
   inSeedOrder(): boolean;
   /** Whether a user of any workspace has that address, that of the signup with this token aside. */
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;

@@ -89,7 +89,7 @@ class SignedEvents {
   }
 }
 
-/** The id stays the same over all attempts, the time is that of the attempt (conformance.md, 10.2). */
+/** The id stays the same over all attempts, the time is that of the attempt (DECISIONS.md, P20). */
 const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: number) =>
   standardWebhookHeaders({
     secret: hmacKey,
@@ -98,5 +98,5 @@ const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: numbe
     body,
   });
 
-/** 2xx alone is success; a redirect is not (decisions.md, C18). */
+/** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */
 export const succeeded = (posted: Posted): boolean => "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -17,7 +17,7 @@ export interface DeliveryWorld extends Sender {
 
 /**
  * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
- * schedule. `resend`: one attempt outside it (decisions.md, C18).
+ * schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
  */
 export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHandler; readonly resend: JobHandler } {
   const { clock, settings, outgoing } = world;
@@ -43,7 +43,7 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHand
     };
   }
 
-  /** What changed while an entry waited decides (C18). */
+  /** What changed while an entry waited decides (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly Entry[], resend: boolean) {
     const waiting = await view.getAll(schedule, entries, ({ id }) => String(id));
     const told = await view.getAll(deliveries, entries, ({ ref }) => ref);
@@ -55,7 +55,7 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHand
       if (waiting[i]?.due !== entry.due || !delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
-      // It did not fail, it was never tried: so it is not counted (C16).
+      // It did not fail, it was never tried: so it is not counted (DECISIONS.md, C16).
       if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
       return { delivery, number: delivery.attempts + 1, resend, event, subscription, hmacKey: workspace.hmac_key };
     });

@@ -50,7 +50,7 @@ export const Delivery = z.strictObject({
   /** Virtual milliseconds, as are the following. */
   next_attempt_at: z.int().nullable(),
   created_at: z.int(),
-  /** When the record may be dropped; null while it is not final (decisions.md, C21). */
+  /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
 });
 export type Delivery = z.infer<typeof Delivery>;

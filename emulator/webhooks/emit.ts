@@ -24,7 +24,7 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
     activity,
     contract_id,
     at: happening.at,
-    // Serialised once: what is signed and what is sent are the same bytes, in every attempt (decisions.md, C17).
+    // Serialised once: what is signed and what is sent are the same bytes, in every attempt (DECISIONS.md, C17).
     body: eventBody(happening),
     keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
   };

@@ -68,7 +68,7 @@ export async function dropExpired(store: Store, now: number): Promise<void> {
   while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch));
 }
 
-/** Plans one attempt outside the schedule, now (decisions.md, C18). Returns its entry. */
+/** Plans one attempt outside the schedule, now (DECISIONS.md, C18). Returns its entry. */
 export function resend(tx: Transaction, delivery: Delivery, now: number): Entry {
   return enqueue(tx, { due: now, kind: "resend", lane: laneOf(delivery.webhook_id), ref: String(delivery.id) });
 }

@@ -21,7 +21,7 @@ export interface Happening {
   /** Virtual milliseconds. */
   readonly at: number;
   readonly performed_by: Person;
-  /** Absent: an activity of a counterparty that has no contract yet (decisions.md, C17). */
+  /** Absent: an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
   readonly contract?: ContractFacts | undefined;
   /** Further keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ export interface Happening {
   readonly amend?: ((body: object) => object) | undefined;
 }
 
-/** The body of an event: compact JSON in the order of keys of contract-api-facts.md, 5.2, times in microseconds. */
+/** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
 export function eventBody(happening: Happening): string {
   const body = eventDocument(happening);
   return JSON.stringify(happening.amend ? happening.amend(body) : body);

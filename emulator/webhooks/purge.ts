@@ -2,7 +2,7 @@ import type { Transaction } from "../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "./deliveries.ts";
 
 /**
- * Drops records whose time is over (decisions.md, C21), at most `limit` of each kind, in the caller's transaction:
+ * Drops records whose time is over (DECISIONS.md, C21), at most `limit` of each kind, in the caller's transaction:
  * expiry is never queued, else mode auto would leap to it. Says how many there were.
  */
 export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {

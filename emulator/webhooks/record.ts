@@ -38,7 +38,7 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
   return whole.outcome;
 }
 
-/** decisions.md, C18: per subscription, over all its deliveries. */
+/** DECISIONS.md, C18: per subscription, over all its deliveries. */
 function count(tx: Transaction, subscription: Subscription, ok: boolean): void {
   const failure_count = ok ? 0 : subscription.failure_count + 1;
   const disable = subscription.status === "ACTIVE" && failure_count >= failuresUntilDisabled;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
 import { rows, type Transaction } from "../store/port.ts";
 
-/** contract-api-facts.md, 5.1. `DISABLED_BY_ERROR` is the automatic disabling at six failures (decisions.md, C18). */
+/** DECISIONS.md, F20. `DISABLED_BY_ERROR` is the automatic disabling at six failures (DECISIONS.md, C18). */
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
@@ -17,7 +17,7 @@ export const Subscription = z.strictObject({
   only_for_activities: z.array(z.enum(activities)),
   custom_headers: z.record(z.string(), z.string()),
   status: SubscriptionStatus,
-  /** Attempts without 2xx since the last 2xx, over all its deliveries (decisions.md, C18). */
+  /** Attempts without 2xx since the last 2xx, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
   /** Id of the user who made it. */
   created_by: z.int(),
@@ -44,7 +44,7 @@ export const laneOf = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
  * What a person does in the application's settings: enabling sets the counter to 0 and resends nothing, disabling
- * lets what comes due be skipped (decisions.md, C18). Returns the row; undefined when there is none.
+ * lets what comes due be skipped (DECISIONS.md, C18). Returns the row; undefined when there is none.
  */
 export async function switchSubscription(tx: Transaction, id: number, on: boolean): Promise<Subscription | undefined> {
   const row = await tx.get(subscriptions, String(id));

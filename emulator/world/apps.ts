@@ -4,29 +4,29 @@ import { rows, type View } from "../store/port.ts";
 /** What the seed says of the connected apps: secrets, allow-lists and stand-ins. One row. */
 export const Apps = z.strictObject({
   chat_a: z.strictObject({
-    /** Without one, signatures are not checked (decisions.md, R21). */
+    /** Without one, signatures are not checked (DECISIONS.md, R21). */
     signing_secret: z.string().nullable().default(null),
   }),
   chat_b: z.strictObject({
     app_id: z.string(),
-    /** null: the emulator's own issuer under /_emulator/chat-b/ (decisions.md, R22). */
+    /** null: the emulator's own issuer under /_emulator/chat-b/ (DECISIONS.md, R22). */
     openid_metadata_url: z.url().nullable().default(null),
     issuer: z.string().default("https://api.botframework.com"),
   }),
   crm_a: z.strictObject({ client_secret: z.string() }),
   crm_b: z.strictObject({
     consumer_secret: z.string(),
-    /** Origins that `index_url_override` may name (decisions.md, R28). */
+    /** Origins that `index_url_override` may name (DECISIONS.md, R28). */
     index_url_allow: z.array(z.string()).default([]),
   }),
   billing: z.strictObject({ username: z.string(), password: z.string() }),
   captcha: z.strictObject({
-    /** Callers for whom the always-pass test captcha holds (routing-service.md, use_test_captcha). */
+    /** Callers for whom the always-pass test captcha holds (the specification, use_test_captcha). */
     test_addresses: z.array(z.string()).default(["127.0.0.1", "::1"]),
     /** What the captcha of everybody else must be. */
     captcha_token: z.string(),
   }),
-  /** Answers of emulated clusters to forwarded requests, by path (decisions.md, R38). */
+  /** Answers of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
   answers: z
     .array(
       z.strictObject({

@@ -8,7 +8,7 @@ export const ClusterRow = z.strictObject({
   label: z.string(),
   /** Its `x-cluster-key`. */
   key: z.string(),
-  /** Named sets of clusters in chat_a paths that it belongs to (decisions.md, R15). */
+  /** Named sets of clusters in chat_a paths that it belongs to (DECISIONS.md, R15). */
   destinations: z.array(z.string()),
   /** Origin of a back end that we do not run; null for an emulated cluster. */
   external_url: z.url().nullable(),

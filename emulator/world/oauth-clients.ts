@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rows } from "../store/port.ts";
 
-/** An OAuth client, known to the router and to every cluster; public unless it has a secret (decisions.md, R35). */
+/** An OAuth client, known to the router and to every cluster; public unless it has a secret (DECISIONS.md, R35). */
 export const OAuthClient = z.strictObject({
   client_id: z.string(),
   client_name: z.string(),

@@ -3,7 +3,7 @@ import { rows, type Transaction } from "../store/port.ts";
 
 /**
  * The stand-in for the providers that people sign in with: its page lets a person be anybody, and a code stands for
- * who they said they are until it is redeemed (decisions.md, R25).
+ * who they said they are until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),

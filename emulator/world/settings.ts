@@ -1,4 +1,4 @@
-/** The leniencies that `--strict` turns off, by name (decisions.md, head). */
+/** The leniencies that `--strict` turns off, by name (DECISIONS.md, E1). */
 export const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
 export type Strictness = (typeof strictnesses)[number];
 
@@ -7,24 +7,24 @@ export interface Settings {
   /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl: string;
   readonly strict: ReadonlySet<Strictness>;
-  /** Serve both spellings of a path instead of redirecting (decisions.md, C3). */
+  /** Serve both spellings of a path instead of redirecting (DECISIONS.md, C3). */
   readonly lenientSlashes: boolean;
   /** Ids, keys and times from the seed, one thing at a time: the same calls give the same bytes. */
   readonly deterministic: boolean;
-  /** How long the router waits for a cluster, wall time (decisions.md, R12). */
+  /** How long the router waits for a cluster, wall time (DECISIONS.md, R12). */
   readonly upstreamTimeoutMs: number;
   readonly chatUpstreamTimeoutMs: number;
-  /** Requests a second per workspace on the wall clock; 0 is no limit (decisions.md, C4). */
+  /** Requests a second per workspace on the wall clock; 0 is no limit (DECISIONS.md, C4). */
   readonly rateLimit: number;
   /** Hosts beside loopback that webhooks may be sent to. */
   readonly webhookAllow: readonly string[];
-  /** Round attempts up to the next whole minute, as the real retry worker does (decisions.md, C19). */
+  /** Round attempts up to the next whole minute, as the real retry worker does (DECISIONS.md, C19). */
   readonly workerTick: boolean;
-  /** Add the Standard Webhooks headers (conformance.md, 10.2). */
+  /** Add the Standard Webhooks headers (DECISIONS.md, P20). */
   readonly standardWebhooks: boolean;
-  /** Let every signatory sign by itself after this much virtual time; undefined: nobody signs (decisions.md, C11). */
+  /** Let every signatory sign by itself after this much virtual time; undefined: nobody signs (DECISIONS.md, C11). */
   readonly autoSignMs: number | undefined;
-  /** Per attempt, on the wall clock (contract-api.md, Limits). */
+  /** Per attempt, on the wall clock (the specification, Limits). */
   readonly webhookConnectTimeoutMs: number;
   readonly webhookResponseTimeoutMs: number;
 }

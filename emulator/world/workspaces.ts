@@ -25,7 +25,7 @@ export const Workspace = z.strictObject({
   client_secret: z.string(),
   /** The user whom the API key acts as. */
   acting_user_id: z.int(),
-  /** What the API key may do; `developer_settings` is needed to create and delete webhooks (decisions.md, C2). */
+  /** What the API key may do; `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** Base64 of 64 bytes. */
   hmac_key: z.string(),
@@ -59,7 +59,7 @@ export const Entity = z.strictObject({
 });
 export type Entity = z.infer<typeof Entity>;
 
-/** A question of an intake form or an attribute of a template (contract-api-facts.md, 4.9 and 6). */
+/** A question of an intake form or an attribute of a template (DECISIONS.md, F16, F22). */
 export const Question = z.strictObject({
   variable: z.string(),
   display_label: z.string(),
@@ -81,7 +81,7 @@ export const Question = z.strictObject({
 });
 export type Question = z.infer<typeof Question>;
 
-/** A contract type, with the third-party-paper routes it supports (decisions.md, C9). */
+/** A contract type, with the third-party-paper routes it supports (DECISIONS.md, C9). */
 export const ContractType = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -89,12 +89,12 @@ export const ContractType = z.strictObject({
   routes: z.array(z.enum(["review", "sign"])).default([]),
   default_reviewer_role_id: z.int().nullable().default(null),
   intake_form: z.array(Question).default([]),
-  /** Whether its workflow lets answers be changed later (decisions.md, C14). */
+  /** Whether its workflow lets answers be changed later (DECISIONS.md, C14). */
   editable_response: z.boolean().default(false),
 });
 export type ContractType = z.infer<typeof ContractType>;
 
-/** A contract template (decisions.md, C10 and C11). */
+/** A contract template (DECISIONS.md, C10 and C11). */
 export const Template = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -118,7 +118,7 @@ export const Template = z.strictObject({
 });
 export type Template = z.infer<typeof Template>;
 
-/** A workflow; `frozen_version` is its published version, null when it has none (contract-api.md, Legal intake). */
+/** A workflow; `frozen_version` is its published version, null when it has none (the specification, Legal intake). */
 export const Workflow = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),

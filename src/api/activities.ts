@@ -1,4 +1,4 @@
-/** The 39 webhook activities, grouped as in the specification (contract-api.md, Events). */
+/** The webhook activities, grouped as in the specification, Events. */
 export const activityGroups = {
   "Contract lifecycle": [
     "CONTRACT_CREATED",

@@ -1,6 +1,6 @@
 /**
  * How we know that the real service behaves so: the specification says it, public material of the service says it,
- * or we assume it, for the reason given (decisions.md).
+ * or we assume it, for the reason given (DECISIONS.md).
  */
 export type Basis = "specified" | "public" | { readonly assumed: string };
 

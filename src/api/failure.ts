@@ -24,7 +24,7 @@ interface Common<Data> {
 type Words<Data> = string | ((data: Data) => string);
 const say = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
 
-/** Shape A, `{"detail": "<sentence>"}` (contract-api-facts.md, 2.3; decisions.md, R3). */
+/** Shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
 export const detail = <Data = void>({ says, ...rest }: Common<Data> & { says: Words<Data> }): Failure<Data> => ({
   ...rest,
   shape: "detail",

@@ -40,7 +40,7 @@ export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json",
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
 /**
  * A body that standard OAuth clients send as a form. Where the specification declares JSON alone, `--strict=bodies`
- * refuses the form; `formIsStandard` where it does not (decisions.md, R5).
+ * refuses the form; `formIsStandard` where it does not (DECISIONS.md, R5).
  */
 export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
   ({ kind: "jsonOrForm", schema, ...options }) as const;

@@ -3,7 +3,7 @@ import type { FailureCode } from "./failures.ts";
 /** A check that comes before the handler. */
 export type Check = "decode" | "credentials" | "validate";
 
-/** How a service differs from the others in more than paths (design.md, Profiles). */
+/** How a service differs from the others in more than paths (DECISIONS.md, E8). */
 export interface Service {
   readonly name: "router" | "contracts" | "emulator" | "storage";
   readonly title: string;
@@ -22,22 +22,22 @@ export interface Service {
   readonly failures: readonly FailureCode[];
 }
 
-/** routing-service.md */
+/** The routing service, as specified. */
 export const router = {
   name: "router",
   title: "Routing service",
-  // routing-service.md, Versioning
+  // The specification, Versioning.
   version: "0.1.0",
   dialect: "fastapi",
   noBody: "missing",
   slashes: "exact",
   unmatched: "catch-all",
-  // A JSON syntax error ends processing before credentials are looked at (conformance.md, 7.1).
+  // A JSON syntax error ends processing before credentials are looked at (DECISIONS.md, P12).
   checks: ["decode", "credentials", "validate"],
   failures: ["validation", "unparsable-body", "body-too-large", "store-failed"],
 } as const satisfies Service;
 
-/** contract-api.md */
+/** The public contract API, as specified. */
 export const contracts = {
   name: "contracts",
   title: "Public contract API",
@@ -61,7 +61,7 @@ export const contracts = {
   ],
 } as const satisfies Service;
 
-/** The emulator's own control plane (design.md, section 8). */
+/** The emulator's own control plane (DECISIONS.md, E7). */
 export const emulator = {
   name: "emulator",
   title: "Emulator control plane",

@@ -1,13 +1,13 @@
 const minute = 60_000;
 
-/** After the first failed attempt, after the second, and so on, in milliseconds (contract-api.md, Limits). */
+/** After the first failed attempt, after the second, and so on, in milliseconds (the specification, Limits). */
 export const retryDelaysMs: readonly number[] = [5, 10, 20, 40, 80, 160].map((minutes) => minutes * minute);
 
 /** So many attempts without 2xx in a row disable a subscription. */
 export const failuresUntilDisabled = 6;
 
 /**
- * When a delivery is tried again whose `failures`-th attempt failed at `at`; undefined: never (decisions.md, C19).
+ * When a delivery is tried again whose `failures`-th attempt failed at `at`; undefined: never (DECISIONS.md, C19).
  * `workerTick` rounds up to the next whole minute, as the real retry worker does.
  */
 export function nextAttemptAt(failures: number, at: number, workerTick: boolean): number | undefined {

@@ -35,5 +35,5 @@ export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().
 /** ISO 8601 UTC with milliseconds, as the control plane prints times. */
 export const isoMillis = (ms: number): string => new Date(ms).toISOString();
 
-/** ISO 8601 UTC with microseconds, as webhook payloads print times (contract-api-facts.md, 5.2). */
+/** ISO 8601 UTC with microseconds, as webhook payloads print times (DECISIONS.md, F21). */
 export const isoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

@@ -67,6 +67,6 @@ export function createContext(
   };
 }
 
-/** Whether a question may be asked: a terminal on both ends, and nobody said no (cli-conventions.md, 16). */
+/** Whether a question may be asked: a terminal on both ends, and nobody said no (DECISIONS.md, L6). */
 export const mayAsk = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !env.CI && !env.SVC_NO_INPUT && !noInput;

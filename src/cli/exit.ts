@@ -13,7 +13,7 @@ import {
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
 import { commandLine } from "./help/examples.ts";
 
-/** What each exit code means (cli-conventions.md, 1.3). */
+/** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
   { code: 0, meaning: "done, including an empty result and a dry run" },
   { code: 1, meaning: "the operation failed: the service refused, you declined, or something unexpected happened" },

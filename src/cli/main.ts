@@ -65,7 +65,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
-    // A reader that went away has seen enough (cli-conventions.md, 11).
+    // A reader that went away has seen enough (DECISIONS.md, L3).
     if (readerGone) return 0;
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
     if (signalled && error instanceof PartialFailure)

@@ -123,7 +123,7 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** The routing service passed a declared call to its catch-all: the path was not spelt as declared (decisions.md, R2). */
+/** The routing service passed a declared call to its catch-all: its path was spelt otherwise (DECISIONS.md, R2). */
 export class MisroutedCall extends Error {
   override readonly name = "MisroutedCall";
   readonly sent: string;

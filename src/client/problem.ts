@@ -1,4 +1,4 @@
-/** What a refusal says, whatever its shape (contract-api-facts.md, 2.3; decisions.md, R1 and R3). */
+/** What a refusal says, whatever its shape (DECISIONS.md, F4, R1 and R3). */
 export interface Problem {
   /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … where the body carries one. */
   readonly code: string | undefined;
@@ -56,7 +56,7 @@ function fieldMessages(body: unknown, path: readonly string[] = []): string[] {
   return Object.entries(body).flatMap(([key, value]) => fieldMessages(value, [...path, key]));
 }
 
-/** The storage provider's `<Error><Code>…</Code><Message>…</Message></Error>` (conformance.md, section 8). */
+/** The storage provider's `<Error><Code>…</Code><Message>…</Message></Error>` (DECISIONS.md, P17). */
 function xmlError(body: string): { code: string; message: string } | undefined {
   const code = /<Code>([^<]*)<\/Code>/.exec(body)?.[1];
   const message = /<Message>([^<]*)<\/Message>/.exec(body)?.[1];

@@ -123,7 +123,7 @@ function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
   );
 }
 
-/** Unknown keys and other differences; the value is handed over all the same (house-style.md, R5). */
+/** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
 export function driftIn(schema: z.ZodType, value: unknown): string[] {
   // Most processes judge one answer: making a fast parser for it would cost them more than all else that they do.
   const result = schema.safeParse(value, { jitless: true });

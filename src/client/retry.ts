@@ -25,7 +25,7 @@ export const isIdempotent = (method: string): boolean => idempotentMethods.has(m
 
 /**
  * Sends until an answer is final. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3),
- * so nothing is sent earlier than the service asks for.
+ * so nothing is sent earlier than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,

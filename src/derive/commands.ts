@@ -37,7 +37,7 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** The commands of all operations as plain data (design.md, section 2). Total: every kind of input and answer has its place. */
+/** The commands of all operations as plain data (DECISIONS.md, E9). Total: every kind of input and answer has its place. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
   [...byResource].flatMap(([resource, operations]) => operations.map((operation) => commandOf(operation, resource)));
 

@@ -8,7 +8,7 @@ import { requirements, securitySchemes } from "./openapi/security.ts";
 import { shapes } from "./openapi/shapes.ts";
 import { webhookItems } from "./openapi/webhooks.ts";
 
-/** The services that have a document; the signed storage has none (design.md, section 2). */
+/** The services that have a document; the signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 

@@ -2,7 +2,7 @@ import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
 import { isFresh } from "./freshness.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
-/** A request of the chat app older than this is refused; exactly this old passes (conformance.md, section 5). */
+/** A request of the chat app older than this is refused; exactly this old passes (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;
 
 interface Signed {

@@ -6,7 +6,7 @@ import { fails, holds, type Verdict } from "./verdict.ts";
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
-/** A v3 request older than this is refused; exactly this old passes (conformance.md, section 3). */
+/** A v3 request older than this is refused; exactly this old passes (DECISIONS.md, P8). */
 export const crmAMaxAgeMs = 300_000;
 
 /** What the versions sign. v1 reads the secret and the body alone, v2 all but the timestamp. */
@@ -36,7 +36,7 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
 
 /**
  * Verifies the signature headers of a request. Without a version header it is v3 where a timestamp came, else v1
- * (decisions.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
+ * (DECISIONS.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
  * proves nothing about the request, so the caller may refuse it. `nowsMs`: see `isFresh`.
  */
 export function verifyCrmA(

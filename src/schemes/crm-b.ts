@@ -6,7 +6,7 @@ export type CrmBVerdict =
   | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
 
-/** A signed request: base64 HMAC-SHA256 over the base64 text of the JSON, a period, and that text (conformance.md, section 4). */
+/** A signed request: base64 HMAC-SHA256 over the base64 text of the JSON, a period, that text (DECISIONS.md, P9). */
 export function signCrmB(consumerSecret: string, envelope: string): string {
   const text = Buffer.from(envelope).toString("base64");
   return `${hmac("sha256", consumerSecret, text).toString("base64")}.${text}`;

@@ -8,7 +8,7 @@ export interface BasicCredentials {
 
 /**
  * The credentials in an `authorization` header, or undefined where the routing service says `Not authenticated`: another
- * scheme, not base64, not ASCII, or no colon (conformance.md, 7.6). The scheme's case does not matter.
+ * scheme, not base64, not ASCII, or no colon (DECISIONS.md, P15). The scheme's case does not matter.
  */
 export function parseBasic(header: string | undefined): BasicCredentials | undefined {
   const [, encoded = ""] = /^basic\s+(\S+)\s*$/i.exec(header ?? "") ?? [];

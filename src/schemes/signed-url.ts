@@ -17,7 +17,7 @@ export type SignedUrlVerdict =
 
 const mismatch = { ok: false, reason: "mismatch" } as const;
 
-/** Query parameters of a signed URL (conformance.md, section 8). */
+/** Query parameters of a signed URL (DECISIONS.md, P17). */
 export const signedUrlParameters = {
   date: "X-Sig-Date",
   expires: "X-Sig-Expires",

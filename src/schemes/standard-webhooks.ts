@@ -2,7 +2,7 @@ import { decodeBase64 } from "../base/base64.ts";
 import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
-/** How far a timestamp may be from now, either way (conformance.md, 10.2). */
+/** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;
 
 interface Message {

@@ -2,7 +2,7 @@ import { decodeBase64 } from "../base/base64.ts";
 import { type Bytes, hmac, hmacOfStream, sameSecret } from "../base/hmac.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
-/** The header that carries the signature of a webhook (conformance.md, 10.1). */
+/** The header that carries the signature of a webhook (DECISIONS.md, P19). */
 export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
 
 /**

@@ -4,7 +4,7 @@ import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry, withoutDuplicates } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 
-/** routing-service.md, Endpoints: all 57, in its order. */
+/** The specification of the routing service, Endpoints: all 57, in its order. */
 const routingService = [
   "GET /",
   "GET, POST, PUT, PATCH, DELETE /{full_path}",
@@ -65,7 +65,7 @@ const routingService = [
   "GET /api/v1/oauth/userinfo/",
 ];
 
-/** contract-api.md, Endpoints, and decisions.md, C14 to C16. */
+/** The specification of the contract API, Endpoints, and DECISIONS.md, C14 to C16. */
 const contractApi = [
   "POST /api/v2.1/public/workspace/files/uploads/",
   "GET /api/v2.1/public/workspace/files/{file_id}/",

@@ -78,7 +78,7 @@ describe("confirmation", () => {
     assert.match(refused.err, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
     assert.equal((await svc("intake show 1")).exit, 0);
     assert.equal((await svc("intake delete 1 --yes")).exit, 0);
-    // An unknown intake is answered 403 (decisions.md, C1).
+    // An unknown intake is answered 403 (DECISIONS.md, C1).
     assert.equal((await svc("intake show 1")).exit, 4);
   });
 

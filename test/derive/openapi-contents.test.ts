@@ -7,7 +7,7 @@ import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.t
 // biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
 const documentOf = (service: DocumentedService): any => JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
 
-/** The models of the specification's table (routing-service.md, Resources and their fields). */
+/** The models of the specification's table (Resources and their fields). */
 const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain ClusterInfoDomain ContractSignatoryDomainModel
   BulkClusterEmailRequest BulkClusterClientCreateRequest BulkClusterInviteTokenCreateRequest
   BulkClusterChatATeamIDRequest BulkClusterIntegrationRequest WorkspaceExternalIntegrationDelete

@@ -251,13 +251,13 @@ describe("the OpenAPI document", () => {
           code: "unknown-cluster",
           when: "the cluster named in the body or the path does not exist",
           "x-basis": "assumed",
-          "x-basis-reason": "What an unknown cluster answers is not shown (R7).",
+          "x-basis-reason": "What an unknown cluster answers is not shown (DECISIONS.md, R7).",
         },
         {
           code: "no-email-mapping",
           when: "the e-mail hash is mapped to no cluster",
           "x-basis": "assumed",
-          "x-basis-reason": "What a look-up without a mapping answers is not shown (R8).",
+          "x-basis-reason": "What a look-up without a mapping answers is not shown (DECISIONS.md, R8).",
         },
       ],
     });

@@ -188,7 +188,7 @@ describe("a cluster that is chat_b's own library", () => {
       const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };
       const direct = await sender(target.url)("POST", path, request);
       const routed = await world.router("POST", path, request);
-      // Where this library trips over a token that others refuse, the router refuses it (conformance.md, section 6).
+      // Where this library trips over a token that others refuse, the router refuses it (DECISIONS.md, P11).
       assert.equal(routed.status, direct.status === 500 ? 401 : direct.status);
     });
   }

@@ -70,7 +70,7 @@ describe("openid-client, unmodified", () => {
   it("goes through the device flow, once told where its tokens come from", async (t) => {
     const { routerUrl, ask } = await world(t);
     const { supportsPKCE: _, ...discovered } = (await discover(routerUrl)).serverMetadata();
-    // Discovery names the other token endpoint (conformance.md, 2.1).
+    // Discovery names the other token endpoint (DECISIONS.md, P4).
     const config = new openid.Configuration(
       { ...discovered, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` },
       "demo-cli",

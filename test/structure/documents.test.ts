@@ -26,6 +26,7 @@ describe("the pages", () => {
       "CONTRIBUTING.md",
       "CHANGELOG.md",
       "emulator/README.md",
+      "emulator/DECISIONS.md",
       "test/README.md",
       "fixtures/README.md",
     ];

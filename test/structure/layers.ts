@@ -53,7 +53,7 @@ const parts: readonly Layer[] = emulatorParts.map(({ name, only, not = [], io, h
   homeOf,
 }));
 
-/** design of the project, section Layout; ARCHITECTURE.md prints this table. The most specific path counts. */
+/** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
   { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "whole files, real paths, the lock" },

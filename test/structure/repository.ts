@@ -43,3 +43,13 @@ export const documents: readonly SourceFile[] = allPaths
 export const withoutComments = (text: string): string =>
   // A slash pair within a URL follows a colon; one that opens a comment follows a blank or nothing.
   text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+
+/** What builds and licenses the project, beside its folders. */
+export const rootFiles: readonly SourceFile[] = allPaths.filter((path) => /^[^/]+\.ts$/.test(path)).map(read);
+
+const comment = /\/\*[\s\S]*?\*\/|(?:^|(?<=\s))\/\/.*$/;
+const parenthesised = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
+
+/** Comments, and whatever in strings stands in parentheses as a reference does. */
+export const proseOf = (text: string): string =>
+  [...text.matchAll(new RegExp(`${comment.source}|${parenthesised.source}`, "gm"))].map(([found]) => found).join("\n");

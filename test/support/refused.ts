@@ -13,5 +13,5 @@ export async function assertRefused(
   assert.deepEqual((await ask("GET", "state")).body, before.body);
 }
 
-/** Shape A with the words for what a path does not name (decisions.md, C1). */
+/** Shape A with the words for what a path does not name (DECISIONS.md, C1). */
 export const notFound = { status: 404, body: { detail: "Not found." } } as const;

@@ -21,7 +21,7 @@ type DetailOperation =
   | "contract-details.relate"
   | "contract-details.process-metrics";
 
-/** What is kept beside a contract (contract-api-facts.md, section 6). */
+/** What is kept beside a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers: Handlers<DetailOperation, ClusterWorld, Member> = {
   "contract-details.update-data": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.update-data", async (tx) => {

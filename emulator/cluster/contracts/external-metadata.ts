@@ -10,7 +10,7 @@ import { contracts, type ExternalMetadata, inWorkspace, requireContract } from "
 
 type MetadataOperation = "external-metadata.put" | "external-metadata.show" | "external-metadata.find";
 
-/** contract-api-facts.md, 2.5 */
+/** DECISIONS.md, F6 */
 const foundAtMost = 50;
 
 export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld, Member> = {
@@ -45,7 +45,7 @@ export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld,
     }),
 };
 
-/** No emulated workspace has object configurations, so whatever is named is unknown (contract-api-facts.md, 2.4). */
+/** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
 export function requireKnownConfiguration(
   metadata: ExternalMetadata | null | undefined,
   fail: Fail<"unknown-object-configuration">,

@@ -4,7 +4,7 @@ import type { ContractFacts, Person } from "../../webhooks/payload.ts";
 import { contractTypes, entities, users } from "../../world/workspaces.ts";
 import { type Contract, referenceId } from "./rows.ts";
 
-/** What webhook payloads say of a contract, as it stands in `row` (contract-api-facts.md, 5.2). */
+/** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
 export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, String(row.contract_type_id));
   const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));

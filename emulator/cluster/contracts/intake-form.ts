@@ -50,7 +50,7 @@ export const intakeFormHandlers: Handlers<IntakeFormOperation, ClusterWorld, Mem
     }),
 };
 
-/** decisions.md, C14 */
+/** DECISIONS.md, C14 */
 function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {
   const paper = row.kind === "THIRD_PARTY_CONTRACT" || row.kind === "SIGN_CONTRACT";
   if (!paper || !type?.editable_response)

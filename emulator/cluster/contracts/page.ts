@@ -8,7 +8,7 @@ import { compositeId, contracts, type Signatory } from "./rows.ts";
 const path = /^\/contracts\/([TH]-(\d{1,15}))$/;
 
 /**
- * The small page behind `contract_link`, signing links and embedded links (decisions.md, C25); undefined for any other
+ * The small page behind `contract_link`, signing links and embedded links (DECISIONS.md, C25); undefined for any other
  * request. Embedded links and CRMs show it in a frame.
  */
 export async function contractPage(

@@ -1,6 +1,6 @@
 import type { Contract } from "./rows.ts";
 
-/** Whose move it is (contract-api-facts.md, 4.1); undefined when nobody has to do anything. */
+/** Whose move it is (DECISIONS.md, F9); undefined when nobody has to do anything. */
 export function pendingWith(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":

@@ -5,7 +5,7 @@ import type { View } from "../../store/port.ts";
 import { users } from "../../world/workspaces.ts";
 import type { Contract, Signatory } from "./rows.ts";
 
-/** The rows of the recipients answer: contract-api-facts.md, 4.6. */
+/** The rows of the recipients answer: DECISIONS.md, F13. */
 export function recipientsOf(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => recipientOf(view, contract, signatory, i + 1)));
 }

@@ -9,7 +9,7 @@ import { type Contract, compositeId, referenceId } from "./rows.ts";
 
 type Home = Pick<ClusterWorld, "cluster">;
 
-/** The record of creation and of the look-up by external metadata: contract-api-facts.md, 4.2. */
+/** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
 export async function createdContract(view: View, home: Home, row: Contract): Promise<z.input<typeof CreatedContract>> {
   const creator = await orgUser(view, row.created_by);
   return { ...(await recordOf(view, home, row)), contract_id: row.id, created_by: creator.email };
@@ -32,7 +32,7 @@ async function recordOf(view: View, { cluster }: Home, row: Contract) {
     id: compositeId(row),
     created: isoSeconds(row.created_at),
     contract_name: row.name,
-    // decisions.md, C25
+    // DECISIONS.md, C25
     contract_link: `${cluster.url}/contracts/${compositeId(row)}`,
     contract_status: row.status,
     counter_party_name: row.counterparties.map((party) => party.name).join(", "),

@@ -4,7 +4,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { Member } from "../world.ts";
 
-/** The kinds that the public routes can make, as webhook payloads name them (contract-api-facts.md, 4.1). */
+/** The kinds that the public routes can make, as webhook payloads name them (DECISIONS.md, F9). */
 export const kinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;
 export type ContractKind = (typeof kinds)[number];
 
@@ -53,7 +53,7 @@ export const Review = z.strictObject({
 });
 export type Review = z.infer<typeof Review>;
 
-/** An approval (contract-api-facts.md, section 6). PENDING blocks the signature of a contract under review. */
+/** An approval (DECISIONS.md, F22). PENDING blocks the signature of a contract under review. */
 export const Approval = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -88,7 +88,7 @@ export const Version = z.strictObject({
 });
 export type Version = z.infer<typeof Version>;
 
-/** Metadata of an external system (decisions.md, C13). */
+/** Metadata of an external system (DECISIONS.md, C13). */
 export const ExternalMetadata = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
@@ -134,7 +134,7 @@ export const Contract = z.strictObject({
       created_at: z.number(),
     }),
   ),
-  /** Entries of the schedule that end when the contract leaves its state (decisions.md, C22). */
+  /** Entries of the schedule that end when the contract leaves its state (DECISIONS.md, C22). */
   timers: z.array(z.int()),
   created_by: z.int(),
   business_user_id: z.int(),
@@ -177,7 +177,7 @@ export const contracts = rows<
     updated: (row) => listed(row, sortable(row.updated_at)),
     /** The id of the external metadata. */
     external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
-    /** The counterparty's id: the last one is its newest contract (decisions.md, C17). */
+    /** The counterparty's id: the last one is its newest contract (DECISIONS.md, C17). */
     counterparty: (row) =>
       row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
   },
@@ -187,7 +187,7 @@ export const contracts = rows<
 export const ofWorkspace = (workspaceId: number) =>
   ({ by: "number", from: inWorkspace(workspaceId, ""), to: inWorkspace(workspaceId, "~") }) as const;
 
-/** `T-12`, or `H-12` for a contract executed outside the service (contract-api-facts.md, section 1). */
+/** `T-12`, or `H-12` for a contract executed outside the service (DECISIONS.md, F1). */
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
@@ -195,7 +195,7 @@ export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}
 
 /**
  * The contract of a composite id. `not-found` when it is unknown, deleted, of another workspace, or written with the
- * other letter or without one: paths named composite take only the composite form (decisions.md, C12).
+ * other letter or without one: paths named composite take only the composite form (DECISIONS.md, C12).
  */
 export async function requireContract(
   view: View,
@@ -208,7 +208,7 @@ export async function requireContract(
   return row && compositeId(row) === composite ? row : fail("not-found");
 }
 
-/** The contract of a plain integer id, for the paths that take one (contract-api-facts.md, section 8). */
+/** The contract of a plain integer id, for the paths that take one (DECISIONS.md, F23). */
 export async function requireContractNumber(
   view: View,
   caller: Member,

@@ -10,7 +10,7 @@ import type { Counterparty } from "./rows.ts";
 export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
 
 /**
- * Tells of a counterparty, with its newest contract; without one the contract keys are absent (decisions.md, C17).
+ * Tells of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md, C17).
  * No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver would not
  * know which counterparty, contact or address is meant.
  */

@@ -19,7 +19,7 @@ export const CounterpartyAddress = z.strictObject({
 });
 export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
 
-/** A party of the other side, in the workspace's list (contract-api-facts.md, section 6). */
+/** A party of the other side, in the workspace's list (DECISIONS.md, F22). */
 export const Counterparty = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -70,7 +70,7 @@ export interface NamedParty {
 
 /**
  * The counterparty of a name, as a contract gives it: the one in the workspace's list, else a new one. No activity is
- * told, since decisions.md (C8 and C9) lists all that creating a contract tells.
+ * told, since DECISIONS.md, C8 and C9, lists all that creating a contract tells.
  */
 export async function counterpartyNamed(tx: Transaction, party: NamedParty, at: number): Promise<Counterparty> {
   const equals = nameKey(party.workspace_id, party.name);

@@ -10,7 +10,7 @@ import type { ClusterWorld, Member } from "../world.ts";
 import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
 import { pdfType } from "./inline-file.ts";
 
-/** The text of a version, or of the PDF that is made of a template contract (contract-api-facts.md, 4.12). */
+/** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
 export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
   { params, query, headers },
   { store, blobs, pdfs, caller, fail, finding },

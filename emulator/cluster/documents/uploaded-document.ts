@@ -11,7 +11,7 @@ export interface Upload {
   readonly content_type: string;
 }
 
-/** A new version is a PDF or a DOCX, by its name and by its bytes (contract-api-facts.md, 2.5). */
+/** A new version is a PDF or a DOCX, by its name and by its bytes (DECISIONS.md, F6). */
 export async function uploadOf(
   name: string,
   base64: string,

@@ -16,7 +16,7 @@ const json = (status: number, body: unknown, headers: Readonly<Record<string, st
     Buffer.from(JSON.stringify(body)),
   );
 
-/** The contract API, in whatever version (decisions.md, C24), and the storage answer unknown paths of their own with 404. */
+/** Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404. */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
@@ -42,7 +42,7 @@ async function identityAnswer(request: ReceivedRequest, path: string, world: Clu
 
 /**
  * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
- * with an echo (decisions.md, R38). Everything is noted in the inbox.
+ * with an echo (DECISIONS.md, R38). Everything is noted in the inbox.
  */
 export const forwardedTo =
   (world: ClusterWorld, inbox: Inbox) =>

@@ -27,7 +27,7 @@ interface Authorization {
 
 /**
  * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required; a page lets a person be
- * any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (decisions.md, R35).
+ * any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md, R35).
  */
 export async function authorize(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
   const parameters = parametersOf(request);

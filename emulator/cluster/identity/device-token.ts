@@ -13,7 +13,7 @@ const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access
 
 /**
  * Issues the tokens of a device whose user code was approved. The router asks only then, by forwarding the poll: that
- * the grant is good is the router's knowledge (decisions.md, R30). They are for whoever approved, where that was
+ * the grant is good is the router's knowledge (DECISIONS.md, R30). They are for whoever approved, where that was
  * told, else for the first workspace's acting user.
  */
 export async function deviceToken(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {

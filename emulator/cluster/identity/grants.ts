@@ -62,7 +62,7 @@ export const sessions = rows<Session, "expires_at">({
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-/** Who approved a device, where the control plane or its page was told (decisions.md, R30). */
+/** Who approved a device, where the control plane or its page was told (DECISIONS.md, R30). */
 export const deviceApprovals = rows<{ readonly device_code: string; readonly user_id: number }>({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),

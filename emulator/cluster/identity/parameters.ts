@@ -2,7 +2,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 
 export type Parameters = Readonly<Record<string, string>>;
 
-/** The parameters of an OAuth request: in the query of a GET, else in a form or a JSON object (decisions.md, R5). */
+/** The parameters of an OAuth request: in the query of a GET, else in a form or a JSON object (DECISIONS.md, R5). */
 export function parametersOf({ method, target, headers, body }: ReceivedRequest): Parameters {
   if (method === "GET") return fromForm(target.split("?").slice(1).join("?"));
   const type = headers["content-type"] ?? "";

@@ -10,7 +10,7 @@ import { userOfEmail } from "./people.ts";
 
 type Flow = "login" | "signup";
 
-/** Begins a login or a signup with a provider; the state brings the callback back to this cluster (decisions.md, R25). */
+/** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
 export const beginWithProvider =
   (flow: Flow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterWorld): Promise<Passthrough> => {

@@ -4,7 +4,7 @@ const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
 /**
  * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
- * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (decisions.md, R35).
+ * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (DECISIONS.md, R35).
  */
 export function allowedRedirect(client: OAuthClient, given: string | undefined): URL | undefined {
   const url = given === undefined ? undefined : parsed(given);

@@ -3,7 +3,7 @@ import type { User } from "../../world/workspaces.ts";
 /** What a client may ask for (OpenID Connect Core, 5.4 and 11). */
 export const scopes = ["openid", "profile", "email", "offline_access"];
 
-/** What a client gets that asks for nothing, as a device cannot (routing-service.md, DeviceGrantTokenCreateRequest). */
+/** What a client gets that asks for nothing, as a device cannot (the specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
 
 export const wordsOf = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");

@@ -19,7 +19,7 @@ interface Person {
 /**
  * The page on which a person says who they are: the users of all emulated clusters, because a request whose client is
  * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
- * cluster, which decides before anything else in the request does (decisions.md, R14).
+ * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
  */
 export async function signInPage(
   view: View,

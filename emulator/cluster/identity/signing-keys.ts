@@ -6,7 +6,7 @@ import type { ClusterWorld } from "../world.ts";
 import { PrivateJwk } from "./private-jwk.ts";
 import { seededPrivateJwk } from "./seeded-rsa.ts";
 
-/** The key that a cluster signs its tokens with: made once and kept (decisions.md, R35). */
+/** The key that a cluster signs its tokens with: made once and kept (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
 export type SigningKey = z.infer<typeof SigningKey>;
 

@@ -15,7 +15,7 @@ import { type Intake, intakeDetail, intakes } from "./rows.ts";
 type IntakeOperation = "intake.create" | "intake.list" | "intake.show" | "intake.update" | "intake.delete";
 
 export const intakeHandlers: Handlers<IntakeOperation, ClusterWorld, Member> = {
-  // The order of the checks is that of decisions.md, C7: fields, published, INTAKE_WORKFLOW, files.
+  // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
   "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
     store.transaction("intake.create", async (tx) => {
       const { workspace } = caller;
@@ -85,7 +85,7 @@ export const intakeHandlers: Handlers<IntakeOperation, ClusterWorld, Member> = {
     }),
 };
 
-/** The intake of an id; an unknown, deleted or foreign one is 403, not 404 (contract-api-facts.md, 2.2). */
+/** The intake of an id; an unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(
   view: View,
   workspace: Workspace,

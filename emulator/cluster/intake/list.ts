@@ -20,7 +20,7 @@ const orders = lookupTable<Order>({
   title: (a, b) => byText(a.title.toLowerCase(), b.title.toLowerCase()),
 });
 
-/** A page of the workspace's intakes, newest first unless sorted (contract-api-facts.md, 3.2). */
+/** A page of the workspace's intakes, newest first unless sorted (DECISIONS.md, F8). */
 export async function intakeList(
   view: View,
   workspace: Workspace,

@@ -43,7 +43,7 @@ export const intakes = rows<Intake, "workspace">({
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
-/** `I-0081` (contract-api-facts.md, 3.2). */
+/** `I-0081` (DECISIONS.md, F8). */
 export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
 /** An intake as the list shows it. */

@@ -8,7 +8,7 @@ import { structuralProblem } from "./structure.ts";
 /** The bytes of a PDF, or why they are not one, in a sentence. */
 export type Checked = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
 
-/** Decodes and validates an inline PDF: strict base64, structure, then a real parser (conformance.md, section 9). */
+/** Decodes and validates an inline PDF: strict base64, structure, then a real parser (DECISIONS.md, P18). */
 export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<Checked> {
   const file = decodeBase64(base64);
   if (!file) return { problem: "Input should be valid base64" };

@@ -5,7 +5,7 @@ const endWithin = 1024;
 
 /**
  * The cheap check of a PDF, without a parser: header, end mark, a cross-reference that is where the file says, and a
- * trailer that names the root (conformance.md, section 9). Says what is wrong; undefined: nothing.
+ * trailer that names the root (DECISIONS.md, P18). Says what is wrong; undefined: nothing.
  */
 export function structuralProblem(file: Buffer): string | undefined {
   if (file.length < smallestBytes) return "it is too short";

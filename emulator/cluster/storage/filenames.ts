@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { withoutTrailing } from "../../../src/base/trailing.ts";
 
-/** Extensions by media type, for names that come without one (contract-api-facts.md, 3.1). */
+/** Extensions by media type, for names that come without one (DECISIONS.md, F7). */
 const extensions = lookupTable<string>({
   "application/pdf": "pdf",
   "application/msword": "doc",

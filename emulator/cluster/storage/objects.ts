@@ -36,7 +36,7 @@ export const storageKeys = rows<z.infer<typeof StorageKey>>({
   indexes: {},
 });
 
-/** decisions.md, C5 */
+/** DECISIONS.md, C5 */
 export const signedUrlSeconds = 15 * 60;
 
 type Signing = Pick<ClusterWorld, "cluster" | "clock" | "ids">;

@@ -53,7 +53,7 @@ const idsOf = ({ ids, cluster }: Pick<ClusterWorld, "ids" | "cluster">) => ({
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
 type Asked = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
 
-/** The object that a signed URL names. The virtual time at which the request came decides (conformance.md, 11.4). */
+/** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: Asked): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
   const nowMs = clock.now();
@@ -80,7 +80,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: Asked): 
   });
 }
 
-/** A credential must never reach the storage (contract-api.md, Authentication; decisions.md, C5). */
+/** A credential must never reach the storage (the specification, Authentication; DECISIONS.md, C5). */
 function refuseCredentials(
   world: ClusterWorld & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {

@@ -4,7 +4,7 @@ import type { Question } from "../../world/workspaces.ts";
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Checks answers to the attributes of a template or to the questions of an intake form (contract-api-facts.md, 4.3).
+ * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11).
  * Unknown keys are accepted; `partial` leaves out the question whether required ones are there. Undefined: all is well.
  */
 export function problemsOf(

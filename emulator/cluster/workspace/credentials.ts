@@ -9,7 +9,7 @@ import { rateLimit } from "./rate-limit.ts";
 type Headers = ReceivedRequest["headers"];
 
 /**
- * Says whom the headers client-id, client-secret and user-email name, or refuses (decisions.md, C2 and C4). One
+ * Says whom the headers client-id, client-secret and user-email name, or refuses (DECISIONS.md, C2 and C4). One
  * authenticator belongs to one listener: it keeps the count of the rate limit.
  */
 export function apiKeyAuthenticator(
@@ -52,7 +52,7 @@ async function actingUser(view: View, workspace: Workspace): Promise<User> {
   return user;
 }
 
-/** Refuses a key from which Developer Settings was taken in the seed (contract-api-facts.md, 2.2). */
+/** Refuses a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings({ workspace }: Member, refuse: Fail<"developer-settings-required">): void {
   if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
 }

@@ -1,4 +1,4 @@
-/** Prefixes of infrastructure that a subscription may not imitate (contract-api-facts.md, 5.1). */
+/** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */
 const refusedPrefixes = [
   "x-google-",
   "x-goog-",

@@ -14,7 +14,7 @@ import type { Problems } from "../field-problems.ts";
 import { noSuchRow } from "./people.ts";
 
 /**
- * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (decisions.md, C1) and is
+ * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is
  * undefined.
  */
 export async function ownContractType(

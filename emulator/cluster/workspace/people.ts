@@ -16,5 +16,5 @@ export async function activeUser(view: View, workspace: Workspace, id: string): 
   return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
 }
 
-/** How the framework words a reference to a row that the workspace does not have (decisions.md, C1). */
+/** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const noSuchRow = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;

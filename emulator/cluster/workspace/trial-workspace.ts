@@ -16,7 +16,7 @@ export const trialWorkspaces = rows<{ readonly signup_token: string; readonly wo
   indexes: {},
 });
 
-/** Creates the workspace of a completed signup, at the router's request (decisions.md, R24). */
+/** Creates the workspace of a completed signup, at the router's request (DECISIONS.md, R24). */
 export async function createTrialWorkspace(
   { headers, body }: ReceivedRequest,
   { store, cluster, ids }: ClusterWorld,

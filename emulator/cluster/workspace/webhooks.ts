@@ -43,7 +43,7 @@ export const webhookHandlers: Handlers<
     });
   },
 
-  // Any key of the workspace may read it (contract-api-facts.md, 2.2).
+  // Any key of the workspace may read it (DECISIONS.md, F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
@@ -51,7 +51,7 @@ export const webhookHandlers: Handlers<
     return store.transaction("webhooks.delete", async (tx) => {
       const row = await tx.get(subscriptions, String(params.webhook_id));
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
-      // Deliveries that wait end as skipped_deleted when their turn comes (decisions.md, C18).
+      // Deliveries that wait end as skipped_deleted when their turn comes (DECISIONS.md, C18).
       tx.delete(subscriptions, String(row.id));
       return reply(204, undefined);
     });
@@ -82,7 +82,7 @@ async function subscriptionRecord(view: View, row: Subscription): Promise<Result
   };
 }
 
-/** https always registers, http only where deliveries may go (decisions.md, C16). */
+/** https always registers, http only where deliveries may go (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);

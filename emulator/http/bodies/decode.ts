@@ -45,7 +45,7 @@ export function decoderFor(
     : (bytes, type) => (isFormType(type) ? urlencoded(bytes) : json(bytes, type));
 }
 
-/** FastAPI: what is not sent as JSON reaches validation as one string (conformance.md, 7.2). */
+/** FastAPI: what is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
 const jsonOrText: Decode = (bytes, type) => {
   if (bytes.length === 0) return nothing;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);

@@ -1,4 +1,7 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+
+// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse keeps none of the three.
+
 /** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
 export class SourceNumber {
   readonly text: string;

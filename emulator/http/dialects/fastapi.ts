@@ -4,7 +4,7 @@ import { bugWords, type Dialect } from "./dialect.ts";
 import type { Problem } from "./problem.ts";
 import { verdictsOn } from "./pydantic.ts";
 
-/** FastAPI ≥ 0.132 with pydantic 2 (decisions.md, R1; conformance.md, section 7). */
+/** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
   invalid: (problems) => failureAnswer("validation", problems.flatMap(itemsOf)),
 

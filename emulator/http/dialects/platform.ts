@@ -5,7 +5,7 @@ import { bugWords, type Dialect } from "./dialect.ts";
 import { type Problem, valueAt } from "./problem.ts";
 import { verdictsOn } from "./pydantic.ts";
 
-/** The contract API: shapes A and C of contract-api-facts.md, 2.3 (decisions.md, C1). */
+/** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
 export const platform: Dialect = {
   invalid: (problems, operation) =>
     isUnknownPath(problems, operation)

@@ -3,7 +3,7 @@ import { SourceNumber } from "../bodies/python-json.ts";
 import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
-/** What pydantic 2 would say of one problem (conformance.md, 7.2 to 7.4). */
+/** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod judges, and nothing else words it so. */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 
-/** So much of an answer's body is read and kept (conformance.md, 10.4). */
+/** So much of an answer's body is read and kept (DECISIONS.md, P21). */
 export const keptBytes = 65_536;
 
 /** How a POST ended: with an answer of any status, or with what kept it from one. */

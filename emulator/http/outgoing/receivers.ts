@@ -13,7 +13,7 @@ export interface Forbidden {
   readonly message: string;
 }
 
-/** Never allowed, whatever the rules say: metadata services, and addresses that are none (conformance.md, 10.4). */
+/** Never allowed, whatever the rules say: metadata services, and addresses that are none (DECISIONS.md, P21). */
 const blocked = new BlockList();
 blocked.addSubnet("169.254.0.0", 16, "ipv4");
 blocked.addSubnet("0.0.0.0", 8, "ipv4");

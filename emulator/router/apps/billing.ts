@@ -3,7 +3,7 @@ import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import { textAt } from "../resolve/request-fields.ts";
 import type { RouterHandlers } from "../world.ts";
 
-/** Events carry the customer in one of three places, by their type (conformance.md, 7.6). */
+/** Events carry the customer in one of three places, by their type (DECISIONS.md, P15). */
 const places = [
   ["content", "customer", "id"],
   ["content", "subscription", "customer_id"],

@@ -72,7 +72,7 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
   );
 }
 
-/** The interaction routes answer an object: an empty success becomes `{}` (decisions.md, R21). */
+/** The interaction routes answer an object: an empty success becomes `{}` (DECISIONS.md, R21). */
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299 || answer.body instanceof Uint8Array) return answer;
@@ -94,7 +94,7 @@ const everywhere =
   () =>
     clusters;
 
-/** The clusters of a destination, in seed order (decisions.md, R15). */
+/** The clusters of a destination, in seed order (DECISIONS.md, R15). */
 const within = (call: RouterCall<"unknown-destination">, destination: string) => () => {
   const found = call.clusters.filter(({ destinations }) => destinations.includes(destination));
   return found.length > 0 ? found : call.fail("unknown-destination", { destination });

@@ -4,7 +4,7 @@ import type { Apps } from "../../world/apps.ts";
 import type { IssuerKey } from "../../world/chat-b-issuer.ts";
 import { textAt } from "../resolve/request-fields.ts";
 
-/** Clocks may differ by so much (conformance.md, section 6). */
+/** Clocks may differ by so much (DECISIONS.md, P11). */
 const skewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
@@ -22,13 +22,13 @@ interface Asked {
   /** Undefined: the body is none. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
-  /** Wall time: the tokens of real issuers carry it (conformance.md, 11.4). */
+  /** Wall time: the tokens of real issuers carry it (DECISIONS.md, P24). */
   readonly nowMs: number;
   keyOf(kid: string): Promise<IssuerKey | undefined>;
 }
 
 /**
- * Bot-framework authentication of an incoming activity (conformance.md, section 6): the signature by a published key,
+ * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key,
  * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
  */
 export async function verifyChatBToken(asked: Asked): Promise<Verdict<string>> {

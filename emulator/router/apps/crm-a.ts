@@ -11,7 +11,7 @@ import { appPage, listOf } from "./app-page.ts";
 
 type SignedCall = RouterCall<"bad-crm-a-signature">;
 
-/** Checks the signature over the full public URL (decisions.md, R29). */
+/** Checks the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
   const { crm_a } = await call.store.read(appsOf);
   const { headers, method, target, body } = call.request;

@@ -37,7 +37,7 @@ const showCanvas: RouterHandler<"crm-b.canvas"> = async ({ query }, call) => {
   });
 };
 
-/** The front end that the caller wants instead of ours, if its origin is on the seed's list (decisions.md, R28). */
+/** The front end that the caller wants instead of ours, if its origin is on the seed's list (DECISIONS.md, R28). */
 function frontEndOf(
   { fail }: RouterCall<"index-url-not-allowed">,
   wanted: string | null | undefined,

@@ -8,7 +8,7 @@ interface KeySet {
   readonly keys: Promise<readonly IssuerKey[] | undefined>;
 }
 
-/** As long as the bot-framework's own libraries keep what an issuer published (conformance.md, section 6). */
+/** As long as the bot-framework's own libraries keep what an issuer published (DECISIONS.md, P11). */
 const lifetimeMs = 24 * 60 * 60 * 1_000;
 /** A key that is not known may be new, but whoever sends unknown ones must not make us ask each time. */
 const pauseMs = 10_000;

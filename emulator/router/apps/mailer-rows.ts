@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
 
-/** An inbound e-mail that was taken and kept from everybody (decisions.md, R27). */
+/** An inbound e-mail that was taken and kept from everybody (DECISIONS.md, R27). */
 const BlackholeMail = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */

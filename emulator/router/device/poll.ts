@@ -24,7 +24,7 @@ export type Polled =
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
 /**
- * Judges a poll in the order of conformance.md, 1.3: unknown code, wrong client, expired, early, denied, pending,
+ * Judges a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
  * authorized. Whoever polls while the cluster is being asked already is told to wait.
  */
 export function judgePoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
@@ -44,7 +44,7 @@ export function judgePoll(grant: DeviceGrant | undefined, clientId: string, now:
 
 /**
  * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in wall
- * time, while virtual time may stand still (conformance.md, 1.6).
+ * time, while virtual time may stand still (DECISIONS.md, P3).
  */
 function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: Now): boolean {
   if (!last_poll) return false;

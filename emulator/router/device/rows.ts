@@ -3,7 +3,7 @@ import { rows, type Transaction, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import { userCodeKey } from "./user-codes.ts";
 
-/** A device authorization, from the request for its codes to its tokens (RFC 8628; decisions.md, R30). */
+/** A device authorization, from the request for its codes to its tokens (RFC 8628; DECISIONS.md, R30). */
 export const DeviceGrant = z.strictObject({
   device_code: z.string(),
   /** Upper case, without punctuation. */
@@ -53,7 +53,7 @@ export type Undecidable = "unknown" | "expired" | "decided";
 
 /**
  * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster; the same
- * decision by the same cluster again changes nothing (decisions.md, R30).
+ * decision by the same cluster again changes nothing (DECISIONS.md, R30).
  */
 export async function decideGrant(
   tx: Transaction,
@@ -73,7 +73,7 @@ export async function decideGrant(
   return decided;
 }
 
-/** Removes the grants of user codes, of those that are bound to the cluster (decisions.md, R10). */
+/** Removes the grants of user codes, of those that are bound to the cluster (DECISIONS.md, R10). */
 export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
   for (const code of userCodes) {
     const grant = await grantOfUserCode(tx, code);

@@ -15,7 +15,7 @@ type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token
 /**
  * Hands out the tokens of a device grant. At the first poll after AUTHORIZED this very request is forwarded to the
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
- * it was (decisions.md, R30).
+ * it was (DECISIONS.md, R30).
  */
 export const redeemDeviceCode: RouterHandler<"device-grant.token"> = async ({ body }, call) => {
   const polled = await poll(call, body.device_code, body.client_id);

@@ -6,7 +6,7 @@ import type { RouterHandler, RouterHandlers } from "../world.ts";
 import { integrationKeys } from "./mapping-tables.ts";
 import { mappingTables as tables } from "./tables.ts";
 
-/** ClusterInfoDomain; a bare origin is printed with its slash (decisions.md, R37). */
+/** ClusterInfoDomain; a bare origin is printed with its slash (DECISIONS.md, R37). */
 const infoOf = ({ id, label, url }: Cluster) => ({
   cluster_id: id,
   cluster_label: label,
@@ -16,7 +16,7 @@ const infoOf = ({ id, label, url }: Cluster) => ({
   sidebar_backend_url: `${url}/sidebar`,
 });
 
-/** The three rules of routing-service.md: only rows of the cluster, one transaction, unknown ones ignored. */
+/** The three rules of the specification, Clusters: only rows of the cluster, one transaction, unknown ones ignored. */
 const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
   const { id } = requireCluster(call, params.cluster_id);
   await call.store.transaction("clusters.delete-workspace-data", async (tx) => {

@@ -9,7 +9,7 @@ interface Bulk<Body> {
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/** Maps a list in one transaction; the last writer wins and is told how many it took over (decisions.md, R9). */
+/** Maps a list in one transaction; the last writer wins and is told how many it took over (DECISIONS.md, R9). */
 const maps =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: Bulk<Body>, call: BulkCall) => {
@@ -20,7 +20,7 @@ const maps =
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 
-/** Removes those of a list that belong to the cluster; the others are ignored (decisions.md, R10). */
+/** Removes those of a list that belong to the cluster; the others are ignored (DECISIONS.md, R10). */
 const unmaps =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: Bulk<Body>, call: BulkCall) => {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rows } from "../../store/port.ts";
 
-/** A contract signatory, and a cluster that one of the contracts lives on (decisions.md, R33). */
+/** A contract signatory, and a cluster that one of the contracts lives on (DECISIONS.md, R33). */
 export const Signatory = z.strictObject({
   id: z.int(),
   uuid: z.string().nullable(),

@@ -1,8 +1,8 @@
 import { mapping } from "../../store/port.ts";
 
-/** The routing data: tables from an identifier to the cluster that owns it (routing-service.md, Mapping tables). */
+/** The routing data: tables from an identifier to the cluster that owns it (the specification, Mapping tables). */
 export const mappingTables = {
-  /** By e-mail hash (decisions.md, R11). */
+  /** By e-mail hash (DECISIONS.md, R11). */
   cluster_emails: mapping("cluster_emails"),
   /** By OAuth client id, and by the client-id of each API key. */
   cluster_clients: mapping("cluster_clients"),

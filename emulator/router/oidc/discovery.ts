@@ -1,4 +1,4 @@
-/** Endpoints that the routing service itself has (routing-service.md, OpenID Connect; decisions.md, R35). */
+/** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35). */
 const own = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
   token_endpoint: "/api/v1/oauth/token/",

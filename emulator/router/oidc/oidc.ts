@@ -9,7 +9,7 @@ import { publicKeys } from "./public-keys.ts";
 
 const fresh = { "cache-control": "no-store" };
 
-/** Asks every cluster anew; what one that is down would have said is left out (conformance.md, 2.2). */
+/** Asks every cluster anew; what one that is down would have said is left out (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const answers = await Promise.all(
@@ -24,7 +24,7 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
 };
 
-/** The configuration of the first cluster, in the order of the seed, that gives one (decisions.md, R35). */
+/** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
 const showDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) => {
   refuseLoop(call);
   for (const cluster of call.clusters) {
@@ -54,7 +54,7 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   return forwardTo(call, [clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant")]);
 };
 
-/** The token is decoded, not verified: that is the cluster's business (decisions.md, R36). */
+/** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(call.request.headers.authorization ?? "") ?? [];
   const prefix = clusterOfPrefix(call.clusters, token)?.id;

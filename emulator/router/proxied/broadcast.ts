@@ -13,7 +13,7 @@ interface Asked {
 /**
  * Sends the whole request to several clusters at once and aborts none. Gives the first status below 400 that comes in
  * time; else the lowest status, ties in seed order. On a manual clock or under --deterministic all are awaited, and
- * seed order decides between successes too (decisions.md, R13).
+ * seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
   call: ForwardCall,

@@ -6,7 +6,7 @@ import { late, within } from "./within.ts";
 
 /**
  * Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on
- * (decisions.md, R12 and R13).
+ * (DECISIONS.md, R12 and R13).
  */
 export function forwardTo(
   call: ForwardCall,

@@ -4,7 +4,7 @@ import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterHandlers } from "../world.ts";
 import { forwardTo } from "./forward.ts";
 
-/** Reaches the owner of the first mapped identifier, else all clusters (decisions.md, R34). */
+/** Reaches the owner of the first mapped identifier, else all clusters (DECISIONS.md, R34). */
 const proxy = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
   forwardTo(call, await ownersOf(call, identifiers));
 

@@ -17,7 +17,7 @@ const defaultIntegration = "CHAT_B";
 
 /**
  * Everything in a request that may tell whose it is, in the order in which it decides: by kind, and for each kind in
- * the query, then at the top of a JSON or form body, then in a header (decisions.md, R14).
+ * the query, then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
  */
 export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
   const { headers } = request;

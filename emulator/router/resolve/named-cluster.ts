@@ -1,7 +1,7 @@
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall } from "../world.ts";
 
-/** The cluster that a request names, once its key was found to be of it (decisions.md, R6 and R7). */
+/** The cluster that a request names, once its key was found to be of it (DECISIONS.md, R6 and R7). */
 export function requireCluster(
   { clusters, caller, fail }: RouterCall<"unknown-cluster" | "foreign-cluster-key">,
   id: string,
@@ -13,7 +13,7 @@ export function requireCluster(
 
 /**
  * The cluster whose id begins a value of the form `{cluster_id}_{rest}`. Ids may hold underscores themselves, so the
- * longest known one counts (conformance.md, 2.3).
+ * longest known one counts (DECISIONS.md, P6).
  */
 export function clusterOfPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
   if (value === undefined) return undefined;

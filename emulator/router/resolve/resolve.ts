@@ -8,7 +8,7 @@ import { clusterOfPrefix } from "./named-cluster.ts";
 
 /**
  * The clusters that own the first identifier which any known cluster owns; none, when no identifier is mapped. Only a
- * signatory can be known to several (decisions.md, R14).
+ * signatory can be known to several (DECISIONS.md, R14).
  */
 export function ownersOf(
   { store, clusters }: Pick<RouterWorld, "store" | "clusters">,

@@ -19,7 +19,7 @@ type Refusals =
 
 /**
  * Completes a signup: its cluster creates the workspace, the router maps what belongs to it. The signup is claimed
- * while the cluster is asked, and good again if that fails (decisions.md, R24; design.md, section 6).
+ * while the cluster is asked, and good again if that fails (DECISIONS.md, R24, E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;

@@ -4,7 +4,7 @@ import { rows, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import type { RouterWorld } from "../world.ts";
 
-/** A trial signup, pending until its workspace exists (decisions.md, R23 to R25). */
+/** A trial signup, pending until its workspace exists (DECISIONS.md, R23 to R25). */
 const TrialSignup = z.strictObject({
   id: z.int(),
   token: z.string(),
@@ -47,7 +47,7 @@ export async function signupOfEmail(view: View, email: string): Promise<TrialSig
 
 /**
  * Whether an address has its place already: completing its signup would move a person to another cluster
- * (decisions.md, R23).
+ * (DECISIONS.md, R23).
  */
 export const isTaken = async (
   view: View,

@@ -15,7 +15,7 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
   );
 };
 
-/** Callers on the test list pass with anything but `fail`; all others need the seed's word (decisions.md, R23). */
+/** Callers on the test list pass with anything but `fail`; all others need the seed's word (DECISIONS.md, R23). */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
   const { captcha } = await call.store.read(appsOf);
   const { headers, remoteAddress } = call.request;

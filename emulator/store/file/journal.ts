@@ -31,7 +31,8 @@ interface Options {
 /**
  * Appends lines and makes them durable: while one `fdatasync` runs, the lines that come gather for the next (group
  * commit). Once a write or fdatasync fails, what waits and what comes later fails, and nothing of it is tried again. The
- * file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes it write again.
+ * file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes it write
+ * again. By hand: small databases in one JSON file rewrite all of it at each change.
  */
 export class Journal {
   readonly #path: string;

@@ -25,7 +25,7 @@ export interface CommitLog {
   close(): Promise<void>;
 }
 
-/** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (design.md, section 6). */
+/** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
 

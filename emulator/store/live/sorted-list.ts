@@ -3,8 +3,8 @@ import { type Ordered, SortedBlock } from "./sorted-block.ts";
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over
- * the blocks and one inside a block; positions of blocks are counted anew only behind a change. No operation touches
- * every item.
+ * the blocks and one inside a block; positions of blocks are counted anew only behind a change. By hand: pages need
+ * positions, and no operation may touch every item.
  */
 export class SortedList<Item extends Ordered> {
   readonly #blocks: SortedBlock<Item>[] = [];

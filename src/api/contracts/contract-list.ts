@@ -4,7 +4,7 @@ import { contracts } from "../services.ts";
 import { ListedContract } from "./shapes/records.ts";
 
 /**
- * Fields that the list filters by (contract-api-facts.md, 4.11). `order`: they also take [$gt], [$gte], [$lt] and
+ * Fields that the list filters by (DECISIONS.md, F18). `order`: they also take [$gt], [$gte], [$lt] and
  * [$lte].
  */
 export const contractFilters = {

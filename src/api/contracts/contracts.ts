@@ -8,7 +8,7 @@ import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./sha
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
 
-/** An empty object is all that the specification asks for; keys that are there are checked (contract-api-facts.md, 4.4). */
+/** An empty object is all that the specification asks for; keys that are there are checked (DECISIONS.md, F12). */
 export const SendRequest = z.object({
   to_emails: z.array(email).optional().describe("Instead of the configured recipients"),
   cc_emails: z.array(email).optional().describe("Who gets a copy"),
@@ -26,7 +26,7 @@ export const SendRequest = z.object({
   subject: z.string().optional().describe("Subject of the e-mail"),
 });
 
-/** contract-api-facts.md, 4.3 */
+/** DECISIONS.md, F11 */
 export const CreateContractRequest = z.object({
   contract_template_id: z.int().describe("A signature-capable template of the workspace"),
   contract_name: z.string().min(1).nullish().describe("Derived from the template when left out"),
@@ -132,7 +132,7 @@ export const showContractStatus = operation({
   examples: [{ title: "Where a contract stands", params: { composite_id: "T-1" } }],
 });
 
-/** contract-api-facts.md, 4.6 */
+/** DECISIONS.md, F13 */
 export const Recipient = z.strictObject({
   recipient: z.strictObject({
     id: z.int(),

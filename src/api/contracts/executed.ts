@@ -13,7 +13,7 @@ export const Identifier = z.union([
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
 ]);
 
-/** Both spellings of the fields (decisions.md, C8): the specification's name wins where both are sent. */
+/** Both spellings of the fields (DECISIONS.md, C8): the specification's name wins where both are sent. */
 export const ImportExecutedRequest = z
   .object({
     contract_name: z.string().min(1).describe("Name of the contract"),

@@ -48,7 +48,7 @@ const AssigneeOut = z.strictObject({
   assignee_org_user: OrgUser,
 });
 
-/** contract-api-facts.md, 3.2 */
+/** DECISIONS.md, F8 */
 export const IntakeRecord = z.strictObject({
   id: z.int(),
   title: z.string(),

@@ -78,7 +78,7 @@ const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTE
 const signingEmail = ["SIGNING_EMAIL_DELIVERED"] as const;
 
 /**
- * The whole lifecycle of a contract (contract-api-facts.md, 4.1; decisions.md, C8, C9, C11, C22). What stands in no
+ * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What stands in no
  * row is forbidden.
  */
 export const lifecycle = [

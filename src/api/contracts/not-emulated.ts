@@ -2,7 +2,7 @@ const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
 /**
- * Public routes of the service whose bodies are not public (contract-api-facts.md, section 8), with what they are
+ * Public routes of the service whose bodies are not public (DECISIONS.md, F23), with what they are
  * about. The emulator answers them 501: 404 would say that the service does not have them. `*`: whatever follows.
  */
 export const notEmulated = [

@@ -7,7 +7,7 @@ import { base64 } from "./shapes/base64.ts";
 import { ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
 import { ListedContract } from "./shapes/records.ts";
 
-/** What both routes take: contract-api-facts.md, 4.8. */
+/** What both routes take: DECISIONS.md, F15. */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),

@@ -21,7 +21,7 @@ export const WebhookEntity = z.object({
   type: z.string(),
 });
 
-/** What a payload says of a contract, in the order of the wire (contract-api-facts.md, 5.2). */
+/** What a payload says of a contract, in the order of the wire (DECISIONS.md, F21). */
 export const ContractFacts = z.object({
   contract_id: z.int().describe("Number of the contract, without T- or H-"),
   contract_title: z.string(),
@@ -59,8 +59,8 @@ const keyPointer = z.object({
 });
 
 /**
- * The further keys of `activity_data`. Those of e-mails, sending and notifications are public (contract-api-facts.md,
- * 5.2); those of comments, counterparties and key pointers are ours, and absent where an activity is fired by hand.
+ * The further keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md,
+ * F21); those of comments, counterparties and key pointers are ours, and absent where an activity is fired by hand.
  */
 const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   CONTRACT_SENT_TO_COUNTERPARTY: z.object({
@@ -89,7 +89,7 @@ const payloadOf = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
     activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...dataOf(activity).shape }),
-    // A counterparty may have no contract yet (decisions.md, C17).
+    // A counterparty may have no contract yet (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") ? ContractFacts.partial() : ContractFacts).shape,
   });
 

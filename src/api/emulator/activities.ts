@@ -59,6 +59,6 @@ export const fireActivity = operation({
   failures: ["no-such-contract", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },
-  basis: assumed("The control plane is the emulator's own (decisions.md, C23)."),
+  basis: assumed("The control plane is the emulator's own (DECISIONS.md, C23)."),
   examples: [{ title: "An e-mail was opened", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
 });

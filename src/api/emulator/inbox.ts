@@ -36,6 +36,6 @@ export const listInbox = operation({
   },
   failures: ["no-such-cluster-here", "external-cluster"],
   cli: { command: "emulator inbox", rows: "items", columns: ["id", "at", "method", "target", "status"] },
-  basis: assumed("The control plane is the emulator's own (decisions.md, R38)."),
+  basis: assumed("The control plane is the emulator's own (DECISIONS.md, R38)."),
   examples: [{ title: "What reached the first cluster?", params: { id: "eu-1" } }],
 });

@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { form, html, operation, redirect } from "../operation.ts";
 import { emulator } from "../services.ts";
 
-const ours = assumed("The emulator stands in for the providers that people sign in with (R25).");
+const ours = assumed("The emulator stands in for the providers that people sign in with (DECISIONS.md, R25).");
 
 /** What the page was asked for, by the authorization_url of a login or a signup. */
 const asked = {

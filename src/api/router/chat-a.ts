@@ -3,7 +3,7 @@ import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding } from "./failures/index.ts";
 
-/** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (decisions.md, R15 and R21). */
+/** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (DECISIONS.md, R15 and R21). */
 const webhook = {
   service: router,
   method: "POST",

@@ -46,6 +46,6 @@ export const listCrmACards = operation({
   responses: { 200: json(CardsResponse) },
   failures: ["bad-crm-a-signature"],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
-  basis: assumed("The input is specified; the answer is not shown (R29)."),
+  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],
 });

@@ -40,7 +40,7 @@ export const AccessTokenGetRequest = z.object({
   grant_type: OAuthGrantType.describe("What is exchanged for tokens"),
 });
 
-/** RFC 6749, 5.1; `scope` is always present (decisions.md, R30). The cluster issues it and may add to it. */
+/** RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues it and may add to it. */
 export const TokenResponse = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),
@@ -129,7 +129,7 @@ export const decideDeviceGrant = operation({
     "already-decided",
   ],
   cli: { command: "auth device-decide" },
-  basis: assumed("The input is specified; answer and transitions are not shown (R30)."),
+  basis: assumed("The input is specified; answer and transitions are not shown (DECISIONS.md, R30)."),
   examples: [
     { title: "Approve a user code", body: { user_code: "WDJBMJHT", status: "AUTHORIZED", cluster_id: "eu-1" } },
   ],

@@ -17,7 +17,7 @@ export const receiveBlackhole = operation({
   responses: { 200: json(z.strictObject({})) },
   failures: [],
   cli: { command: "mailer blackhole" },
-  basis: assumed("The path is specified; body and answer are not shown (R27)."),
+  basis: assumed("The path is specified; body and answer are not shown (DECISIONS.md, R27)."),
   examples: [{ title: "Swallow an inbound e-mail", body: { Subject: "Hello" } }],
 });
 

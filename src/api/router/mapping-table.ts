@@ -6,12 +6,12 @@ import { router } from "../services.ts";
 /** Every bulk request names the cluster whose identifiers it lists. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
 
-/** A list of identifiers; its length has no limit (decisions.md, R16). */
+/** A list of identifiers; its length has no limit (DECISIONS.md, R16). */
 export const identifiers = (what: string) => z.array(z.string()).describe(what);
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
 
-/** What all bulk operations of the mapping tables share (decisions.md, R6, R9, R10). */
+/** What all bulk operations of the mapping tables share (DECISIONS.md, R6, R9, R10). */
 const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =>
   ({
     service: router,

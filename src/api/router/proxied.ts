@@ -3,7 +3,7 @@ import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding } from "./failures/index.ts";
 
-/** What the routes that are proxied to clusters share (decisions.md, R34). */
+/** What the routes that are proxied to clusters share (DECISIONS.md, R34). */
 const proxied = {
   service: router,
   auth: "none",

@@ -28,6 +28,6 @@ export const addSignatories = operation({
   responses: { 201: json(z.array(ContractSignatoryDomainModel)) },
   failures: ["unknown-cluster"],
   cli: { command: "router add-signatories", columns: ["id", "cluster", "signatory_hash", "uuid"] },
-  basis: assumed("The answer is specified; the body is not shown (R33)."),
+  basis: assumed("The answer is specified; the body is not shown (DECISIONS.md, R33)."),
   examples: [{ title: "Add one signatory", body: [{ signatory_hash: "5d41402a", cluster: "eu-1" }] }],
 });

@@ -69,7 +69,7 @@ export const completeTrialSignup = operation({
     "cluster-timeout",
   ],
   cli: { command: "trial complete" },
-  basis: assumed("The input is specified; the answer is not shown (R24)."),
+  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R24)."),
   examples: [
     {
       title: "Create the workspace of a pending signup",
@@ -101,7 +101,7 @@ export const startTrialOAuth = operation({
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
   failures: [],
   cli: { command: "trial oauth" },
-  basis: assumed("Neither the query nor the answer is shown (R25)."),
+  basis: assumed("Neither the query nor the answer is shown (DECISIONS.md, R25)."),
   examples: [{ title: "Where does the person sign in?", query: { provider: "ProviderB" } }],
 });
 
@@ -121,6 +121,6 @@ export const finishTrialOAuth = operation({
   responses: { 200: json(TrialSignupDomainModel) },
   failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
-  basis: assumed("The input is specified; the answer is not shown (R25)."),
+  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R25)."),
   examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "st_81" } }],
 });

@@ -9,7 +9,7 @@ interface Ids {
 
 const xml = { "content-type": "application/xml", "access-control-allow-origin": "*" } as const;
 
-/** An error document of the S3 style with neutral names (conformance.md, section 8). */
+/** An error document of the S3 style with neutral names (DECISIONS.md, P17). */
 const document = (code: string, message: string, extra: Readonly<Record<string, string>>, ids: Ids): string => {
   const all = { Code: code, Message: message, ...extra, RequestId: ids.requestId, HostId: ids.hostId };
   const elements = Object.entries(all).map(([name, text]) => `<${name}>${escaped(text)}</${name}>`);

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { bytes, empty, operation, stream } from "../operation.ts";
 import { storage } from "../services.ts";
 
-/** decisions.md, C24 */
+/** DECISIONS.md, C24 */
 const maxBytes = 5 * 1024 ** 3;
 
 /** All optional: a URL that lost one of them is answered 403 like any other that was tampered with. */

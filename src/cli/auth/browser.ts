@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Host } from "../host.ts";
 
-/** The program that opens an address, where a browser makes sense: a screen, and nobody far away (cli-conventions.md, 40). */
+/** The program that opens an address, where that makes sense: a screen, and nobody far away (DECISIONS.md, L14). */
 export function browserCommand({ env }: Pick<Host, "env">, platform: string = process.platform): string[] | undefined {
   const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
   if (isFarAway || env.CI) return undefined;

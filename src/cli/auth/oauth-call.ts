@@ -9,7 +9,7 @@ export interface OAuthAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** `error` of RFC 6749, 5.2. Read from the body whatever the status: servers differ (conformance.md, 1.2). */
+  /** `error` of RFC 6749, 5.2. Read from the body whatever the status: servers differ (DECISIONS.md, P1). */
   readonly error: string | undefined;
 }
 

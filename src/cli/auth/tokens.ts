@@ -44,7 +44,7 @@ const signInAgain = (address: string, why: string): CommandFailed =>
 
 /**
  * Redeems the refresh token while no other process does: one that rotates logs out whoever uses it twice
- * (cli-conventions.md, 39). Another process may have been quicker; its token is then used, unless `force`d after it.
+ * (DECISIONS.md, L13). Another process may have been quicker; its token is then used, unless `force`d after it.
  */
 export async function refreshed(context: Context, address: string, force = false): Promise<Account> {
   const before = (await readAccounts(context))[address];

@@ -10,7 +10,7 @@ export interface ErrorLimit {
 /** Percentages of few rows say nothing. */
 const meaningfulRows = 1_000;
 
-/** `100` or `2%` (cli-conventions.md, 50); a usage error otherwise. `total` where all rows are known. */
+/** `100` or `2%` (DECISIONS.md, L17); a usage error otherwise. `total` where all rows are known. */
 export function parseLimit(text: string, total?: number): ErrorLimit {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   if (number === undefined || (percent === "" && number.includes("."))) {

@@ -23,7 +23,7 @@ export interface ProgressOptions {
 
 /**
  * How far a job is, on standard error: one line that is rewritten on a terminal, a new line every ten seconds
- * elsewhere, a JSON document every ten seconds under `--format ndjson` (cli-conventions.md, 51).
+ * elsewhere, a JSON document every ten seconds under `--format ndjson` (DECISIONS.md, L18).
  */
 export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;

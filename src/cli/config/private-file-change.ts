@@ -7,7 +7,7 @@ import { readPrivate } from "./private-file.ts";
 
 /**
  * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
- * and only its owner may read it (cli-conventions.md, 38). Gives back what `change` gave.
+ * and only its owner may read it (DECISIONS.md, L12). Gives back what `change` gave.
  */
 export function changePrivate<T>(
   path: string,

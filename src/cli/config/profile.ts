@@ -23,7 +23,7 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** Where profiles are kept (cli-conventions.md, 37). Relative XDG values do not count. */
+/** Where profiles are kept (DECISIONS.md, L11). Relative XDG values do not count. */
 export function configFolder(env: Host["env"]): string {
   if (env.SVC_CONFIG_DIR) return env.SVC_CONFIG_DIR;
   const xdg = env.XDG_CONFIG_HOME;

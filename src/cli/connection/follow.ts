@@ -4,7 +4,7 @@ import type { Context } from "../command.ts";
 
 /**
  * Prints the events of a stream of the control plane as they come: a line for people, or NDJSON that opens with its
- * version (cli-conventions.md, 7). Ends with the run, or with the emulator.
+ * version (DECISIONS.md, L2). Ends with the run, or with the emulator.
  */
 export async function follow(
   context: Context,

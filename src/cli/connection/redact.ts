@@ -1,6 +1,6 @@
 import { isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 
-/** Headers whose values may be shown; all others are masked (cli-conventions.md, 43). */
+/** Headers whose values may be shown; all others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
   "accept",
   "content-length",

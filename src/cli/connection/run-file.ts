@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 /** Where the state of the emulator is kept when nothing else is said. */
 export const defaultStateFile = ".svc/emulator.json";
 
-/** What a running emulator writes beside its state (design.md, section 6, Lock). */
+/** What a running emulator writes beside its state (DECISIONS.md, E3). */
 export interface RunningEmulator {
   readonly routerUrl: string;
   readonly token: string;

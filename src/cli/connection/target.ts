@@ -7,7 +7,7 @@ import type { Host } from "../host.ts";
 import { checkedUrl, type Globals } from "../parse/globals.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 
-/** The address of the services: flags before the environment, the environment before the profile (design.md, section 10). */
+/** The address of the services: flags before the environment, the environment before the profile (DECISIONS.md, L20). */
 export async function serviceTarget(globals: Globals, host: Host): Promise<Target> {
   const { env } = host;
   const fromEnv = (name: string) => (env[name] ? checkedUrl(env[name], name) : undefined);

@@ -15,7 +15,7 @@ export interface Uploaded {
   readonly content_type: string;
 }
 
-/** One call initializes at most so many (decisions.md, C6). */
+/** One call initializes at most so many (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
 const mediaTypes = lookupTable<string>({

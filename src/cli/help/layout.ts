@@ -20,7 +20,10 @@ const widestColumns = 100;
 const widestTerm = 30;
 const narrowestText = 30;
 
-/** The page as text, for a window of so many columns. */
+/**
+ * The page as text, for a window of so many columns. By hand: the parser's own help knows commands alone, not groups,
+ * topics and examples.
+ */
 export function laidOut({ usage, about, examples, tables, notes }: Page, columns: number): string {
   const width = Math.min(columns, widestColumns);
   const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapped(text, width).join("\n"));

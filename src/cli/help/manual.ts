@@ -5,7 +5,10 @@ import { globalFlags } from "../parse/globals.ts";
 import { exampleLine } from "./examples.ts";
 import type { TreeGroup } from "./tree.ts";
 
-/** The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. */
+/**
+ * The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. By hand: a few macros over
+ * the declarations, where a generator wants a page in another language first.
+ */
 export const manualPage = (tree: readonly TreeGroup[], version: string): string =>
   [
     `.TH SVC 1 "" "svc ${roff(version)}" "User Commands"`,

@@ -19,7 +19,7 @@ export const plain: Paint = { bold: same, dim: same, red: same, green: same, yel
 const set = (value: string | undefined): boolean => value !== undefined && value !== "";
 const forced = (value: string | undefined): boolean => set(value) && value !== "0";
 
-/** Whether a stream gets colours: decided once per stream, by us alone (cli-conventions.md, 12). */
+/** Whether a stream gets colours: decided once per stream, by us alone (DECISIONS.md, L4). */
 export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
   if (flag !== undefined) return flag;
   if (set(env.SVC_NO_COLOR) || set(env.NO_COLOR)) return false;

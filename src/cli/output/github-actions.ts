@@ -6,7 +6,7 @@ import { visible, visibleText, withoutCommands } from "./visible.ts";
 import { write } from "./write.ts";
 
 /**
- * Workflow commands of GitHub Actions (cli-conventions.md, 57). They go to standard error: the runner reads both
+ * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both
  * streams, and standard output stays data.
  */
 export const annotates = (env: Host["env"], argv: readonly string[] = []): boolean =>

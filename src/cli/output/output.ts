@@ -18,7 +18,7 @@ export interface View {
 }
 
 /**
- * Data on standard output, everything else on standard error (cli-conventions.md, 1.1). Lines are for people: what
+ * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: what
  * stands in them is made harmless (print.ts), so they may hold whatever a service said.
  */
 export interface Output {

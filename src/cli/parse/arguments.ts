@@ -14,7 +14,7 @@ export interface Call {
   readonly contentType: string | undefined;
 }
 
-/** Flags win over `--set`, and `--set` over `--data` (design.md, section 10, Bodies). */
+/** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
 export async function argumentsOf(spec: CommandSpec, operation: Callable, input: Input, host: Host): Promise<Call> {
   const { body, contentType } = await bodyOf(spec, operation, input, host);
   const query = targeted(spec.flags, input, "query");

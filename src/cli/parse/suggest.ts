@@ -1,4 +1,7 @@
-/** The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. */
+/**
+ * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
+ * parser corrects names of commands and flags alone.
+ */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);

@@ -12,7 +12,7 @@ export async function confirmYes(deed: Action, context: Context): Promise<void> 
 
 /**
  * Asks for a name before what cannot be undone; scripts repeat it in --confirm, and --yes is not enough
- * (cli-conventions.md, 19).
+ * (DECISIONS.md, L8).
  */
 export async function confirmName(
   deed: Action,

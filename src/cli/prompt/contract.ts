@@ -56,7 +56,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   return answers;
 }
 
-/** The answer in the shape of its type (contract-api-facts.md, 4.3). */
+/** The answer in the shape of its type (DECISIONS.md, F11). */
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;

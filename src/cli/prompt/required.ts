@@ -6,7 +6,7 @@ import { missingFrom } from "./missing.ts";
 
 /**
  * The input with everything that the command needs: a person at a terminal is asked for it, anybody else refused with
- * exit 2, before credentials or addresses are looked at (cli-conventions.md, 16 and 17).
+ * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
  */
 export async function completed(declaration: CommandDeclaration, input: Input, context: Context): Promise<Input> {
   const missing = missingFrom(declaration, input);

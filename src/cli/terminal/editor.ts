@@ -41,7 +41,7 @@ async function runEditor(file: string, { host: { env, cwd, inherits } }: Context
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
   // "code --wait": a program with arguments, as git takes it too.
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
-  // Secrets are no business of an editor and its plug-ins (cli-conventions.md, 24).
+  // Secrets are no business of an editor and its plug-ins (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
   const ended = await new Promise<number | NodeJS.Signals | Error | null>((resolve) => {

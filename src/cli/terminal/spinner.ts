@@ -4,7 +4,7 @@ import { hasWidth } from "../output/print.ts";
 /** Shorter waits are not worth a line that moves. */
 const patienceMs = 300;
 
-/** Whether anything may move on standard error: a terminal that has a width, no CI, nothing that asked for quiet (cli-conventions.md, 13). */
+/** Whether anything may move on standard error: a terminal with a width, no CI, no wish for quiet (DECISIONS.md, L5). */
 export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
 

@@ -168,7 +168,7 @@ async function journey(step: Take, { healthy }: Ground): Promise<void> {
   );
 }
 
-/** Six attempts, and the subscription is disabled (contract-api.md, Limits). */
+/** Six attempts, and the subscription is disabled (the specification, Limits). */
 const expectedMinutes = [0, 5, 15, 35, 75, 155];
 
 async function deadReceiver(step: Take, { dead }: Ground): Promise<TimelineRow[]> {

@@ -41,7 +41,7 @@ export async function foolingService(t: Pick<TestContext, "after">) {
     const isStream = asked.headers.accept === "text/event-stream" && status === 200;
     response.writeHead(status, {
       "content-type": isStream ? "text/event-stream" : "application/json",
-      // What a header can carry: C1 controls, and a command in the middle.
+      // What a header can carry: controls of eight bits, and a command in the middle.
       "x-request-id": "req ##[group] \x9b2J ::stop-commands::",
     });
     const text = JSON.stringify(body);

@@ -50,7 +50,7 @@ export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member>
   },
 };
 
-/** The rows and the file that a request names, or every field that is wrong (decisions.md, C8). */
+/** The rows and the file that a request names, or every field that is wrong (DECISIONS.md, C8). */
 async function acceptable(
   view: View,
   workspace: Workspace,
@@ -69,7 +69,7 @@ async function acceptable(
   const entity = entityId === undefined ? undefined : await ownEntity(view, workspace, entityId, entityField, problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
   if (!checked) problems.add(["file_base64"], "Field required");
-  // decisions.md, C8: on file_base64, whichever spelling was sent.
+  // DECISIONS.md, C8: on file_base64, whichever spelling was sent.
   else if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
 
   if (problems.found || !type || !entity || !checked || checked.problem !== undefined) {

@@ -16,7 +16,7 @@ import type { Review } from "../rows.ts";
 export type PaperRequest = z.output<typeof UploadReviewRequest>;
 export type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
-/** The rows, the party and the file that an upload names, or all that is wrong with it (decisions.md, C9). */
+/** The rows, the party and the file that an upload names, or all that is wrong with it (DECISIONS.md, C9). */
 export async function acceptable(
   view: View,
   workspace: Workspace,

@@ -14,7 +14,7 @@ import { signatoryRows } from "./template-signatories.ts";
 
 type PaperOperation = "paper.upload-for-review" | "paper.upload-for-signature";
 
-/** Third-party paper by its two routes (contract-api.md, Endpoints, rule 3; decisions.md, C9). */
+/** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers: Handlers<PaperOperation, ClusterWorld, Member> = {
   "paper.upload-for-review": ({ body }, call) => uploaded("review", body, call),
   "paper.upload-for-signature": ({ body }, call) => uploaded("sign", body, call),

@@ -18,7 +18,7 @@ import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signa
 type Request = z.output<typeof CreateContractRequest>;
 type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** The draft that a creation request asks for, not stored yet (decisions.md, C10; contract-api-facts.md, 4.3). */
+/** The draft that a creation request asks for, not stored yet (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
   caller: Member,

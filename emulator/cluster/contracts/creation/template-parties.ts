@@ -6,11 +6,11 @@ import type { GivenParty } from "../parties.ts";
 
 type Details = z.output<typeof CounterPartyDetails>;
 
-/** What a counterparty is called: signatories name it by this (contract-api-facts.md, 4.3). */
+/** What a counterparty is called: signatories name it by this (DECISIONS.md, F11). */
 export const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
   is_individual ? `${poc_details.first_name} ${poc_details.last_name}`.trim() : (organization_name ?? "");
 
-/** Checks `counter_party_details` against the template and what the workspace has configured (decisions.md, C10). */
+/** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
 export function checkCounterparties(
   details: readonly Details[],
   template: Template,

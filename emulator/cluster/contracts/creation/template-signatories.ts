@@ -13,7 +13,7 @@ export type Named = Pick<Signatory, "name" | "email" | "is_counterparty" | "coun
 /** More parties than any contract has. */
 const toldNames = 50;
 
-/** Checks `signatories` (contract-api-facts.md, 4.3): names of parties, and an order on all of them or on none. */
+/** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
 export function checkSignatories(given: readonly Details[], partyNames: readonly string[], problems: Problems): void {
   const known = new Set(partyNames);
   // Told again for each signatory, so that many of both would make an answer of the square of their number.
@@ -33,7 +33,7 @@ export function checkSignatories(given: readonly Details[], partyNames: readonly
 }
 
 /**
- * Who signs (decisions.md, C10 and C11): those of the payload; else the contact of each counterparty, in order, then
+ * Who signs (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order, then
  * the template's own slot. A slot that must be filled is filled by payload or template, or refused.
  */
 export function signatoriesOf(

@@ -12,14 +12,14 @@ export interface Addressees {
 const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail as its provider reports it: whom it went to, and whether as a copy (contract-api-facts.md, 5.2). */
+/** An e-mail as its provider reports it: whom it went to, and whether as a copy (DECISIONS.md, F21). */
 export interface Mail {
   readonly recipient: string;
   readonly mode: "to" | "cc";
 }
 const mailTo = (recipient: string): Mail => ({ recipient, mode: "to" });
 
-/** The e-mails that go to the signatories; a copy goes to nobody (decisions.md, C11). */
+/** The e-mails that go to the signatories; a copy goes to nobody (DECISIONS.md, C11). */
 export const signingMails = (contract: Contract): readonly Mail[] =>
   contract.signatories.map(({ email }) => mailTo(email));
 
@@ -30,7 +30,7 @@ export const redliningMails = (contract: Contract, addressees?: Addressees): rea
 ];
 
 /**
- * The further keys of `activity_data`, once for each time that the activity is told (contract-api-facts.md, 5.2): most
+ * The further keys of `activity_data`, once for each time that the activity is told (DECISIONS.md, F21): most
  * activities once and without any, a notification once per signatory.
  */
 export function dataPerPerson(

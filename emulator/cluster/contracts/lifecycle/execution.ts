@@ -18,7 +18,7 @@ type ExecutionOperation =
   | "execution.request-review"
   | "execution.resend-email";
 
-/** What moves a contract through the public API, beside sending it (contract-api-facts.md, 4.4). */
+/** What moves a contract through the public API, beside sending it (DECISIONS.md, F12). */
 export const executionHandlers: Handlers<ExecutionOperation, ClusterWorld, Member> = {
   "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
     store.transaction("execution.mark", async (tx) => {

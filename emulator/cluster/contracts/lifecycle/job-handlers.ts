@@ -15,7 +15,7 @@ type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pr
 
 /**
  * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
- * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (decisions.md, C11).
+ * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (DECISIONS.md, C11).
  */
 export function contractKinds(world: LifecycleWorld): JobHandlers {
   const { clock } = world;

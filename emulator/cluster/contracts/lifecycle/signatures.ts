@@ -30,7 +30,7 @@ export async function sign(
   return everybody ? transition(tx, world, signed, "all-signed", { by: person(signatory) }, fail) : signed;
 }
 
-/** A signatory declines: the contract leaves signature (decisions.md, C22). */
+/** A signatory declines: the contract leaves signature (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
   world: LifecycleWorld,

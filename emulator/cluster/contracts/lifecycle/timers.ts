@@ -5,7 +5,7 @@ import type { Transaction } from "../../../store/port.ts";
 import type { Contract } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
 
-/** The provider reports an e-mail as delivered this much after it was sent (decisions.md, C11). */
+/** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
 
 export interface Timing {
@@ -17,7 +17,7 @@ export interface Timing {
   readonly addressees?: Addressees | undefined;
 }
 
-/** Takes the contract's waiting entries out of the schedule (decisions.md, C22). */
+/** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
 export function stopTimers(tx: Transaction, contract: Contract): Contract {
   for (const id of contract.timers) tx.delete(schedule, String(id));
   return { ...contract, timers: [] };

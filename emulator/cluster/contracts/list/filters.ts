@@ -95,7 +95,7 @@ function filterOf(field: ContractFilter, operator: string, text: string): Filter
     const { matches } = equalTo(field, [text]);
     return { field, matches: (found) => !matches(found) };
   }
-  // `\,` is a comma within a value (contract-api-facts.md, 3.2).
+  // `\,` is a comma within a value (DECISIONS.md, F8).
   if (operator === "$in") {
     return equalTo(
       field,

@@ -62,7 +62,7 @@ async function narrowest(view: View, workspaceId: number, sets: readonly Candida
 /** Whether a slice is in the order of the list: one value, or a range of numbers of contracts. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
-/** Whether contract, entity or party is called so, or a party has such an address (contract-api-facts.md, 4.11). */
+/** Whether contract, entity or party is called so, or a party has such an address (DECISIONS.md, F18). */
 function mentions(row: Contract, { entities }: Names, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);

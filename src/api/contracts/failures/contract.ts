@@ -1,10 +1,10 @@
 import { assumed } from "../../basis.ts";
 import { detail, domain, type Failure } from "../../failure.ts";
 
-const stateRule = assumed("No operation declares 402 or 409, so a state that refuses is 400 (decisions.md, C22).");
-const ownCode = assumed("The code is not public; shape and status follow the other domain errors (decisions.md, C1).");
+const stateRule = assumed("No operation declares 402 or 409, so a state that refuses is 400 (DECISIONS.md, C22).");
+const ownCode = assumed("The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).");
 
-/** Shape B', without status_code and message (contract-api-facts.md, 2.3 and 2.4). */
+/** Shape B', without status_code and message (DECISIONS.md, F4, F5). */
 const shortDomain = ({ when, code, says }: { when: string; code: string; says: string }): Failure<void> => ({
   status: 400,
   shape: "detail",
@@ -156,7 +156,7 @@ export const contractFailures = {
     code: "SVC_ASSUMED_115",
     says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
   }),
-  // contract-api-facts.md, 2.4: business_user and process_metrics say it with a capital F and without a full stop.
+  // DECISIONS.md, F5: business_user and process_metrics say it with a capital F and without a full stop.
   "contract-not-found": detail({
     status: 404,
     when: "the contract is unknown, or belongs to another workspace",

@@ -1,6 +1,6 @@
 import { detail, domain } from "../../failure.ts";
 
-// contract-api.md, Errors: these three messages are exact; the code is public (contract-api-facts.md, 2.4).
+// The specification, Errors: these three messages are exact; the code is public (DECISIONS.md, F5).
 const code = "SVC_PUBLIC_00039";
 
 export const intakeFailures = {

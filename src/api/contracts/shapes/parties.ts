@@ -23,7 +23,7 @@ const Address = z.object({
   tax_id: z.string().nullish(),
 });
 
-/** A row of `counter_party_details` (contract-api-facts.md, 4.3). */
+/** A row of `counter_party_details` (DECISIONS.md, F11). */
 export const CounterPartyDetails = z.object({
   is_individual: z.boolean(),
   organization_type: z.string().nullish().describe("Exact label configured in the workspace"),
@@ -39,7 +39,7 @@ export const CounterPartyDetails = z.object({
   party_role_identifier: z.string().nullish().describe(`Its role among several parties; ${withoutEffect}`),
 });
 
-/** A row of `signatories` (contract-api-facts.md, 4.3). */
+/** A row of `signatories` (DECISIONS.md, F11). */
 export const SignatoryDetails = z.object({
   name: z.string().min(1),
   email,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A user of the workspace, as bodies name one (contract-api-facts.md, 3.2, 4.6, 5.1). */
+/** A user of the workspace, as bodies name one (DECISIONS.md, F8, F13, F20). */
 export const OrgUser = z.strictObject({
   id: z.int(),
   name: z.string(),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** An attribute of a template or a question of an intake form (contract-api-facts.md, 4.9 and 6). */
+/** An attribute of a template or a question of an intake form (DECISIONS.md, F16, F22). */
 export const Attribute = z.strictObject({
   display_label: z.string(),
   variable: z.string(),

@@ -10,7 +10,7 @@ export const compositeIdParam = z.string().describe("Composite id of the contrac
 /** Path parameter of the routes that take the plain number. */
 export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
 
-/** On the routes that can be restricted to what the acting user may see (contract-api-facts.md, 2.1). */
+/** On the routes that can be restricted to what the acting user may see (DECISIONS.md, F2). */
 export const userScoping = z.object({
   "enforce-user-scoping": z
     .string()
@@ -20,7 +20,7 @@ export const userScoping = z.object({
     ),
 });
 
-/** Metadata of an external system, as requests give it and answers repeat it (decisions.md, C13). */
+/** Metadata of an external system, as requests give it and answers repeat it (DECISIONS.md, C13). */
 export const ExternalMetadataOut = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
@@ -43,7 +43,7 @@ const record = {
   reference_id: z.string(),
 };
 
-/** What creation from a template and the look-up by external metadata answer: contract-api-facts.md, 4.2. */
+/** What creation from a template and the look-up by external metadata answer: DECISIONS.md, F10. */
 export const CreatedContract = z.strictObject({
   ...record,
   contract_id: z.int().describe("Number of the contract, for the paths that take it"),

@@ -6,7 +6,7 @@ export const appFailures = {
   "unknown-destination": detail({
     status: 404,
     when: "no cluster belongs to the destination",
-    basis: assumed("What an unknown destination answers is not shown (R15)."),
+    basis: assumed("What an unknown destination answers is not shown (DECISIONS.md, R15)."),
     says: ({ destination }: { destination: string }) => `Unknown destination: ${destination}`,
   }),
   "bad-chat-a-signature": detail({
@@ -30,7 +30,7 @@ export const appFailures = {
   "no-chat-b-mapping": detail({
     status: 404,
     when: "the activity's tenant is mapped to no cluster",
-    basis: assumed("What an unmapped tenant answers is not shown (R22)."),
+    basis: assumed("What an unmapped tenant answers is not shown (DECISIONS.md, R22)."),
     says: "No cluster mapping for this tenant",
   }),
   "bad-crm-a-signature": detail({
@@ -48,43 +48,43 @@ export const appFailures = {
   "index-url-not-allowed": detail({
     status: 400,
     when: "the origin of index_url_override is not on the seed's allow-list",
-    basis: assumed("What the override may point at is not shown (R28)."),
+    basis: assumed("What the override may point at is not shown (DECISIONS.md, R28)."),
     says: "index_url_override is not an allowed origin",
   }),
   "captcha-failed": detail({
     status: 400,
     when: "the captcha is not accepted",
-    basis: assumed("What a wrong captcha answers is not shown (R23)."),
+    basis: assumed("What a wrong captcha answers is not shown (DECISIONS.md, R23)."),
     says: 'Captcha verification failed (the word "fail" always fails)',
   }),
   "account-exists": detail({
     status: 400,
     when: "the e-mail is mapped to a cluster, belongs to a user of a workspace, or was signed up with before",
-    basis: assumed("What a second signup answers is not shown (R23)."),
+    basis: assumed("What a second signup answers is not shown (DECISIONS.md, R23)."),
     says: "An account with this e-mail exists",
   }),
   "unknown-signup-token": detail({
     status: 404,
     when: "the signup token is unknown or used",
-    basis: assumed("What an unknown token answers is not shown (R24)."),
+    basis: assumed("What an unknown token answers is not shown (DECISIONS.md, R24)."),
     says: "Unknown or used signup token",
   }),
   "unknown-cluster-location": detail({
     status: 400,
     when: "cluster_location is no id, label or region of a cluster",
-    basis: assumed("What an unknown location answers is not shown (R24)."),
+    basis: assumed("What an unknown location answers is not shown (DECISIONS.md, R24)."),
     says: ({ location }: { location: string }) => `Unknown cluster location: ${location}`,
   }),
   "unknown-state": detail({
     status: 400,
     when: "the OAuth state was not issued here, or was used",
-    basis: assumed("What an unknown state answers is not shown (R25)."),
+    basis: assumed("What an unknown state answers is not shown (DECISIONS.md, R25)."),
     says: "Unknown or used state",
   }),
   "unknown-provider-code": detail({
     status: 400,
     when: "the provider did not issue the code, or it was used",
-    basis: assumed("What a code that the provider refuses answers is not shown (R25)."),
+    basis: assumed("What a code that the provider refuses answers is not shown (DECISIONS.md, R25)."),
     says: "The provider does not know this code",
   }),
   "not-authenticated": detail({

@@ -44,68 +44,68 @@ const routingFailures = {
   "missing-cluster-key": detail({
     status: 401,
     when: "x-cluster-key is absent and the emulator runs with --strict=keys",
-    basis: assumed("The header is called optional, and what its absence means is not shown (R6)."),
+    basis: assumed("The header is called optional, and what its absence means is not shown (DECISIONS.md, R6)."),
     says: "Missing cluster key",
   }),
   "invalid-cluster-key": detail({
     status: 401,
     when: "x-cluster-key is of no cluster",
-    basis: assumed("How a key is validated is not shown (R6)."),
+    basis: assumed("How a key is validated is not shown (DECISIONS.md, R6)."),
     says: "Invalid cluster key",
   }),
   "foreign-cluster-key": detail({
     status: 403,
     when: "x-cluster-key is of another cluster than the one that the request names",
-    basis: assumed("How a key is validated is not shown (R6)."),
+    basis: assumed("How a key is validated is not shown (DECISIONS.md, R6)."),
     says: ({ cluster }: { cluster: string }) => `This cluster key is not of cluster ${cluster}`,
   }),
   "unknown-cluster": detail({
     status: 404,
     when: "the cluster named in the body or the path does not exist",
-    basis: assumed("What an unknown cluster answers is not shown (R7)."),
+    basis: assumed("What an unknown cluster answers is not shown (DECISIONS.md, R7)."),
     says: ({ cluster }: { cluster: string }) => `Unknown cluster: ${cluster}`,
   }),
   "no-email-mapping": detail({
     status: 404,
     when: "the e-mail hash is mapped to no cluster",
-    basis: assumed("What a look-up without a mapping answers is not shown (R8)."),
+    basis: assumed("What a look-up without a mapping answers is not shown (DECISIONS.md, R8)."),
     says: "No cluster mapping for this email hash",
   }),
   "no-client-mapping": detail({
     status: 404,
     when: "the client id is mapped to no cluster",
-    basis: assumed("What a look-up without a mapping answers is not shown (R8)."),
+    basis: assumed("What a look-up without a mapping answers is not shown (DECISIONS.md, R8)."),
     says: "No cluster mapping for this client id",
   }),
   "cluster-unreachable": detail({
     status: 502,
     when: "the owning cluster refuses the connection or breaks it",
-    basis: assumed("The usual answer of a gateway (R12)."),
+    basis: assumed("The usual answer of a gateway (DECISIONS.md, R12)."),
     says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} is unreachable`,
   }),
   "no-cluster-reachable": detail({
     status: 502,
     when: "none of the clusters that were called can be reached",
-    basis: assumed("The usual answer of a gateway (R13)."),
+    basis: assumed("The usual answer of a gateway (DECISIONS.md, R13)."),
     says: "No cluster is reachable",
   }),
   "cluster-timeout": detail({
     status: 504,
     when: "the cluster answers later than --upstream-timeout",
-    basis: assumed("The usual answer of a gateway (R12)."),
+    basis: assumed("The usual answer of a gateway (DECISIONS.md, R12)."),
     says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} did not answer in time`,
   }),
   "forwarding-loop": detail({
     status: 508,
     when: "the request was forwarded by this router already: a cluster's URL is the router itself",
-    basis: assumed("The usual answer of a gateway (R12)."),
+    basis: assumed("The usual answer of a gateway (DECISIONS.md, R12)."),
     says: "The request was forwarded by this router already; a cluster URL points at the router itself",
   }),
 };
 
 export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
 
-/** What an operation that forwards may refuse with (decisions.md, R12 and R13). */
+/** What an operation that forwards may refuse with (DECISIONS.md, R12 and R13). */
 export const forwarding = [
   "cluster-unreachable",
   "no-cluster-reachable",

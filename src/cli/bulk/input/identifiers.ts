@@ -17,7 +17,7 @@ export const word = (noun: string): IdentifierKind => ({
 const isDigest = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);
 const address = /^[^\s@]+@[^\s@]+$/;
 
-/** Addresses are hashed; a digest passes (decisions.md, R11), in lower case, since that is how the service stores it. */
+/** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
 export const email: IdentifierKind = {
   noun: "e-mail",
   problem: (text) =>

@@ -1,6 +1,6 @@
 /**
  * Which batches of a job are finished. Batches run side by side, so they are not a prefix of the input: all below the
- * low-water mark are finished, and some above it (cli-conventions.md, 48).
+ * low-water mark are finished, and some above it (DECISIONS.md, L16).
  */
 export class FinishedBatches {
   #low = 0;

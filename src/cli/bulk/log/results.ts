@@ -2,7 +2,7 @@ import { csvLine } from "../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
 import type { Refusal } from "../send.ts";
 
-/** One row of the results (cli-conventions.md, 50). */
+/** One row of the results (DECISIONS.md, L17). */
 export interface ResultRow {
   readonly row: number;
   readonly input: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Context } from "../../command.ts";
 import type { Host } from "../../host.ts";
 
-/** Where jobs and their logs are kept (cli-conventions.md, 37). Relative XDG values do not count. */
+/** Where jobs and their logs are kept (DECISIONS.md, L11). Relative XDG values do not count. */
 export function stateFolder({ env }: Host): string {
   if (env.SVC_STATE_DIR) return env.SVC_STATE_DIR;
   if (env.SVC_CONFIG_DIR) return join(env.SVC_CONFIG_DIR, "state");

@@ -2,7 +2,7 @@ import type { Command } from "../../command.ts";
 import { call } from "../../derived.ts";
 import { isFinal } from "./final-status.ts";
 
-/** Says by its exit code where a contract stands, for scripts that look again later (cli-conventions.md, exit code 8). */
+/** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
 export const contractsStatus: Command = {
   words: ["contracts", "status"],
   summary: "Show a contract's status",

@@ -42,7 +42,7 @@ export const secretsOf = ({ clusters, token }: Emulator): readonly (string | und
   ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
 ];
 
-/** The variables that a child finds (design.md, section 10). */
+/** The variables that a child finds (DECISIONS.md, L21). */
 export function environmentOf(emulator: Emulator, host: Host): Record<string, string> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
   const first = clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];

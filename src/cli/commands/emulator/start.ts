@@ -51,7 +51,7 @@ export const emulatorStart: Command = {
   },
 };
 
-/** What scripts wait for (design.md, section 10). */
+/** What scripts wait for (DECISIONS.md, L21). */
 const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { host }: Context) => ({
   event: "ready",
   router_url: routerUrl,

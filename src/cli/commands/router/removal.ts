@@ -2,7 +2,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, Input } from "../../command.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 
-/** Up to so many removals need a yes; more need the name of the cluster (cli-conventions.md, 19). */
+/** Up to so many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
 const manyRows = 10_000;
 
 export const removalFlag: FlagSpec = {

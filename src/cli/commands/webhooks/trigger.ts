@@ -57,7 +57,7 @@ export const webhooksTrigger: Command = {
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file as string | undefined });
     const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
-    // Receivers have a minute to answer (decisions.md, C20).
+    // Receivers have a minute to answer (DECISIONS.md, C20).
     const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
     const told = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),

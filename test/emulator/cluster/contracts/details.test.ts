@@ -6,7 +6,7 @@ import { assertRefused, notFound } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
-/** How two routes say it (contract-api-facts.md, 2.4). */
+/** How two routes say it (DECISIONS.md, F5). */
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 const service = {
   contract_template_id: 102,

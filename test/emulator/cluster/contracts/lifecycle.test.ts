@@ -88,7 +88,7 @@ function next(row: Contract, trigger: Trigger): string {
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
 }
 
-// Written by hand from contract-api-facts.md, 4.1, and decisions.md, C9, C11 and C22: not computed from the table.
+// Written by hand from DECISIONS.md, F9, C9, C11 and C22: not computed from the table.
 const no = "forbidden-move";
 const expected: Readonly<Record<string, readonly string[]>> = {
   //                          DRAFT              REDLINING          SIGN         EXECUTED                ON_HOLD          VOIDED

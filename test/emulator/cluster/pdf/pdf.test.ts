@@ -13,7 +13,7 @@ const pdfs = pdfReader();
 const latin1 = (file: Buffer): string => file.toString("latin1");
 const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
 
-describe("what counts as a PDF (conformance.md, section 9)", () => {
+describe("what counts as a PDF (DECISIONS.md, P18)", () => {
   const accepted: Readonly<Record<string, () => Promise<Buffer>>> = {
     "the minimal file of the vectors": async () => Buffer.from(vectors.pdf.minimal_valid_base64, "base64"),
     "a classic file": () => pdf(1, { useObjectStreams: false }),

@@ -61,7 +61,7 @@ describe("mapping tables", () => {
           status: 403,
           body: { detail: "This cluster key is not of cluster eu-1" },
         });
-        // An unknown cluster comes before the key of another one (decisions.md, R6).
+        // An unknown cluster comes before the key of another one (DECISIONS.md, R6).
         assert.deepEqual(await attempt(bulkBody(table, "ap-9", ["a"]), key(keys["us-1"])), {
           status: 404,
           body: { detail: "Unknown cluster: ap-9" },

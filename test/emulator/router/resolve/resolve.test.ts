@@ -124,7 +124,7 @@ it("gives paths that nearly match to the catch-all, and 405 for other methods", 
     ["GET", "/router/v1/clusters?client_id=app"],
     ["POST", "/router/v1/oauth2.0/token"],
     ["GET", "//router/v1/clusters/"],
-    // Documents of the framework that the service does not publish (decisions.md, R17).
+    // Documents of the framework that the service does not publish (DECISIONS.md, R17).
     ["GET", "/docs"],
     ["GET", "/openapi.json"],
   ] as const) {

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { deadReferences, rowsOf } from "./citations.ts";
+import { allPaths, documents, rootFiles, sources, tests } from "./repository.ts";
+
+const decisions = "emulator/DECISIONS.md";
+const rows = rowsOf(documents.find(({ path }) => path === decisions)?.text ?? "");
+
+describe("references to decisions", () => {
+  const found = (text: string, path = "src/a/b.ts") =>
+    deadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
+
+  it("are rows of the page", () =>
+    assert.deepEqual(
+      rowsOf("| # | about |\n|---|---|\n| R1 | one |\n| C18 | two, not R3 |\nR4 is no row\n"),
+      new Set(["R1", "C18"]),
+    ));
+
+  it("that name the page and a row are followed, in comments, strings and over lines", () =>
+    assert.deepEqual(
+      [
+        "/** One (DECISIONS.md, R1). */",
+        "// Two (DECISIONS.md, R1 and C18; RFC 8628).",
+        "/**\n * Three (DECISIONS.md,\n * R12, C18).\n */",
+        'const why = "Nobody says it (DECISIONS.md, R12).";',
+        "/** Beside it: NOTES.md, and emulator/DECISIONS.md. */",
+      ].flatMap((text) => found(text)),
+      [],
+    ));
+
+  it("to a row that is not there are refused", () =>
+    assert.deepEqual(found("/** One (DECISIONS.md, R1, R99 and C7). */"), [
+      "src/a/b.ts cites R99, which DECISIONS.md does not have",
+      "src/a/b.ts cites C7, which DECISIONS.md does not have",
+    ]));
+
+  it("without their page are refused, in comments and in what users read", () =>
+    assert.deepEqual(
+      ["/** It counts (C18). */", "// As R12 says.", 'const why = "Not shown (R1).";', "We do C18."].map((text, at) =>
+        found(text, at === 3 ? "README.md" : undefined),
+      ),
+      [
+        ["src/a/b.ts cites C18 without its page"],
+        ["src/a/b.ts cites R12 without its page"],
+        ["src/a/b.ts cites R1 without its page"],
+        ["README.md cites C18 without its page"],
+      ],
+    ));
+
+  it("are not seen in code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
+
+  it("to a page that is not in the project are refused", () =>
+    assert.deepEqual(found("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
+      "src/a/b.ts names facts.md, which is not in the project",
+      "src/a/b.ts names docs/DECISIONS.md, which is not in the project",
+    ]));
+
+  it("lead somewhere everywhere", () => {
+    // The page itself names its rows, and this test shows what it refuses.
+    const all = [...sources, ...rootFiles, ...documents, ...tests].filter(
+      ({ path }) => path !== decisions && !path.startsWith("test/structure/citations"),
+    );
+    assert.deepEqual(deadReferences(all, rows, allPaths), []);
+  });
+});

@@ -1,0 +1,40 @@
+import { posix } from "node:path";
+import { proseOf, type SourceFile } from "./repository.ts";
+
+const reference = /[RCFPLE]\d{1,2}/.source;
+const gap = /(?:\s*\n\s*(?:\*|\/\/)\s*|\s+)/.source;
+const list = `${reference}(?:(?:,|,? and|,? to)${gap}${reference})*`;
+const cited = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
+
+/** The numbers of the rows of a page of decisions. */
+export const rowsOf = (page: string): Set<string> =>
+  new Set([...page.matchAll(new RegExp(`^\\| (${reference}) \\|`, "gm"))].map(([, row]) => row!));
+
+/**
+ * References that lead nowhere: to a row that the page of decisions does not have, to a row without its page (“C18”), and
+ * to a page that is not in the project.
+ */
+export const deadReferences = (
+  files: readonly SourceFile[],
+  rows: ReadonlySet<string>,
+  paths: readonly string[],
+): string[] =>
+  files.flatMap(({ path, text }) => {
+    const unknown = [...text.matchAll(cited)]
+      .flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!)
+      .filter((row) => !rows.has(row))
+      .map((row) => `${path} cites ${row}, which DECISIONS.md does not have`);
+    const prose = (path.endsWith(".md") ? text : proseOf(text)).replace(cited, "");
+    const bare = [...prose.matchAll(new RegExp(`(?<![\\w%.-])${reference}(?![\\w%-])`, "g"))]
+      .filter(([row]) => rows.has(row))
+      .map(([row]) => `${path} cites ${row} without its page`);
+    const pages = [...prose.matchAll(/(?<![\w@/.{}-])[\w./-]*\w\.md\b/g)]
+      .filter(([page]) => !isPage(page, path, paths))
+      .map(([page]) => `${path} names ${page}, which is not in the project`);
+    return [...unknown, ...bare, ...pages];
+  });
+
+/** A page by its path, from the root or from the file that names it, or by its name alone. */
+const isPage = (page: string, from: string, paths: readonly string[]): boolean =>
+  paths.includes(posix.join(posix.dirname(from), page)) ||
+  paths.some((path) => path === page || (!page.includes("/") && path.endsWith(`/${page}`)));
