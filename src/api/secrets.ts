@@ -119,10 +119,17 @@ function redactPath(path: string, mask: string): string {
     .join("");
 }
 
+/**
+ * `Bearer s3cr3t`, `basic dTpw`; not prose about the schemes: `a bearer token.`, `basic credentials`. What has more to it
+ * than such a word alone is taken for a credential.
+ */
+const credentials =
+  /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
+
 /** Credentials in words, secrets by their names, and places of paths, wherever they stand in a text. */
 export function redactText(text: string, { mask }: Redaction = usual): string {
   const plain = text
-    .replace(/\b(bearer|basic)(\s{1,4})[\w.~+/=-]{6,}/gi, `$1$2${mask}`)
+    .replace(credentials, `$1$2${mask}`)
     .replace(/\b(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
     .replace(/(?<![\w%[\].-])([\w%[\].-]+)=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
       isSecretName(name) ? `${name}=${mask}` : pair,

@@ -115,6 +115,11 @@ describe("a URL without its secrets", () => {
 describe("a text without its secrets", () => {
   for (const [text, shown] of [
     [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
+    ["a token that is not a bearer token.", "a token that is not a bearer token."],
+    ["Basic credentials, or bearer tokens", "Basic credentials, or bearer tokens"],
+    ["Bearer token.s3cr3t", "Bearer [redacted]"],
+    ["Bearer tokens3cr3t, Basic credentials==", "Bearer [redacted], Basic [redacted]"],
+    ["Bearer secretword", "Bearer [redacted]"],
     [`GET /x/by_token/${secret}?a=1 failed`, "GET /x/by_token/[redacted]?a=1 failed"],
     [`refused token=${secret}; client_id=app`, "refused token=[redacted]; client_id=app"],
     [`{"client_secret": "${secret}","title":"x"}`, '{"client_secret": "[redacted]","title":"x"}'],

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "../../../emulator/index.ts";
+import { isBlobName } from "../../../emulator/store/file/file-blobs.ts";
 import { sender } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
 import { temporaryFolder } from "../../support/store.ts";
@@ -28,7 +29,8 @@ async function shown(t: TestContext, folder: string): Promise<{ state: string; u
   assert.equal(status, 200);
   await emulator.close();
   const sections = body as Sections;
-  const names = await readdir(join(folder, "files"));
+  // Beside the uploads stands a note about them.
+  const names = (await readdir(join(folder, "files"))).filter(isBlobName);
   const uploads = await Promise.all(
     names.map(async (name) => {
       const hash = createHash("sha256").update(await readFile(join(folder, "files", name)));
