@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../../src/base/clock.ts";
 import type { Store } from "../store/port.ts";
 import { Admission } from "./admission.ts";
 import { Committer } from "./committer.ts";
 import type { Commit, JobHandlers, Run } from "./job-handler.ts";
 import { Preparer } from "./preparer.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 /** An entry that was run: the virtual time at which it started, and what came of it. */
 export interface Ran {
@@ -18,7 +18,7 @@ export interface Ran {
 
 export interface DispatcherOptions {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: VirtualClock;
   readonly kinds: JobHandlers;
   /** How many entries may be under way over the whole emulator. */
   readonly atOnce: number;
@@ -169,16 +169,18 @@ export class Dispatcher {
     const short = this.#taken.size < listedAtOnce;
     const limit = listedAtOnce + (short ? this.#taken.size : 0);
     const fresh: Entry[] = [];
+    const { store, clock } = this.#options;
     try {
-      // It changes nothing and ends once all that it has read is durable: what is sent cannot be taken back by a crash.
-      await this.#options.store.transaction("schedule.list", async (tx) => {
-        const slice = { by: "turn", to: endOf(this.#options.clock.now()), limit } as const;
-        const found = await tx.list(schedule, short ? slice : { ...slice, from: this.#reached });
+      await store.read(async (view) => {
+        const slice = { by: "turn", to: endOf(clock.now()), limit } as const;
+        const found = await view.list(schedule, short ? slice : { ...slice, from: this.#reached });
         // Still inside, so that no entry can leave the queue between being listed and being taken.
         for (const entry of found) if (!this.#taken.has(entry.id)) fresh.push(entry);
         for (const entry of fresh) this.#taken.add(entry.id);
         if (found.length === limit) this.#mayHaveMore = true;
       });
+      // Nothing is begun before what was listed is durable, and the time that it is: what is sent no crash takes back.
+      await Promise.all([store.durable(), clock.durable()]);
       for (const entry of fresh) this.#take(entry);
       const last = fresh.at(-1);
       if (last) this.#reached = turnOf(last.due, last.id);

@@ -35,6 +35,7 @@ export class VirtualClock implements Clock {
   #state: ClockState;
   #held = false;
   #latest: number;
+  #written: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Store, wall: Wall, state: ClockState) {
     this.#store = store;
@@ -90,6 +91,11 @@ export class VirtualClock implements Clock {
     return this.#write(this.#at(Math.max(ms, this.now())));
   }
 
+  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then tells. */
+  async durable(): Promise<void> {
+    await this.#written;
+  }
+
   /** Time stands still in any mode, while it is advanced step by step. Says at what time. */
   hold(): number {
     const now = this.now();
@@ -143,7 +149,9 @@ export class VirtualClock implements Clock {
   #write(state: ClockState): Promise<void> {
     this.#state = state;
     this.#latest = state.manual_now;
-    return this.#store.transaction("clock", (tx) => tx.put(clockState, state));
+    const written = this.#store.transaction("clock", (tx) => tx.put(clockState, state));
+    this.#written = written.catch(() => {});
+    return written;
   }
 }
 

@@ -98,8 +98,14 @@ export class LiveStore implements Store {
     return result;
   }
 
-  durable(): Promise<void> {
-    return this.#log?.flushed() ?? Promise.resolve();
+  async durable(): Promise<void> {
+    if (this.#closed) throw new StoreFailed("The store is closed");
+    try {
+      await this.#log?.flushed();
+    } catch (cause) {
+      await this.#rolledBack;
+      throw cause;
+    }
   }
 
   watch(collection: Collection, changed: () => void): () => void {

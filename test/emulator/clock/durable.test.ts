@@ -1,26 +1,52 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { enqueue } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import type { Store } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
-import { begin, stage } from "../../support/stage.ts";
+import { begin, minutes, stage } from "../../support/stage.ts";
 import { idle } from "../../support/standing-wall.ts";
 import { gatedDisk, temporaryFolder } from "../../support/store.ts";
 
-describe("what is due", () => {
-  it("is not begun before it is durable: a crash cannot take back what somebody was told", async (t) => {
-    let sync = Promise.resolve();
-    const disk = gatedDisk((call) => (call === "datasync" ? sync : undefined));
-    const path = join(await temporaryFolder(t), "emulator.json");
-    const store = await openFileStore({ path, collections, wall: systemWall, disk });
-    const { runner, seen } = await stage(t, {}, { store });
-
-    let release = () => {};
+/** A store on a disk whose syncs wait, from `hold` on, until `release`. */
+async function heldDisk(t: TestContext) {
+  let sync = Promise.resolve();
+  let release = () => {};
+  const disk = gatedDisk((call) => (call === "datasync" ? sync : undefined));
+  const path = join(await temporaryFolder(t), "emulator.json");
+  const store = await openFileStore({ path, collections, wall: systemWall, disk });
+  t.after(() => release());
+  const hold = () => {
     sync = new Promise((resolve) => {
       release = resolve;
     });
+  };
+  return { store, hold, release: () => release() };
+}
+
+/** A store of which something is different. */
+const changed = (store: Store, difference: Partial<Store>): Store => ({
+  read: (work) => store.read(work),
+  transaction: (name, work) => store.transaction(name, work),
+  durable: () => store.durable(),
+  watch: (collection, tell) => store.watch(collection, tell),
+  export: () => store.export(),
+  replace: (document) => store.replace(document),
+  reset: (name, fill) => store.reset(name, fill),
+  close: () => store.close(),
+  writable: true,
+  ...difference,
+});
+
+describe("what is due", () => {
+  it("is not begun before it is durable: a crash cannot take back what somebody was told", async (t) => {
+    const { store, hold, release } = await heldDisk(t);
+    const { runner, seen } = await stage(t, {}, { store });
+
+    hold();
     const added = store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "play", lane: "a", ref: "a" }));
     const settled = runner.idle();
     await idle();
@@ -29,5 +55,59 @@ describe("what is due", () => {
     release();
     await Promise.all([added, settled]);
     assert.deepEqual(seen, ["+0 a"]);
+  });
+
+  it("is not begun before the time is durable at which it is, though others wrote when time was moved", async (t) => {
+    const { store, hold, release } = await heldDisk(t);
+    let leave = () => {};
+    const inside = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    let isHeld = false;
+    const busy = changed(store, {
+      transaction(name, work) {
+        // Somebody else is writing whenever time is moved.
+        if (isHeld && name === "clock") void store.transaction("other", () => inside);
+        return store.transaction(name, work);
+      },
+    });
+    const { runner, seen, add } = await stage(t, {}, { store: busy });
+    await add([minutes(5), "a"]);
+    await runner.idle();
+
+    hold();
+    isHeld = true;
+    const advanced = runner.advance({ by: minutes(5) });
+    await idle();
+    isHeld = false;
+    leave();
+    await idle();
+    assert.deepEqual(seen, []);
+
+    release();
+    await advanced;
+    assert.deepEqual(seen, ["+5 a"]);
+  });
+
+  it("is begun once, also when it is recorded while somebody looks what there is to do", async (t) => {
+    const store = openMemoryStore({ collections, wall: systemWall });
+    const slow = changed(store, {
+      // What it has read arrives late: others go on meanwhile.
+      async read(work) {
+        const found = await store.read(work);
+        await idle();
+        return found;
+      },
+    });
+    const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
+    const script = Object.fromEntries(names.map((name, i) => [name, i % 2 ? [] : [`after 0 late ${name}`]]));
+    const { runner, seen, add } = await stage(t, script, { store: slow });
+    for (const name of names) {
+      await add([0, name]);
+      await idle();
+    }
+    await runner.idle();
+    const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
+    assert.deepEqual([...seen].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
   });
 });
