@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { build } from "esbuild";
-import { defaultConcurrency } from "../../src/cli/commands/router/bulk-flags.ts";
+import { defaultConcurrency } from "../../src/cli/bulk/flags.ts";
 import { batchSize } from "../../src/cli/commands/router/mapping.ts";
 import { emailHash } from "../../src/schemes/email-hash.ts";
 import { bundled } from "./support/bundled.ts";

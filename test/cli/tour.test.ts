@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openReceiver } from "../../src/cli/commands/webhooks/receiver.ts";
+import { openReceiver } from "../../src/cli/connection/receiver.ts";
 import { walk } from "../../src/cli/tour/walk.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 

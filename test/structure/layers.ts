@@ -53,6 +53,8 @@ const parts: readonly Layer[] = emulatorParts.map(({ name, only, not = [], io, h
   homeOf,
 }));
 
+const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive"];
+
 /** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
@@ -68,10 +70,24 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "src/cli",
-    mayImport: ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive"],
+    mayImport: [...belowCli, "src/cli/groups.ts"],
     lazily: ["emulator"],
     io: true,
-    homeOf: "commands, terminal, exit codes",
+    homeOf: "parsing, settings, terminal, exit codes",
+  },
+  {
+    path: "src/cli/commands",
+    mayImport: [...belowCli, "src/cli"],
+    lazily: ["emulator"],
+    io: true,
+    homeOf: "what a command written by hand does",
+  },
+  {
+    path: "src/cli/groups.ts",
+    mayImport: ["src/base", "src/cli"],
+    lazily: ["src/cli/commands"],
+    io: false,
+    homeOf: "which commands there are",
   },
   { path: "emulator", mayImport: ["emulator/compose"], io: false, homeOf: "the door: `startEmulator`" },
   ...parts,
@@ -103,9 +119,9 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
 const ioModules =
   /^node:(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|worker_threads|readline|repl|process|os)(\/|$)/;
 
-/** The layer of a path: the longest that holds it. */
+/** The layer of a path: the longest that holds it. A file may be a layer of its own. */
 export const layerOf = (path: string): Layer | undefined =>
-  layers.filter((layer) => path.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
+  layers.filter((layer) => `${path}/`.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
 
 /** Imports that the table does not allow, each in words. */
 export const forbiddenImports = (imports: readonly Import[]): string[] =>

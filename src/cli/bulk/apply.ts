@@ -1,7 +1,7 @@
 import type { Context, Input } from "../command.ts";
-import { concurrencyOf } from "../commands/router/bulk-flags.ts";
 import { UsageError } from "../failure.ts";
 import type { JobRequest } from "./begin.ts";
+import { concurrencyOf } from "./flags.ts";
 import { readPlan } from "./plan.ts";
 import type { BulkWork } from "./work.ts";
 

@@ -42,7 +42,7 @@ const documentOf = ({ steps, timeline, problem }: Walked, seconds: number) => ({
 async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<Walked> {
   const [{ startEmulator }, { openReceiver }, { environmentOf }, { walk }, documents] = await Promise.all([
     import("../../../emulator/index.ts"),
-    import("./webhooks/receiver.ts"),
+    import("../connection/receiver.ts"),
     import("./emulator/exec.ts"),
     import("../tour/walk.ts"),
     import("../tour/documents.ts"),

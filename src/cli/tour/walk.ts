@@ -1,5 +1,5 @@
 import type { Captured } from "../command.ts";
-import type { Receiver } from "../commands/webhooks/receiver.ts";
+import type { Receiver } from "../connection/receiver.ts";
 import { commandLine } from "../help/examples.ts";
 
 /** One command that was run, and whether it did what it should. */

@@ -1,9 +1,9 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import { concurrencyOf } from "../../bulk/flags.ts";
 import type { StoredJob } from "../../bulk/log/jobs.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { commandLine } from "../../help/examples.ts";
-import { concurrencyOf } from "./bulk-flags.ts";
 
 const id: PositionalSpec = { name: "job", description: "Id of the job, as it was printed first", optional: true };
 const last: FlagSpec = { flag: "last", type: "switch", description: "The newest job" };

@@ -1,11 +1,11 @@
 import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { type FailureKind, UsageError } from "../../failure.ts";
-import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
 /** Identifiers in one call: larger ones gain little more, and want memory on both sides. */

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
 import type { Command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { confirmName } from "../../prompt/confirm.ts";
-import { bulkFlags, bulkOptions, refuseBesideApply } from "./bulk-flags.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;

@@ -2,11 +2,11 @@ import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
 import { sizeText } from "../../../base/size.ts";
 import type { Command, Context, Input } from "../../command.ts";
+import type { Receiver } from "../../connection/receiver.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
 import { hashOf, judgeDelivery, type Listened, listenedLines } from "./listened.ts";
 import { headerGiven, openPoster, receiverUrl } from "./post.ts";
-import type { Receiver } from "./receiver.ts";
 import { givenActivities, registered } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
 
@@ -123,7 +123,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   });
 
   let number = 0;
-  const { openReceiver } = await import("./receiver.ts");
+  const { openReceiver } = await import("../../connection/receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`A request with more than ${sizeText(limit)} was refused`),

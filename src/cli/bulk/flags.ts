@@ -1,8 +1,8 @@
-import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { formatByName, type InputFormat, inputFormats } from "../../bulk/input/rows.ts";
-import { parseShard } from "../../bulk/input/shard.ts";
-import type { Input } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import type { Input } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { formatByName, type InputFormat, inputFormats } from "./input/rows.ts";
+import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
 export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
