@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
@@ -38,6 +38,18 @@ const banner = `const require = (id) => {
   if (found === undefined) throw Object.assign(new Error("Cannot find module " + id), { code: "MODULE_NOT_FOUND" });
   return found;
 };`;
+
+/**
+ * The same programs for those who `require` them, each a file of its own. A CommonJS file knows where it lies by another
+ * name; the process that reads PDFs is an ES module for both.
+ */
+const commonJs: BuildOptions = {
+  format: "cjs",
+  splitting: false,
+  outExtension: { ".js": ".cjs" },
+  banner: { js: 'const fileUrl = require("node:url").pathToFileURL(__filename).href;' },
+  define: { "import.meta.url": "fileUrl" },
+};
 
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
@@ -111,6 +123,13 @@ export async function bundle(outdir: string): Promise<Metafile> {
     plugins: [leaveOutUnused],
     metafile: true,
   });
+  const { metafile: ofCommonJs } = await build({
+    ...settings,
+    ...commonJs,
+    entryPoints: programs,
+    plugins: [leaveOutUnused],
+    metafile: true,
+  });
   const { metafile } = await build({
     ...settings,
     entryPoints: commandLine,
@@ -120,18 +139,25 @@ export async function bundle(outdir: string): Promise<Metafile> {
   writeSpecs(`${fresh}/specs`, specs);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
-  writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, [ofPrograms, metafile])));
+  writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, [ofPrograms, ofCommonJs, metafile])));
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
   return metafile;
 }
 
+/** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
-  for (const [name, path] of Object.entries(publishedTypes)) {
-    copyFileSync(new URL(path, import.meta.url), `${folder}/${name}.d.ts`);
+  const types = { operations: operationTypes(registry), ...written(publishedTypes) };
+  for (const [name, text] of Object.entries(types)) {
+    writeFileSync(`${folder}/${name}.d.ts`, text);
+    writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));
   }
-  writeFileSync(`${folder}/operations.d.ts`, operationTypes(registry));
 }
+
+const written = (paths: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => [name, readFileSync(new URL(path, import.meta.url), "utf8")]),
+  );
 
 function writeSpecs(folder: string, specs: SpecsByGroup): void {
   mkdirSync(folder, { recursive: true });

@@ -1,7 +1,8 @@
 import type * as z from "zod";
+import { allResources } from "./all-resources.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
-import { type ResourceName, resources } from "./resources.ts";
+import type { ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
@@ -29,16 +30,11 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const schemasIn = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
-const loaded = await Promise.all(
-  Object.entries(resources).map(async ([name, load]) => {
-    const exports = await load();
-    return {
-      name: name as ResourceName,
-      operations: Object.values(exports).filter(isOperation),
-      schemas: schemasIn(exports),
-    };
-  }),
-);
+const loaded = Object.entries(allResources).map(([name, exports]) => ({
+  name: name as ResourceName,
+  operations: Object.values(exports).filter(isOperation),
+  schemas: schemasIn(exports),
+}));
 
 /** The schemas that resources and payloads of webhooks export, by the names that the specification gives them; two of one name are in no document. */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(

@@ -4,10 +4,11 @@ import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import { type CallArguments, problemsIn } from "../client/request.ts";
 import type { Answer } from "../client/response.ts";
-import type { CommandSpec } from "../derive/command-spec.ts";
+import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
 import type { FailureKind } from "./failure.ts";
 import { checkFields } from "./output/output.ts";
+import { allParts, firstPart, noteRest } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
@@ -58,7 +59,10 @@ export async function call(
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const problems = problemsIn(operation, given);
   if (problems.length > 0) throw usageOfProblems(spec, problems);
-  const args = sign ? await sign(given, operation) : given;
+  const whole = spec.paged
+    ? { ...given, query: firstPart(spec.paged, given.query ?? {}, input.flags.all === true) }
+    : given;
+  const args = sign ? await sign(whole, operation) : whole;
 
   const file = input.flags.output as string | undefined;
   if (file !== undefined && file !== "-") {
@@ -84,14 +88,26 @@ export async function call(
     async send(changed = args) {
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
+      const send = (one: CallArguments) => client.send(operation, one, { signal, contentType, silenceMs });
       const answer = await withSpinner(context, spec.summary, () =>
-        client.send(operation, changed, { signal, contentType, silenceMs }),
+        input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       await report(answer, context);
       await show(spec, operation, answer, input, context);
+      if (spec.paged)
+        await noteRest(spec.paged, spec.rows!, answer.value as Record<string, unknown>, changed.query ?? {}, context);
       return answer;
     },
   };
+}
+
+/** The answer with the rows of all parts. */
+async function everyPart(paged: Paged, rows: string, args: CallArguments, send: PreparedCall["send"]): Promise<Answer> {
+  const first = await send(args);
+  const fetch = async (query: object) =>
+    (await send({ ...args, query: { ...query } })).value as Record<string, unknown>;
+  const value = await allParts(paged, rows, first.value as Record<string, unknown>, args.query ?? {}, fetch);
+  return { ...first, value };
 }
 
 /** Whether something was given that the parser cannot check in full. */

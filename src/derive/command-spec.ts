@@ -39,6 +39,16 @@ export interface FlagSpec {
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
 }
 
+/** How a list that answers in parts is read to its end. */
+export interface Paged {
+  /** The query field that says where a part begins: a page from 1, or how many rows to pass over. None: only the first part can be had. */
+  readonly by?: "page" | "offset";
+  /** The most rows that one call takes. */
+  readonly most: number;
+  /** The field of the answer that counts all rows. */
+  readonly total: string;
+}
+
 export interface CommandExample {
   readonly title: string;
   /** What follows `svc`, one word each. */
@@ -84,6 +94,8 @@ export interface CommandSpec extends CommandDeclaration {
   readonly fields: readonly string[];
   readonly columns?: readonly string[];
   readonly rows?: string;
+  /** Where the answer is a part of a list. */
+  readonly paged?: Paged;
   readonly confirm?: "yes" | "name";
   /** A hand-written command of the same words stands for it, and may build on it. */
   readonly byHand?: boolean;

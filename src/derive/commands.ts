@@ -1,8 +1,9 @@
 import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { placeholders } from "../base/url-template.ts";
-import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
+import type { CommandExample, CommandSpec, FlagSpec, Paged, PositionalSpec } from "./command-spec.ts";
 import { fieldNames, hasMoreRules, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
+import { pagedOf } from "./paged.ts";
 
 /**
  * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
@@ -33,6 +34,7 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "content-type",
   "output",
   "follow",
+  "all",
   "help",
   "version",
 ]);
@@ -47,7 +49,8 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
   const isByHand = "by" in operation.cli;
   const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
   const words = cli.command.split(" ");
-  const flags = flagsOf(operation);
+  const paged = pagedOf(operation);
+  const flags = [...flagsOf(operation), ...(paged ? [allFlag(paged)] : [])];
   const success = successOf(operation);
   return {
     words,
@@ -72,10 +75,18 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
       success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
+    ...(paged ? { paged } : {}),
     ...(cli.confirm ? { confirm: cli.confirm } : {}),
     ...(isByHand ? { byHand: true } : {}),
   };
 }
+
+/** `--all`, of a list that answers in parts. */
+const allFlag = ({ by, most }: Paged): FlagSpec => ({
+  flag: "all",
+  type: "switch",
+  description: by ? "Every row: asks for one page after the other" : `As many rows as can be had, ${most} at most`,
+});
 
 function positionalsOf(operation: Operation): PositionalSpec[] {
   const fields = operation.request.params ? scalarFields(inputSchema(operation.request.params)) : [];

@@ -6,6 +6,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Command, Context, Input } from "../../command.ts";
 import { follow } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
+import { allParts, firstPart, noteRest } from "../../pages.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;
@@ -36,6 +37,7 @@ export const webhooksDeliveries: Command = {
       description: "Only with this outcome",
     },
     { flag: "limit", type: "integer", description: "The newest N", default: 50 },
+    { flag: "all", type: "switch", description: "Every delivery, as many calls as it takes" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -51,12 +53,18 @@ async function list({ flags }: Input, context: Context) {
   const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const client = await context.client("emulator", { file: flags.file as string | undefined });
   const names = ["webhook", "activity", "contract", "outcome", "limit"];
-  const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
-  const args = { query } as ArgumentsOf<typeof listDeliveries>;
-  const { items } = await client.call(listDeliveries, args, { signal: context.signal });
-  await context.output.show(items.map(row), { columns, none: "No deliveries" });
+  const given = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+  const query = firstPart(paged, given, flags.all === true);
+  const fetch = (part: object) =>
+    client.call(listDeliveries, { query: part } as ArgumentsOf<typeof listDeliveries>, { signal: context.signal });
+  const first = await fetch(query);
+  const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
+  await context.output.show((whole.items as Listed[]).map(row), { columns, none: "No deliveries" });
+  await noteRest(paged, "items", whole, query, context);
   return undefined;
 }
+
+const paged = { by: "offset", most: 500, total: "total" } as const;
 
 const columns = ["id", "webhook_id", "activity", "contract_id", "outcome", "attempts", "answer", "next_attempt_at"];
 
@@ -68,7 +76,7 @@ const row = ({ attempts, ...delivery }: Listed) => ({
 
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: Input, context: Context): Promise<undefined> {
-  for (const name of ["limit", "offset"]) {
+  for (const name of ["limit", "offset", "all"]) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot go with --follow`);
   }
   if (flags.outcome === "waiting") {

@@ -1,0 +1,52 @@
+import type { Paged } from "../derive/command-spec.ts";
+import type { Context } from "./command.ts";
+import { UsageError } from "./failure.ts";
+
+type Query = Readonly<Record<string, unknown>>;
+type Part = Readonly<Record<string, unknown>>;
+
+/**
+ * The query of the first part of a list. Under `--all` it asks for as many rows as one call takes, unless `limit` says
+ * how many; a place to begin at contradicts it.
+ */
+export function firstPart({ by, most }: Paged, query: Query, isAll: boolean): Query {
+  if (!isAll) return query;
+  if (by !== undefined && query[by] !== undefined) throw new UsageError(`--all and --${by} cannot both be given`);
+  return { limit: most, ...query };
+}
+
+/** The parts after the first, put together with it: one answer that holds every row. `fetch` gets the query of each. */
+export async function allParts(
+  { by, total }: Paged,
+  rows: string,
+  first: Part,
+  query: Query,
+  fetch: (query: Query) => Promise<Part>,
+): Promise<Part> {
+  const all = [...rowsIn(first, rows)];
+  let last = first;
+  for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
+    last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
+    const more = rowsIn(last, rows);
+    // Rows that went away meanwhile never come.
+    if (more.length === 0) break;
+    all.push(...more);
+  }
+  return { ...first, [total]: last[total], [rows]: all };
+}
+
+/** Says to people, and beside rows that a program reads, that there are more than were printed. */
+export async function noteRest({ by, total }: Paged, rows: string, part: Part, query: Query, context: Context) {
+  const { output, globals } = context;
+  const shown = rowsIn(part, rows).length;
+  const count = Number(part[total]);
+  // The whole document holds the count itself.
+  if (globals.quiet || (globals.json && !globals.fields) || !(shown < count)) return;
+  const isLater = (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
+  await output.warn(isLater ? `${shown} of ${count}, --all for all` : `${shown} of ${count}, --all for the rest`);
+}
+
+const rowsIn = (part: Part, name: string): readonly unknown[] => {
+  const rows = part[name];
+  return Array.isArray(rows) ? rows : [];
+};

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { deriveSpecs } from "../../../src/derive/specs.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+
+it("a list says in a pipe how much of it was not shown; --all brings every row, --limit as many as it says", async (t) => {
+  const { svc, json, emulator: on } = await cliEmulator(t);
+  for (let made = 0; made < 13; made += 1) await draft(on.api);
+
+  const short = await svc("contracts list --fields id");
+  assert.deepEqual(
+    [short.exit, short.out.split("\n").length - 1, short.err],
+    [0, 10, "10 of 13, --all for the rest\n"],
+  );
+  const chosen = await svc("contracts list --json=id");
+  assert.deepEqual([JSON.parse(chosen.out).length, chosen.err], [10, "10 of 13, --all for the rest\n"]);
+  const last = await svc("contracts list --page 2 --fields id");
+  assert.deepEqual([last.out, last.err], ["T-3\nT-2\nT-1\n", "3 of 13, --all for all\n"]);
+
+  const ids = Array.from({ length: 13 }, (_, i) => `T-${13 - i}`);
+  for (const flags of ["--all", "--all --limit 5"]) {
+    const all = await svc(`contracts list ${flags} --fields id`);
+    assert.deepEqual([all.out, all.err], [`${ids.join("\n")}\n`, ""], flags);
+  }
+  const whole = await json<{ results: { id: string }[]; total_results: number }>("contracts list --all --limit 5");
+  assert.deepEqual([whole.results.map(({ id }) => id), whole.total_results], [ids, 13]);
+  const four = await svc("contracts list --limit 4 --fields id");
+  assert.deepEqual([four.out, four.err], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13, --all for the rest\n"]);
+  assert.equal((await svc("contracts list --quiet")).err, "");
+  const both = await svc("contracts list --all --page 2");
+  assert.deepEqual([both.exit, /--all and --page cannot both be given/.test(both.err)], [2, true], both.err);
+});
+
+it("every command of an operation that answers in parts takes --all", () => {
+  const paged = Object.values(deriveSpecs())
+    .flat()
+    .filter(({ flags }) => flags.some(({ flag }) => flag === "limit"));
+  assert.deepEqual(
+    paged.filter(({ paged, flags }) => !paged || !flags.some(({ flag }) => flag === "all")).map(({ words }) => words),
+    [],
+  );
+  assert.ok(paged.length > 5);
+});
+
+it("deliveries, counted from the newest, are said and brought the same way", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t, { clock: { mode: "manual" } });
+  const url = "http://127.0.0.1:9/hooks";
+  await svc(`webhooks create --title t --url ${url} --only-for-activities CONTRACT_CREATED`);
+  for (let made = 0; made < 3; made += 1) await draft(on.api);
+  for (const command of ["emulator deliveries", "webhooks deliveries"]) {
+    const two = await svc(`${command} --limit 2`);
+    assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3, --all for the rest\n"], command);
+    const all = await svc(`${command} --all --limit 2`);
+    assert.deepEqual([all.out.split("\n").length - 1, all.err], [3, ""], command);
+  }
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { root } from "../structure/repository.ts";
+
+const run = promisify(execFile);
+
+/** By exact version, so that a release of theirs breaks no build of ours. */
+const packages = {
+  "jest-29": "npm:jest@29.7.0",
+  "jest-30": "npm:jest@30.0.5",
+  mocha: "11.7.1",
+  vitest: "4.1.12",
+  // The last that resolves packages as Node 10 did, which is what its `--module commonjs` means.
+  "typescript-5": "npm:typescript@5.9.2",
+  "@types/node": "20.19.43",
+};
+
+/** What a program does with the three doors; the text of a contract is read in a process of its own. */
+const story = `
+  const emulator = await startEmulator({ clock: { mode: "manual" } });
+  const cluster = emulator.clusters[0];
+  const credentials = { clientId: cluster.clientId, clientSecret: cluster.clientSecret };
+  const client = createClient({ baseUrls: { contracts: cluster.url }, credentials });
+  try {
+    const name = { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" };
+    const acme = { is_individual: false, organization_name: "Acme Inc.", organization_type: "Corporation", poc_details: name };
+    const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [acme] };
+    const { id } = await client.call("contracts.create", { body });
+    const { content } = await client.call("documents.content", { params: { composite_id: id }, query: {} });
+    assert.match(String(content), /Acme Inc\\./);
+    const refused = verifyDelivery({ body: "{}", headers: {}, hmacKey: String(cluster.hmacKey) });
+    assert.equal(refused.ok, false);
+    const missing = client.call("contracts.status", { params: { composite_id: "T-99" } });
+    await assert.rejects(missing, (error) => error instanceof ServiceError);
+  } finally {
+    await client.close();
+    await emulator.close();
+  }`;
+const imports = `
+import assert from "node:assert/strict";
+import { createClient, ServiceError } from "svc-toolkit/client";
+import { startEmulator } from "svc-toolkit/emulator";
+import { verifyDelivery } from "svc-toolkit/webhooks";
+`;
+const requires = `
+const assert = require("node:assert/strict");
+const { createClient, ServiceError } = require("svc-toolkit/client");
+const { startEmulator } = require("svc-toolkit/emulator");
+const { verifyDelivery } = require("svc-toolkit/webhooks");
+`;
+const test = `it("reads a contract", async () => {${story}\n}, 60_000);\n`;
+
+describe("the packed tarball, in a project of somebody else", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-runners-"));
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [{ filename: string }];
+    const devDependencies = { "svc-toolkit": `file:${packed.filename}`, ...packages };
+    await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, devDependencies }));
+    await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** Writes the file, and runs a program of the project beside it. */
+  async function used(file: string, text: string, argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const place = dirname(join(folder, file));
+    await mkdir(place, { recursive: true });
+    await writeFile(join(folder, file), text);
+    const { PATH, HOME } = process.env;
+    const options = { cwd: place, env: { PATH, HOME, CI: "true", NO_COLOR: "1", ...env } };
+    const { stdout, stderr } = await run(process.execPath, argv, options).catch((failed: Error & Printed) =>
+      assert.fail(`${failed.message}\n${failed.stdout}`),
+    );
+    return stdout + stderr;
+  }
+  const bin = (path: string) => join(folder, "node_modules", path);
+
+  const doors = { "CommonJS, which requires them": ["cjs", requires], "an ES module": ["mjs", imports] } as const;
+  for (const [kind, [ending, head]] of Object.entries(doors)) {
+    it(`run in Node's own test runner: ${kind}`, async () => {
+      const runner = ending === "cjs" ? 'const { it } = require("node:test");' : 'import { it } from "node:test";';
+      const text = `${runner}${head}${test.replace("}, 60_000)", "})")}`;
+      assert.match(await used(`node/door.test.${ending}`, text, ["--test", `door.test.${ending}`]), /^# pass 1$/m);
+    });
+
+    for (const jest of ["jest-29", "jest-30"]) {
+      it(`run in ${jest}: ${kind}`, async () => {
+        const config = { testMatch: [`**/*.test.${ending}`], moduleFileExtensions: ["js", "cjs", "mjs", "json"] };
+        const argv = [bin(`${jest}/bin/jest.js`), "--rootDir", ".", "--config", JSON.stringify(config)];
+        const env = ending === "mjs" ? { NODE_OPTIONS: "--experimental-vm-modules" } : {};
+        const shown = await used(`${jest}/door.test.${ending}`, head + test, argv, env);
+        assert.match(shown, /^Tests: +1 passed, 1 total$/m);
+        assert.doesNotMatch(shown, /did not exit|open handle/i);
+      });
+    }
+
+    it(`run in Mocha: ${kind}`, async () => {
+      const text = `${head}${test.replace("}, 60_000)", "})")}`;
+      const argv = [bin("mocha/bin/mocha.js"), "--timeout", "60000", `door.test.${ending}`];
+      assert.match(await used(`mocha/door.test.${ending}`, text, argv), /^ +1 passing/m);
+    });
+  }
+
+  it("run in Vitest", async () => {
+    const text = `import { it } from "vitest";${imports}${test}`;
+    assert.match(
+      await used("vitest/door.test.mjs", text, [bin("vitest/vitest.mjs"), "run", "--root", "."]),
+      /Tests +1 passed/,
+    );
+  });
+
+  describe("and compile strictly", () => {
+    const program = `${imports.replace('import assert from "node:assert/strict";', "")}
+export async function program(): Promise<string> {
+  const emulator = await startEmulator({ seed: "demo" });
+  const client = createClient({ baseUrls: { contracts: emulator.routerUrl } });
+  const { contract_status } = await client.call("contracts.status", { params: { composite_id: "T-1" } });
+  // @ts-expect-error no such operation
+  await client.call("contracts.guess");
+  const verdict = verifyDelivery({ body: "", headers: {}, hmacKey: "" });
+  return verdict.ok ? contract_status : ServiceError.name;
+}
+`;
+    const five = () => bin("typescript-5/bin/tsc");
+    const ours = () => join(root, "node_modules/typescript/bin/tsc");
+    const compilers = [
+      ["node16", five, "program.mts", ["--module", "node16"]],
+      ["node16, from CommonJS", five, "program.cts", ["--module", "node16"]],
+      ["nodenext", ours, "program.mts", ["--module", "nodenext"]],
+      ["nodenext, from CommonJS", five, "program.cts", ["--module", "nodenext"]],
+      ["bundler", ours, "program.ts", ["--module", "preserve", "--moduleResolution", "bundler"]],
+      ["commonjs", five, "program.ts", ["--module", "commonjs"]],
+      ["commonjs, by the newest compiler", ours, "program.ts", ["--module", "commonjs"]],
+    ] as const;
+    for (const [name, compiler, file, flags] of compilers) {
+      it(`with the module system ${name}`, async () => {
+        const more = compiler === ours ? ["--ignoreConfig"] : [];
+        const strict = ["--noEmit", "--strict", "--target", "es2022", "--types", "node"];
+        await used(`types/${file}`, program, [compiler(), ...more, ...strict, ...flags, file]);
+      });
+    }
+  });
+});
+
+interface Printed {
+  readonly stdout: string;
+}
