@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
-import type { ContractFacts as declared } from "../../src/api/contracts/webhook-payloads.ts";
+import type { ContractFacts as declared } from "../../src/api/contracts/shapes/webhook-payloads.ts";
 import { isoMicros } from "../../src/base/clock.ts";
 
 /** What a payload says of a contract; built by the cluster from its rows. */

@@ -5,7 +5,7 @@ import { isLeftOfLock } from "../../../src/files/lock.ts";
 import { isTemporaryName, writeWhole } from "../../../src/files/whole-file.ts";
 import { isMissing } from "./disk.ts";
 import { isBlobName, unnamedNote } from "./file-blobs.ts";
-import { isTemporary } from "./snapshot.ts";
+import { isTemporary } from "./snapshot/snapshot.ts";
 
 /*
  * When uploaded bytes may go. A row names them by their hash; so does a state that was exported, of which nobody here

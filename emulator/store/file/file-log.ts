@@ -4,12 +4,12 @@ import type { CommitLog } from "../live/live-store.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, StoreFailed } from "../port.ts";
 import type { Disk, DiskFile } from "./disk.ts";
-import { Journal } from "./journal.ts";
-import { createJournal, journalPath } from "./journal-file.ts";
-import type { Position } from "./journal-line.ts";
+import { Journal } from "./journal/journal.ts";
+import { createJournal, journalPath } from "./journal/journal-file.ts";
+import type { Position } from "./journal/journal-line.ts";
 import { tryWriting } from "./room.ts";
-import { type Snapshot, SnapshotFile } from "./snapshot.ts";
-import { markClosed } from "./snapshot-checksum.ts";
+import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
+import { markClosed } from "./snapshot/snapshot-checksum.ts";
 
 interface Options {
   readonly disk: Disk;

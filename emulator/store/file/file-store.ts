@@ -6,13 +6,13 @@ import { type Collection, StateRefused, type Store } from "../port.ts";
 import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import { FileLog } from "./file-log.ts";
 import { makeFolderDurably } from "./folder.ts";
-import { createJournal } from "./journal-file.ts";
-import { beginning, type Position } from "./journal-line.ts";
-import type { JournalContent } from "./journal-reader.ts";
+import { createJournal } from "./journal/journal-file.ts";
+import { beginning, type Position } from "./journal/journal-line.ts";
+import type { JournalContent } from "./journal/journal-reader.ts";
+import { keepTornTail } from "./journal/torn-tail.ts";
 import { type Recovered, recover } from "./recovery.ts";
-import { type Snapshot, SnapshotFile } from "./snapshot.ts";
-import { markClosed } from "./snapshot-checksum.ts";
-import { keepTornTail } from "./torn-tail.ts";
+import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
+import { markClosed } from "./snapshot/snapshot-checksum.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */

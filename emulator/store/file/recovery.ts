@@ -4,11 +4,11 @@ import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import type { Disk } from "./disk.ts";
 import { format } from "./format.ts";
-import { journalGenerations, journalPath } from "./journal-file.ts";
-import type { Position } from "./journal-line.ts";
-import type { JournalContent } from "./journal-reader.ts";
-import { Replay } from "./replay.ts";
-import { isTemporary, type ReadSnapshot, SnapshotFile } from "./snapshot.ts";
+import { journalGenerations, journalPath } from "./journal/journal-file.ts";
+import type { Position } from "./journal/journal-line.ts";
+import type { JournalContent } from "./journal/journal-reader.ts";
+import { Replay } from "./journal/replay.ts";
+import { isTemporary, type ReadSnapshot, SnapshotFile } from "./snapshot/snapshot.ts";
 
 /** What the files of a state hold, and what to do before it may be written to. */
 export interface Recovered {

@@ -4,12 +4,12 @@ import { type Collection, StateRefused } from "../port.ts";
 import { type Disk, isMissing, systemDisk } from "./disk.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { freeName } from "./free-name.ts";
-import { journalGenerations, journalPath } from "./journal-file.ts";
-import { beginning } from "./journal-line.ts";
+import { journalGenerations, journalPath } from "./journal/journal-file.ts";
+import { beginning } from "./journal/journal-line.ts";
+import { Replay } from "./journal/replay.ts";
 import { recover, requireFollowers } from "./recovery.ts";
-import { Replay } from "./replay.ts";
-import { SnapshotFile } from "./snapshot.ts";
-import { headOf, type SnapshotHead } from "./snapshot-head.ts";
+import { SnapshotFile } from "./snapshot/snapshot.ts";
+import { headOf, type SnapshotHead } from "./snapshot/snapshot-head.ts";
 
 /** What a repair did. */
 export interface Repair {

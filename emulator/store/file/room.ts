@@ -1,5 +1,5 @@
 import type { Disk } from "./disk.ts";
-import { temporaryOf } from "./snapshot.ts";
+import { temporaryOf } from "./snapshot/snapshot.ts";
 
 /** More than any one line of usual size, so that what is free is not used up by the next write. */
 const bytesToTry = 256 * 1024;

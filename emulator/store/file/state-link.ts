@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { realTarget } from "../../../src/files/real-path.ts";
 import { StateRefused } from "../port.ts";
 import { systemDisk } from "./disk.ts";
-import { journalGenerations, journalPath } from "./journal-file.ts";
+import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 
 /**
  * The path under which a state is kept, whatever links lead to it. Fails with StateRefused where journals lie beside a

@@ -3,8 +3,8 @@ import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { examplePdf } from "./example-pdf.ts";
 import { base64 } from "./shapes/base64.ts";
+import { examplePdf } from "./shapes/example-pdf.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
 

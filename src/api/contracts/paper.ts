@@ -2,8 +2,8 @@ import * as z from "zod";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { examplePdf } from "./example-pdf.ts";
 import { base64 } from "./shapes/base64.ts";
+import { examplePdf } from "./shapes/example-pdf.ts";
 import { ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
 import { ListedContract } from "./shapes/records.ts";
 

@@ -3,7 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { journalLine, parseLine } from "../../../../emulator/store/file/journal-line.ts";
+import { journalLine, parseLine } from "../../../../emulator/store/file/journal/journal-line.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";

@@ -4,7 +4,7 @@ import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { firstLine, journalLine } from "../../../../emulator/store/file/journal-line.ts";
+import { firstLine, journalLine } from "../../../../emulator/store/file/journal/journal-line.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";

@@ -1,5 +1,5 @@
-import { StoreFailed } from "../port.ts";
-import type { DiskFile } from "./disk.ts";
+import { StoreFailed } from "../../port.ts";
+import type { DiskFile } from "../disk.ts";
 import { journalLine, type Position } from "./journal-line.ts";
 
 interface Batch {

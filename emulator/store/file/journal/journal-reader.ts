@@ -1,11 +1,11 @@
-import { changesOf } from "../live/journal-changes.ts";
-import type { Change } from "../live/state.ts";
-import { StateRefused } from "../port.ts";
-import type { Disk } from "./disk.ts";
-import { format, requireFormat } from "./format.ts";
+import { changesOf } from "../../live/journal-changes.ts";
+import type { Change } from "../../live/state.ts";
+import { StateRefused } from "../../port.ts";
+import type { Disk } from "../disk.ts";
+import { format, requireFormat } from "../format.ts";
+import { readLines } from "../lines.ts";
 import type { Header } from "./journal-file.ts";
 import { checkedText, type Line, type Position, parseLine } from "./journal-line.ts";
-import { readLines } from "./lines.ts";
 
 /*
  * How the end of a write that a crash cut short is told from damage.

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
-import { svcVersion } from "../../../src/base/version.ts";
-import type { Disk, DiskFile } from "./disk.ts";
-import { format } from "./format.ts";
+import { svcVersion } from "../../../../src/base/version.ts";
+import type { Disk, DiskFile } from "../disk.ts";
+import { format } from "../format.ts";
 import { firstLine } from "./journal-line.ts";
 
 /**

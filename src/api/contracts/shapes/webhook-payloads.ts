@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { type Activity, activities } from "../activities.ts";
-import { timestamp } from "../timestamp.ts";
-import { ContractStatus } from "./shapes/records.ts";
+import { type Activity, activities } from "../../activities.ts";
+import { timestamp } from "../../timestamp.ts";
+import { ContractStatus } from "./records.ts";
 
 /** A person as payloads name one; the service itself is SYSTEM, without an address. */
 export const WebhookPerson = z.object({ name: z.string(), email: z.string().optional() });

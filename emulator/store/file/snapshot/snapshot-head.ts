@@ -1,5 +1,5 @@
-import { StateRefused } from "../port.ts";
-import type { Position } from "./journal-line.ts";
+import { StateRefused } from "../../port.ts";
+import type { Position } from "../journal/journal-line.ts";
 
 /** What a snapshot says of itself and of the journals that follow it. */
 export interface SnapshotHead {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import type { Disk } from "./disk.ts";
-import { freeName } from "./free-name.ts";
+import type { Disk } from "../disk.ts";
+import { freeName } from "../free-name.ts";
 import type { JournalContent } from "./journal-reader.ts";
 
 const blockBytes = 1 << 20;
