@@ -66,7 +66,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const controlUrl = `${routerUrl}/_emulator`;
 
   // A link to the state stays one: all that is written lies beside what it leads to.
-  const realFile = file && (await realState(file));
+  const realFile = file && (await realState(file).catch((error) => explainUnusable(file, error)));
   const lock = await claimRunFile({
     paths: await runFilesOf(realFile, options.runFile),
     run: aboutUs(),

@@ -9,41 +9,55 @@ import { StandingWall } from "../../support/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
+/** A runner that has begun with work that ends only when it is broken off. */
+async function withPatientWork(wall: StandingWall, hurry?: AbortSignal) {
+  const store = openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
+  const troubles: string[] = [];
+  let atWork = () => {};
+  const working = new Promise<void>((resolve) => {
+    atWork = resolve;
+  });
+  const runner = Runner.start({
+    store,
+    ...(hurry && { hurry }),
+    clock,
+    wall,
+    onTrouble: ({ ref }) => troubles.push(ref),
+    kinds: {
+      patient: {
+        prepare: async (_, entries) =>
+          entries.map((entry) => async (signal) => {
+            atWork();
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            return async (tx) => {
+              dequeue(tx, entry);
+              return "done";
+            };
+          }),
+      },
+    },
+  });
+  await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
+  await working;
+  return { runner, store, troubles };
+}
+
 describe("an emulator that closes", () => {
   it("records nothing of work that ends only because it closes: the entry stays for the next start", async () => {
     const wall = new StandingWall();
-    const store = openMemoryStore({ collections, wall });
-    const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
-    const troubles: string[] = [];
-    let atWork = () => {};
-    const working = new Promise<void>((resolve) => {
-      atWork = resolve;
-    });
-    const runner = Runner.start({
-      store,
-      clock,
-      wall,
-      onTrouble: ({ ref }) => troubles.push(ref),
-      kinds: {
-        patient: {
-          prepare: async (_, entries) =>
-            entries.map((entry) => async (signal) => {
-              atWork();
-              await new Promise((resolve) => signal.addEventListener("abort", resolve));
-              return async (tx) => {
-                dequeue(tx, entry);
-                return "done";
-              };
-            }),
-        },
-      },
-    });
-    await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
-    await working;
-
+    const { runner, store, troubles } = await withPatientWork(wall);
     const closed = runner.close();
     await wall.pass(5_000);
     await closed;
+    assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
+    assert.deepEqual(troubles, []);
+  });
+
+  it("waits for no work that is under way once it is in a hurry", async () => {
+    const wall = new StandingWall();
+    const { runner, store, troubles } = await withPatientWork(wall, AbortSignal.abort());
+    await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
     assert.deepEqual(troubles, []);
   });
