@@ -44,9 +44,7 @@ export async function registered(
   );
   context.atEnd(async () => {
     // The service may have gone meanwhile, and the subscription with it.
-    await client
-      .call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 })
-      .catch(() => {});
+    await client.call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 }).catch(() => {});
   });
   return id;
 }
