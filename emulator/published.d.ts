@@ -66,8 +66,11 @@ export interface Emulator {
   };
   /** Resolves when it has ended, whoever ended it. */
   readonly closed: Promise<void>;
-  /** Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. Once `hurry` is aborted it
+   * waits for nothing any more.
+   */
+  close(options?: { readonly hurry?: AbortSignal }): Promise<void>;
   /** `await using emulator = await startEmulator()` closes it at the end of the block. */
   [Symbol.asyncDispose](): PromiseLike<void>;
 }

@@ -10,6 +10,8 @@ export interface RunnerOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly wall: Wall;
+  /** When it closes: once this is aborted, what is due and under way is not waited for. */
+  readonly hurry?: AbortSignal;
   readonly kinds: JobHandlers;
   /** One thing at a time, in order of (due, id). */
   readonly deterministic?: boolean;
@@ -128,7 +130,9 @@ export class Runner {
     this.#ring();
     const enough = new AbortController();
     const settled = this.#dispatcher.idle().then(() => enough.abort());
-    await Promise.race([settled, this.#options.wall.sleep(closingMs, enough.signal)]);
+    const { wall, hurry } = this.#options;
+    const waited = AbortSignal.any([enough.signal, ...(hurry ? [hurry] : [])]);
+    await Promise.race([settled, wall.sleep(closingMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();

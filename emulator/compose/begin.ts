@@ -48,8 +48,10 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const token = options.token ?? randomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   const requestLog = new RequestLog();
+  const hurry = new AbortController();
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
+    hurry: hurry.signal,
     log: requestLog,
     settings: settingsFrom(options, ""),
     allowedHosts: options.allowedHosts,
@@ -64,7 +66,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const controlUrl = `${routerUrl}/_emulator`;
 
   // A link to the state stays one: all that is written lies beside what it leads to.
-  const realFile = file && (await realState(file));
+  const realFile = file && (await realState(file).catch((error) => explainUnusable(file, error)));
   const lock = await claimRunFile({
     paths: await runFilesOf(realFile, options.runFile),
     run: aboutUs(),
@@ -99,6 +101,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     store,
     clock,
     wall,
+    hurry: hurry.signal,
     deterministic: settings.deterministic,
     kinds: {
       ...contractKinds({ clock, settings }),
@@ -144,7 +147,12 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     file,
     clock: { now: () => clock.now(), advance: (target) => runner.advance(target) },
     closed: closing.done,
-    close: () => closing.run(),
+    close({ hurry: wish } = {}) {
+      const now = () => hurry.abort();
+      if (wish?.aborted) now();
+      else wish?.addEventListener("abort", now, { once: true });
+      return closing.run();
+    },
     [Symbol.asyncDispose]: () => closing.run(),
   };
 

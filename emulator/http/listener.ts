@@ -29,6 +29,8 @@ export interface ListenerOptions {
   readonly name: string;
   readonly wall: Wall;
   readonly log: RequestLog;
+  /** When it closes: once this is aborted, requests that are being served are not waited for. */
+  readonly hurry?: AbortSignal | undefined;
   readonly settings: HttpSettings;
   /** Names that the Host header may have beside those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
@@ -111,7 +113,8 @@ export async function createListener({ whileStarting = [], ...options }: Listene
       const closed = app.close().finally(() => ended.abort());
       for (const abort of waiting) abort.abort();
       arrivals.stop();
-      void options.wall.sleep(closeGraceMs, ended.signal).then(() => app.server.closeAllConnections());
+      const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);
+      void options.wall.sleep(closeGraceMs, enough).then(() => app.server.closeAllConnections());
       await closed;
     },
   };

@@ -67,6 +67,8 @@ export interface Context {
   readonly output: Output;
   /** Aborted by Ctrl-C, SIGTERM, or a reader that went away. */
   readonly signal: AbortSignal;
+  /** Aborted a little later, for what is to be finished first: whatever goes on then is killed in a moment. */
+  readonly cut: AbortSignal;
   /** Where the services are; for the emulator's control plane, `file` names the state of a running one. */
   target(service: keyof BaseUrls, file?: string): Promise<Target>;
   /** A client for that target. All clients are closed at the end of the run. */
@@ -77,6 +79,6 @@ export interface Context {
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */
   atEnd(close: () => Promise<void>): void;
-  /** Runs when a second signal ends everything at once. */
+  /** Runs when the process is ended at once: at a second signal, or when a stopped run goes on for too long. */
   atForcedEnd(last: () => void): void;
 }

@@ -6,6 +6,7 @@ import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import type { Globals } from "./parse/globals.ts";
+import type { Stopping } from "./stopping.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 
@@ -14,17 +15,19 @@ export function createContext(
   host: Host,
   globals: Globals,
   output: Output,
-  signal: AbortSignal,
-  atForcedEnd: Context["atForcedEnd"],
+  stopping: Stopping,
   svc: Run,
 ): Context & { close(): Promise<void> } {
+  const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
   const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
   let embedded: Promise<Target> | undefined;
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
+      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) =>
+        embeddedTarget(host, file, { atEnd, cut }),
+      );
       return embedded;
     }
     return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
@@ -55,12 +58,13 @@ export function createContext(
     globals,
     output,
     signal,
+    cut,
     target,
     client,
     confirm,
     svc,
     atEnd,
-    atForcedEnd,
+    atForcedEnd: (last) => stopping.atForcedEnd(last),
     async close() {
       for (const close of closers.splice(0)) await close();
     },

@@ -18,6 +18,8 @@ export interface Host {
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): () => void;
-  /** Ends at once, without waiting for anything: the second signal. */
+  /** Does it after so many milliseconds, if the process is still there then; keeps nothing alive. */
+  deadline(ms: number, act: () => void): void;
+  /** Ends the process, whatever runs in it; with the code of the run, where that has ended, else with this one. */
   exit(code: number): void;
 }

@@ -28,6 +28,7 @@ import type { Invocation, Parser } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
 import { completed } from "./prompt/required.ts";
 import { specsOf } from "./specs.ts";
+import { Stopping } from "./stopping.ts";
 
 /** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
 type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
@@ -38,43 +39,34 @@ type Declared = (Command & { readonly spec?: CommandSpec | undefined }) | Comman
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalised(argv);
-  const abort = new AbortController();
+  const stopping = new Stopping(host);
   let readerGone = false;
   let unwritten: NodeJS.ErrnoException | undefined;
-  let signalled: keyof typeof signalCodes | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") readerGone = true;
     else unwritten ??= error;
-    abort.abort();
+    stopping.stop();
   };
   // What nobody reads on standard error is lost; it stops no work.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
-  const lastActs: (() => void)[] = [];
-  const stopListening = host.onSignal((name) => {
-    if (signalled) {
-      for (const act of lastActs) act();
-      host.exit(signalCodes[name]);
-    }
-    signalled = name;
-    abort.abort(name);
-  });
+  const stopListening = host.onSignal((name) => stopping.interrupt(name));
   try {
-    const code = await run(args, host, abort.signal, (act) => void lastActs.push(act));
+    const code = await run(args, host, stopping);
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
     // A reader that went away has seen enough (DECISIONS.md, L3).
     if (readerGone) return 0;
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
-    if (signalled && error instanceof PartialFailure)
-      return reported(interruption(error, signalled), error, args, host);
-    if (signalled) return signalCodes[signalled];
-    if (error instanceof Interrupted) return signalCodes.SIGINT;
+    const { name } = stopping;
+    if (name && error instanceof PartialFailure) return reported(interruption(error, name), error, args, host);
+    if (name) return signalCodes[name];
     return reported(explain(error), error, args, host);
   } finally {
     stopListening();
+    stopping.ended();
     host.stdout.off("error", onOutputError);
     host.stderr.off("error", onNoteError);
   }
@@ -86,12 +78,7 @@ const lost = (cause: NodeJS.ErrnoException): CommandFailed =>
     cause,
   });
 
-async function run(
-  argv: readonly string[],
-  host: Host,
-  signal: AbortSignal,
-  atForcedEnd: (act: () => void) => void,
-): Promise<number> {
+async function run(argv: readonly string[], host: Host, stopping: Stopping): Promise<number> {
   if (argv[0] === "complete") return complete(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locate(argv);
   if (argv.includes("--version") || argv.includes("-V")) {
@@ -102,7 +89,7 @@ async function run(
   const parser = await parserFor(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    return await (chosen ? perform(chosen, host, signal, atForcedEnd) : help(argv, host));
+    return await (chosen ? perform(chosen, host, stopping) : help(argv, host));
   } catch (error) {
     throw error instanceof UsageError ? error.withHint(`See ${parser.helpLine(words)}.`) : error;
   }
@@ -111,13 +98,12 @@ async function run(
 async function perform(
   { declaration, input, globals: given }: Invocation<Declared>,
   host: Host,
-  signal: AbortSignal,
-  atForcedEnd: (act: () => void) => void,
+  stopping: Stopping,
 ): Promise<number> {
   const globals = readGlobals(given);
   const output = createOutput(host, globals);
   const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
-  const context = createContext(host, globals, output, signal, atForcedEnd, svc);
+  const context = createContext(host, globals, output, stopping, svc);
   try {
     const whole = typed(declaration, await completed(declaration, input, context));
     const verdict =
@@ -126,6 +112,9 @@ async function perform(
         : await runDerived(declaration, whole, context);
     if (verdict === undefined) return 0;
     return typeof verdict === "string" ? exitCodeOf[verdict] : verdict.exit;
+  } catch (error) {
+    if (error instanceof Interrupted && !stopping.name) stopping.interrupt("SIGINT");
+    throw error;
   } finally {
     await context.close();
   }

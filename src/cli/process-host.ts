@@ -1,5 +1,10 @@
 import { systemWall } from "../base/clock.ts";
+import { deadline } from "../base/deadline.ts";
 import type { Host } from "./host.ts";
+import { flushed } from "./output/write.ts";
+
+/** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
+const flushMs = 50;
 
 /** The host of a real process. Called once, by `bin/svc.js`. */
 export const processHost = (version: string): Host => ({
@@ -25,5 +30,11 @@ export const processHost = (version: string): Host => ({
       process.off("SIGTERM", onTerm);
     };
   },
-  exit: (code) => process.exit(code),
+  deadline,
+  exit(code) {
+    process.exitCode ??= code;
+    const end = () => process.exit();
+    deadline(flushMs, end);
+    void Promise.all([process.stdout, process.stderr].map(flushed)).then(end);
+  },
 });

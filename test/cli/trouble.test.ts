@@ -167,6 +167,7 @@ async function withoutReader(argv: string[], cwd: string): Promise<number> {
     pid: 1,
     inherits: false,
     onSignal: () => () => {},
+    deadline: () => {},
     exit: () => {},
   });
 }

@@ -54,7 +54,7 @@ export async function refreshed(context: Context, address: string, force = false
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
     if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has ended and cannot be refreshed");
-    const answer = await redeem(await oauthClient(context), now);
+    const answer = await redeem(await oauthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // What the server has refused once it will refuse again.
       dead = signInAgain(address, "The server does not accept the refresh token any more");
@@ -77,15 +77,9 @@ export async function refreshed(context: Context, address: string, force = false
   return account!;
 }
 
-/** Not stopped by Ctrl-C: a rotated token whose answer nobody reads would be lost. */
-const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account) =>
-  oauthPost(
-    client,
-    refresh_url,
-    "form",
-    { grant_type: "refresh_token", refresh_token, client_id },
-    new AbortController().signal,
-  );
+/** Not stopped at once by Ctrl-C: a rotated token whose answer nobody reads would be lost. */
+const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
+  oauthPost(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
 /** The account of an address with a token that is still good; exit 4 when there is none. */
 export async function goodAccount(context: Context, address: string): Promise<Account> {

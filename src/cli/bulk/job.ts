@@ -18,12 +18,6 @@ import type { BulkWork } from "./work.ts";
 /** Of a batch without a row to send. */
 const nothing: Outcome = { moved: 0, refused: [] };
 
-/**
- * A call that takes longer than this after Ctrl-C or SIGTERM is cut off; its batch is sent again by a resume. What is
- * left of a second is for the log of the job.
- */
-const graceMs = 700;
-
 export interface JobRun {
   readonly record: JobRecord;
   readonly work: BulkWork;
@@ -38,8 +32,13 @@ export interface JobRun {
  */
 export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
   const { record, work, job, progress, concurrency } = run;
-  const { host, signal } = context;
-  const stopping = new Stopping(context, concurrency);
+  const { host, signal, output } = context;
+  const onStop = () => {
+    if (signal.reason === "SIGTERM") return;
+    void output.note(`Stopping after at most ${concurrency} batches in flight; again to stop now`);
+  };
+  if (signal.aborted) onStop();
+  else signal.addEventListener("abort", onStop, { once: true });
   const limit = record.max_errors === null ? undefined : parseLimit(record.max_errors, record.input.rows ?? undefined);
   const { send } = await createSender(
     {
@@ -47,7 +46,8 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
       work,
       scope: record.scope,
       concurrency,
-      cut: stopping.cut,
+      // A call that takes too long then is sent again by a resume.
+      cut: context.cut,
       onRetry: (retry) => progress.retried(retry),
     },
     context,
@@ -95,35 +95,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     if (job.finished.count === 0) throw new UsageError("Standard input holds no rows");
     return firstInvalid;
   } finally {
-    stopping.end();
-  }
-}
-
-/** Ctrl-C and SIGTERM let the calls in flight end, if they soon do. */
-class Stopping {
-  readonly #cut = new AbortController();
-  readonly #ended = new AbortController();
-
-  constructor({ signal, host, output }: Context, concurrency: number) {
-    const stop = async () => {
-      if (this.#ended.signal.aborted) return;
-      if (signal.reason !== "SIGTERM") {
-        await output.note(`Stopping after at most ${concurrency} batches in flight; again to stop now`);
-      }
-      await host.wall.sleep(graceMs, this.#ended.signal);
-      this.#cut.abort();
-    };
-    if (signal.aborted) void stop();
-    else signal.addEventListener("abort", () => void stop(), { once: true });
-  }
-
-  /** Ends calls in flight. */
-  get cut(): AbortSignal {
-    return this.#cut.signal;
-  }
-
-  end(): void {
-    this.#ended.abort();
+    signal.removeEventListener("abort", onStop);
   }
 }
 

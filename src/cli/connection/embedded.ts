@@ -10,12 +10,16 @@ import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
  * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
  * runs on the same state already. Its own credentials are used: those of a real service must not be sent to it.
  */
-export async function embeddedTarget(host: Host, file: string | undefined, atEnd: Context["atEnd"]): Promise<Target> {
+export async function embeddedTarget(
+  host: Host,
+  file: string | undefined,
+  { atEnd, cut }: Pick<Context, "atEnd" | "cut">,
+): Promise<Target> {
   const path = stateFile(host, file);
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path });
-    atEnd(() => emulator.close());
+    atEnd(() => emulator.close({ hurry: cut }));
     return targetOf(emulator);
   } catch (error) {
     if ((error as Error).name === "NoLockFile") {

@@ -15,3 +15,10 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
     stream.once("error", done);
   });
 }
+
+/** Resolves when all that was written before has reached its reader, or never will. */
+export const flushed = (stream: OutputStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) return resolve();
+    stream.write("", () => resolve());
+  });

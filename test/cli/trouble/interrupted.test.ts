@@ -42,9 +42,7 @@ describe("every command that talks to a service", () => {
       async (one) => {
         let interrupt: (() => void) | undefined;
         const lane = server.lane({ trouble: "hangs", onTrouble: () => interrupt?.() });
-        // Calls of a job that are under way are let end; refreshed tokens are not to be lost.
-        const soon = isJob(one) || nameOf(one).startsWith("auth ") ? ["--timeout", "900ms"] : [];
-        const { result, cwd, files } = await runPrepared(t, one, lane, ["--json", ...soon], {
+        const { result, cwd, files } = await runPrepared(t, one, lane, ["--json"], {
           onStart: ({ signal }) => {
             interrupt = () => signal("SIGINT");
           },

@@ -37,6 +37,7 @@ async function onBrokenOutput(
     pid: 1,
     inherits: false,
     onSignal: () => () => {},
+    deadline: () => {},
     exit: () => {},
   });
   return { exit, text };

@@ -9,38 +9,47 @@ import { idle, StandingWall } from "../../support/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
+/** A runner that has begun with work that ends only when it is broken off. */
+async function withPatientWork(
+  wall: StandingWall,
+  { hurry, putDown }: { hurry?: AbortSignal; putDown?: Promise<void> } = {},
+) {
+  const store = openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
+  const troubles: string[] = [];
+  const working = signal();
+  const runner = Runner.start({
+    store,
+    ...(hurry && { hurry }),
+    clock,
+    wall,
+    onTrouble: ({ ref }) => troubles.push(ref),
+    kinds: {
+      patient: {
+        prepare: async (_, entries) =>
+          entries.map((entry) => async (abort) => {
+            working.raise();
+            await new Promise((resolve) => abort.addEventListener("abort", resolve));
+            // What was broken off may take a while to end.
+            await putDown;
+            return async (tx) => {
+              dequeue(tx, entry);
+              return "done";
+            };
+          }),
+      },
+    },
+  });
+  await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
+  await working.raised;
+  return { runner, store, troubles };
+}
+
 describe("an emulator that closes", () => {
   it("records nothing of work that ends only because it closes: the entry stays for the next start", async () => {
     const wall = new StandingWall();
-    const store = openMemoryStore({ collections, wall });
-    const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
-    const troubles: string[] = [];
-    const working = signal();
     const putDown = signal();
-    const runner = Runner.start({
-      store,
-      clock,
-      wall,
-      onTrouble: ({ ref }) => troubles.push(ref),
-      kinds: {
-        patient: {
-          prepare: async (_, entries) =>
-            entries.map((entry) => async (abort) => {
-              working.raise();
-              await new Promise((resolve) => abort.addEventListener("abort", resolve));
-              // What was broken off takes a while to end.
-              await putDown.raised;
-              return async (tx) => {
-                dequeue(tx, entry);
-                return "done";
-              };
-            }),
-        },
-      },
-    });
-    await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
-    await working.raised;
-
+    const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
     let isClosed = false;
     const closed = runner.close().then(() => {
       isClosed = true;
@@ -50,6 +59,14 @@ describe("an emulator that closes", () => {
     assert.equal(isClosed, false);
     putDown.raise();
     await closed;
+    assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
+    assert.deepEqual(troubles, []);
+  });
+
+  it("waits for no work that is under way once it is in a hurry", async () => {
+    const wall = new StandingWall();
+    const { runner, store, troubles } = await withPatientWork(wall, { hurry: AbortSignal.abort() });
+    await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
     assert.deepEqual(troubles, []);
   });

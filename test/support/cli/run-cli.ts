@@ -49,6 +49,8 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    // Nothing is ever forced here: tests run in one process, and their walls do not wait.
+    deadline: () => {},
     exit: (code) => {
       throw new Error(`exit(${code}) in a test`);
     },

@@ -74,15 +74,15 @@ export function environmentOf(emulator: Emulator, host: Host): Record<string, st
   );
 }
 
-/** A child that a signal has not ended by then is killed: Ctrl-C ends everything within a second. */
-const graceMs = 700;
-
-/** Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on. */
+/**
+ * Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on; a child
+ * that they do not end is killed.
+ */
 async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, atForcedEnd }: Context,
+  { host, output, signal, cut, atForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
@@ -92,25 +92,25 @@ async function runChild(
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason === "SIGTERM" ? "SIGTERM" : "SIGINT");
   };
-  const ended = new AbortController();
-  const force = async () => {
-    await host.wall.sleep(graceMs, ended.signal);
-    if (!ended.signal.aborted) child.kill("SIGKILL");
-  };
-  signal.addEventListener("abort", () => void force(), { once: true });
+  const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", pass, { once: true });
-  atForcedEnd(() => child.kill("SIGKILL"));
+  cut.addEventListener("abort", kill, { once: true });
+  atForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
       child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
-      child.once("close", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
+      child.once("close", (code, name) => {
+        // How a child ends that we had to kill says nothing.
+        if (cut.aborted) reject(cut.reason);
+        else resolve(code ?? 128 + (name ? constants.signals[name] : 0));
+      });
     }).catch((error: unknown) => {
       if (error instanceof CannotRun) return reportCannotRun(error, output);
       throw error;
     });
   } finally {
     signal.removeEventListener("abort", pass);
-    ended.abort();
+    cut.removeEventListener("abort", kill);
   }
 }
 

@@ -11,7 +11,7 @@ export async function openEmulator(options: EmulatorOptions, context: Context): 
   const { startEmulator } = await import("../../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });
-    context.atEnd(() => emulator.close());
+    context.atEnd(() => emulator.close({ hurry: context.cut }));
     return emulator;
   } catch (error) {
     throw translated(error as NodeJS.ErrnoException, options);

@@ -6,6 +6,7 @@ import { existingFile } from "../../parse/body.ts";
 const codes = lookupTable<string>({
   StateInUse: "state_in_use",
   StateRefused: "state_refused",
+  StateUnusable: "state_unusable",
   NoLockFile: "not_a_run_file",
 });
 

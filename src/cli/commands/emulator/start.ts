@@ -32,7 +32,7 @@ export const emulatorStart: Command = {
     },
   ],
   async run(input, context) {
-    const { host, output, signal } = context;
+    const { host, output, signal, cut } = context;
     const options = await emulatorOptions(input, host);
     const readyFile = input.flags["ready-file"] as string | undefined;
     if (readyFile !== undefined) await checkedOutput(host, readyFile, "--ready-file");
@@ -45,7 +45,7 @@ export const emulatorStart: Command = {
 
     await Promise.race([emulator.closed, aborted(signal)]);
     if (signal.aborted) await output.note("Stopping; press Ctrl-C again to stop at once");
-    await emulator.close();
+    await emulator.close({ hurry: cut });
     signal.throwIfAborted();
     return undefined;
   },

@@ -4,11 +4,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { startEmulator } from "../../../../emulator/index.ts";
+import { repairState, startEmulator } from "../../../../emulator/index.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { emulator } from "../../../support/emulator.ts";
 import { idle, StandingWall } from "../../../support/standing-wall.ts";
 import {
   collections,
@@ -137,6 +138,35 @@ describe("a real disk that is full", () => {
     const again = await openFileStore({ path, collections, wall: systemWall });
     assert.deepEqual(await idsIn(again), [1, 3]);
     await again.close();
+  });
+
+  it("is told by repair, in a sentence", async (t) => {
+    const folder = await smallDisk(t);
+    if (folder === undefined) return t.skip("no small disk can be mounted here");
+    const file = join(folder, "emulator.json");
+    await (await startEmulator({ file })).close();
+    execFileSync("mount", ["-o", "remount,ro", folder]);
+    await assert.rejects(repairState(file), {
+      name: "StateUnusable",
+      message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Name a file elsewhere/,
+    });
+    await assert.rejects(startEmulator({ file }), { name: "StateUnusable", message: /the file system is read-only/ });
+  });
+
+  it("answers an upload as declared, and takes it when there is room", async (t) => {
+    const folder = await smallDisk(t);
+    if (folder === undefined) return t.skip("no small disk can be mounted here");
+    const world = await emulator(t, { file: join(folder, "emulator.json") });
+    const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
+    const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
+    const put = () =>
+      fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });
+    await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
+    const refused = await put();
+    assert.deepEqual([refused.status, /no space left/.test(await refused.text())], [503, false]);
+    await rm(join(folder, "other"));
+    assert.equal((await put()).status, 200);
   });
 
   it("keeps an emulator from starting, in a sentence", async (t) => {

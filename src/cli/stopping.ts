@@ -1,0 +1,78 @@
+import { signalCodes } from "./exit.ts";
+import type { Host } from "./host.ts";
+
+/** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
+const graceMs = 700;
+/** Then the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
+const lastMs = 940;
+
+export type SignalName = keyof typeof signalCodes;
+
+/**
+ * How a run is stopped, the only place that knows: at a signal `signal` is aborted, which ends all that waits; what has
+ * to be finished (calls of a job, a token that rotates, a subscription, an emulator) goes on until `cut` is; a moment
+ * later, or at the second signal, the process ends with the signal's code.
+ */
+export class Stopping {
+  readonly #host: Host;
+  readonly #stop = new AbortController();
+  readonly #cut = new AbortController();
+  readonly #ended = new AbortController();
+  readonly #lastActs: (() => void)[] = [];
+  #name: SignalName | undefined;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Which signal came first, if any did. */
+  get name(): SignalName | undefined {
+    return this.#name;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get cut(): AbortSignal {
+    return this.#cut.signal;
+  }
+
+  /** For a signal, and for a Ctrl-C that a question has read. */
+  interrupt(name: SignalName): void {
+    if (this.#name) {
+      this.#force(name);
+      return;
+    }
+    this.#name = name;
+    this.stop(name);
+    this.#host.deadline(lastMs, () => this.#force(name));
+  }
+
+  /** Without a signal: nobody reads what is printed. */
+  stop(reason?: SignalName): void {
+    if (this.signal.aborted) return;
+    void this.#cutLater();
+    this.#stop.abort(reason);
+  }
+
+  /** What a forced end leaves nobody else to do. */
+  atForcedEnd(act: () => void): void {
+    this.#lastActs.push(act);
+  }
+
+  /** The run has ended. Should something hold the process all the same, it is forced. */
+  ended(): void {
+    this.#ended.abort();
+  }
+
+  async #cutLater(): Promise<void> {
+    await this.#host.wall.sleep(graceMs, this.#ended.signal);
+    if (!this.#ended.signal.aborted) this.#cut.abort();
+  }
+
+  #force(name: SignalName): void {
+    for (const act of this.#lastActs) act();
+    this.#host.exit(signalCodes[name]);
+  }
+}

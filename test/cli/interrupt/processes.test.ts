@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { type SvcProcess, svcProcess } from "../../support/cli/process-of-svc.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/**
+ * The promise is a second, on a machine that has nothing else to do. Here much runs beside it; what would not end by
+ * itself would not end in this time either.
+ */
+const soonMs = 8_000;
+
+async function endsSoon(run: SvcProcess, name: "SIGINT" | "SIGTERM" = "SIGINT"): Promise<void> {
+  const { exit, afterMs } = await run.stopped(name);
+  assert.equal(exit, name === "SIGINT" ? 130 : 143, run.err());
+  assert.ok(afterMs < soonMs, `took ${Math.round(afterMs)} ms`);
+}
+
+/** A service that takes requests and never answers; `asked` resolves at the first. */
+async function hanging(t: TestContext) {
+  const service = await receiver(t);
+  const asked = new Promise<void>((resolve) => service.answer(() => resolve()));
+  return { url: service.url, asked };
+}
+
+async function withEmulator(t: TestContext) {
+  const cwd = await testFolder(t);
+  const world = await emulator(t);
+  const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
+  return { world, cwd, env: environmentOf(world, host) };
+}
+
+const deaf =
+  "process.on('SIGINT', () => {}); process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('deaf');";
+
+describe("a process of svc ends soon after Ctrl-C", () => {
+  it("while a service hangs", async (t) => {
+    const service = await hanging(t);
+    const run = svcProcess(t, ["router", "health", "--base-url", service.url], { cwd: await testFolder(t) });
+    await service.asked;
+    await endsSoon(run);
+    assert.equal(run.out() + run.err(), "");
+  });
+
+  it("while it reads a body from a pipe that stays open", async (t) => {
+    const { cwd, env } = await withEmulator(t);
+    const run = svcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
+    // More than a pipe holds: once it is taken, somebody reads.
+    await new Promise<void>((resolve) => run.child.stdin!.write("x".repeat(1_000_000), () => resolve()));
+    await endsSoon(run);
+  });
+
+  it("while a child of emulator exec ignores both signals: the child is killed", async (t) => {
+    for (const name of ["SIGINT", "SIGTERM"] as const) {
+      const cwd = await testFolder(t);
+      const program = `console.log(process.pid); ${deaf}`;
+      const run = svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], { cwd });
+      await run.saw("deaf");
+      await endsSoon(run, name);
+      assert.throws(() => process.kill(Number.parseInt(run.out(), 10), 0), { code: "ESRCH" });
+    }
+  });
+
+  it("at emulator start, and the state is closed cleanly", async (t) => {
+    const cwd = await testFolder(t);
+    const run = svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
+    await run.saw('"ready"');
+    await endsSoon(run);
+    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), ["emulator.json", "files"]);
+  });
+
+  it("at webhooks listen, and the subscription is gone", async (t) => {
+    const { world, cwd, env } = await withEmulator(t);
+    const run = svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
+    await run.saw('"ready"');
+    await endsSoon(run);
+    assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
+  });
+
+  it("at webhooks listen, when the service hangs that should forget the subscription", async (t) => {
+    const cwd = await testFolder(t);
+    const server = createServer((request, response) => {
+      request.resume();
+      if (request.method === "POST") response.writeHead(201, { "content-type": "application/json" }).end('{"id":7}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const env = {
+      SVC_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      SVC_CLIENT_ID: "c",
+      SVC_CLIENT_SECRET: "s",
+      SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64"),
+    };
+    const run = svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
+    await run.saw('"ready"');
+    await endsSoon(run);
+  });
+
+  it("while it follows the emulator's requests", async (t) => {
+    const { cwd, env } = await withEmulator(t);
+    const run = svcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
+    await run.saw("Following");
+    await endsSoon(run);
+  });
+
+  it("while it polls for the tokens of a device", async (t) => {
+    const { cwd, env } = await withEmulator(t);
+    const run = svcProcess(t, ["auth", "device-login", "--client-id", "demo-cli"], {
+      cwd,
+      env: { ...env, SVC_TOKEN: "" },
+    });
+    await run.saw("enter the code");
+    await endsSoon(run);
+  });
+
+  it("while a job waits for calls that hang: says how to go on", async (t) => {
+    const service = await hanging(t);
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "rows.txt"), "c0\nc1\n");
+    const argv = ["router", "map-clients", "rows.txt", "--cluster", "eu-1", "--base-url", service.url, "--yes"];
+    const run = svcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
+    await service.asked;
+    await endsSoon(run);
+    assert.match(run.err(), /Resume it with: svc router jobs resume job_/);
+  });
+});

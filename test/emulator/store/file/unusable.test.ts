@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { explainUnusable } from "../../../../emulator/store/file/unusable.ts";
+
+const refused = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
+const path = "/data/emulator.json";
+
+describe("what the system says at a start is a sentence", () => {
+  for (const [code, why, next] of [
+    ["EROFS", "the file system is read-only", "Name a file elsewhere with --file, or keep nothing with --ephemeral."],
+    ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close what holds them open."],
+    [
+      "EACCES",
+      "permission is denied",
+      "Give this user the right to read and write there, or name another file with --file.",
+    ],
+  ] as const) {
+    it(`${code}: ${why}`, () =>
+      assert.throws(() => explainUnusable(path, refused(code)), {
+        name: "StateUnusable",
+        message: `The state ${path} cannot be opened: ${why}. ${next}`,
+      }));
+  }
+
+  it("and what nobody foresaw stays as it was", () =>
+    assert.throws(() => explainUnusable(path, refused("EWHATEVER")), { message: "EWHATEVER: said the system" }));
+});
