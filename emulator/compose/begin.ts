@@ -59,7 +59,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
 
-  const front = await createListener({ ...duties, name: "router", whileStarting: [readyPart(instanceId)] });
+  const front = createListener({ ...duties, name: "router", whileStarting: [readyPart(instanceId)] });
   closing.push(() => front.close());
   const routerUrl = await front.listen(port, host);
   const settings = settingsFrom(options, routerUrl);
@@ -160,7 +160,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   async function listenAs(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
     if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
-    const listener = await createListener({ ...duties, name: row.id });
+    const listener = createListener({ ...duties, name: row.id });
     closing.push(() => listener.close());
     const url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
     const cluster = { ...rest, url, external: false };

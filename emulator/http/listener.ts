@@ -68,7 +68,7 @@ export interface Listener {
 }
 
 /** A listener that is neither bound nor opened yet. */
-export async function createListener({ whileStarting = [], ...options }: ListenerOptions): Promise<Listener> {
+export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const strictBodies = options.settings.strict.has("bodies");
   const waiting = new Set<AbortController>();
   const limits = options.arrival ?? arrivalLimits;
@@ -95,7 +95,6 @@ export async function createListener({ whileStarting = [], ...options }: Listene
   takeAll(app, (request, response) => dispatch.take(request, response));
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
   app.server.on("checkExpectation", refuseExpectation);
-  await app.ready();
 
   return {
     async listen(port, host = "127.0.0.1") {

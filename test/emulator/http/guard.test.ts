@@ -117,7 +117,7 @@ describe("Before a listener is opened", () => {
     const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
     const log = new RequestLog();
     const shared = { name: "router", wall: systemWall, log, settings: defaultSettings, whileStarting: [ready] };
-    const listener = await createListener(shared);
+    const listener = createListener(shared);
     const origin = await listener.listen(0);
     t.after(() => listener.close());
     const targets = ["/_emulator/ready", "/made", "/nowhere"];

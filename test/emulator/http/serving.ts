@@ -49,7 +49,7 @@ export async function serving(
   const log = new RequestLog();
   const bugs: EmulatorBug[] = [];
   const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
-  const listener = await createListener({
+  const listener = createListener({
     name: "router",
     wall: systemWall,
     settings: defaultSettings,

@@ -39,7 +39,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   const operations = registry.filter(({ service }) => service.name === "router");
   const parts = [part({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world })] as const;
   const shared = { wall: systemWall, settings: defaultSettings, log: new RequestLog() };
-  const listener = await createListener({ ...shared, name: "router" });
+  const listener = createListener({ ...shared, name: "router" });
   listener.open({ parts, clock: systemWall });
   t.after(async () => {
     await listener.close();

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Deadlines } from "../../../emulator/http/outgoing/deadlines.ts";
+import { idle, StandingWall } from "../../support/standing-wall.ts";
+
+function stage() {
+  const wall = new StandingWall();
+  const late: string[] = [];
+  const deadlines = new Deadlines<string>(wall, 1_000, (name) => late.push(`${name} at ${wall.now()}`));
+  return { wall, late, deadlines };
+}
+
+describe("deadlines that are all as far away", () => {
+  it("come in their order, each at its time, with one sleep for all of them", async () => {
+    const { wall, late, deadlines } = stage();
+    deadlines.enter("a");
+    deadlines.enter("b");
+    await wall.pass(400);
+    deadlines.enter("c");
+    assert.deepEqual(wall.sleeping, [600]);
+    await wall.pass(599);
+    assert.deepEqual(late, []);
+    await wall.pass(1);
+    assert.deepEqual([late, wall.sleeping], [["a at 1000", "b at 1000"], [400]]);
+    await wall.pass(400);
+    assert.deepEqual([late.slice(2), wall.sleeping], [["c at 1400"], []]);
+  });
+
+  it("come also for those who enter after everybody had left", async () => {
+    const { wall, late, deadlines } = stage();
+    const leave = deadlines.enter("a");
+    leave();
+    await wall.pass(1_000);
+    assert.deepEqual([late, wall.sleeping], [[], []]);
+    deadlines.enter("b");
+    await wall.pass(1_000);
+    assert.deepEqual([late, wall.sleeping], [["b at 2000"], []]);
+  });
+
+  it("do not come for those who left, once or twice, and for nobody else", async () => {
+    const { wall, late, deadlines } = stage();
+    deadlines.enter("a");
+    const leave = deadlines.enter("b");
+    deadlines.enter("c");
+    leave();
+    leave();
+    await wall.pass(1_000);
+    assert.deepEqual(late, ["a at 1000", "c at 1000"]);
+    leave();
+  });
+
+  it("are over for everybody who is sent away, the first one first", async () => {
+    const { wall, late, deadlines } = stage();
+    for (const name of ["a", "b", "c"]) deadlines.enter(name);
+    assert.deepEqual([...deadlines.clear()], ["a", "b", "c"]);
+    assert.deepEqual([...deadlines.clear()], []);
+    await wall.pass(5_000);
+    assert.deepEqual([late, wall.sleeping], [[], []]);
+  });
+
+  it("do not come any more when they are stopped, and nobody sleeps for them", async () => {
+    const { wall, late, deadlines } = stage();
+    deadlines.enter("a");
+    deadlines.stop();
+    await idle();
+    assert.deepEqual(wall.sleeping, []);
+    await wall.pass(5_000);
+    assert.deepEqual(late, []);
+  });
+});

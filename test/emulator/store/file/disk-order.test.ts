@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { type Disk, type DiskFile, systemDisk } from "../../../../emulator/store/file/disk.ts";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, contentOf, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
+
+const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
+  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall, ...(disk && { disk }), ...rest });
+
+const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
+
+/** What is done to the disk, with the names of the files: the random part of a temporary one is left out. */
+function noted(folder: string) {
+  const calls: string[] = [];
+  const disk = gatedDisk((call, path) => {
+    const name = path.slice(folder.length + 1).replace(/[0-9a-f]{12}\.tmp$/, "tmp");
+    calls.push(`${call} ${name}`);
+  });
+  return { calls, disk };
+}
+
+/** Several writes to a file, one after the other, are one. */
+const withoutRepeats = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("the order in which things reach the disk", () => {
+  it("of a new state: its journal, the last line of the old one, the file, its name; only then the old journal goes", async (t) => {
+    const folder = await temporaryFolder(t);
+    const { calls, disk } = noted(folder);
+    const store = await open(folder, disk);
+    await put(store, 1);
+    calls.length = 0;
+    await store.reset("reset", (tx) => tx.put(people, person(9)));
+    assert.deepEqual(
+      withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
+      [
+        "create emulator.json.journal.2",
+        "write emulator.json.journal.2",
+        "sync emulator.json.journal.2",
+        "syncFolder ",
+        "create emulator.json.tmp",
+        "write emulator.json.tmp",
+        "sync emulator.json.tmp",
+        "rename emulator.json",
+        "syncFolder ",
+        "remove emulator.json.journal.1",
+      ],
+    );
+    await store.close();
+  });
+
+  it("of a close: the snapshot that holds everything, its name, its mark; only then the journal goes", async (t) => {
+    const folder = await temporaryFolder(t);
+    const { calls, disk } = noted(folder);
+    const store = await open(folder, disk);
+    await put(store, 1);
+    calls.length = 0;
+    await store.close();
+    assert.deepEqual(
+      withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
+      [
+        "create emulator.json.journal.2",
+        "write emulator.json.journal.2",
+        "sync emulator.json.journal.2",
+        "syncFolder ",
+        "create emulator.json.tmp",
+        "write emulator.json.tmp",
+        "sync emulator.json.tmp",
+        "rename emulator.json",
+        "syncFolder ",
+        "remove emulator.json.journal.1",
+        "write emulator.json",
+        "datasync emulator.json",
+        "remove emulator.json.journal.2",
+      ],
+    );
+    assert.deepEqual(await readdir(folder), ["emulator.json"]);
+  });
+
+  it("of a new state waits for what was committed before it, and fails with it", async (t) => {
+    const folder = await temporaryFolder(t);
+    const calls: string[] = [];
+    let held: Promise<never> | undefined;
+    let failed = false;
+    const disk = gatedDisk((call) => {
+      calls.push(call);
+      // Without new files the store cannot mend itself either.
+      if (call === "create" && failed) throw new Error("input/output error");
+      return call === "datasync" ? held : undefined;
+    });
+    const store = await open(folder, disk);
+    await put(store, 1);
+    const before = await contentOf(store);
+    let fail: (error: Error) => void = () => {};
+    held = new Promise((_, reject) => {
+      fail = reject;
+    });
+    calls.length = 0;
+    const settled = Promise.allSettled([put(store, 2), store.reset("reset", (tx) => tx.put(people, person(9)))]);
+    await until(() => calls.includes("datasync"));
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(calls, ["write", "datasync"]);
+    failed = true;
+    fail(new Error("input/output error"));
+    const reasons = (await settled).map((one) => one.status === "rejected" && one.reason.name);
+    assert.deepEqual(reasons, ["StoreFailed", "StoreFailed"]);
+    assert.deepEqual(await contentOf(store), before);
+    await store.close();
+    held = undefined;
+    const again = await open(folder);
+    assert.deepEqual(await contentOf(again), before);
+    await again.close();
+  });
+});
+
+describe("a file that could not be written", () => {
+  it("is neither left open nor left there", async (t) => {
+    const folder = await temporaryFolder(t);
+    const openFiles = new Set<string>();
+    let full = false;
+    /** Notes which files are open; while it is full, nothing can be written to a new one. */
+    const watchedFile = (file: DiskFile, path: string): DiskFile => {
+      openFiles.add(path);
+      return {
+        ...file,
+        write: (bytes, position) =>
+          full && !path.endsWith("journal.1") ? Promise.reject(new Error("disk full")) : file.write(bytes, position),
+        close: async () => {
+          openFiles.delete(path);
+          await file.close();
+        },
+      };
+    };
+    const disk: Disk = {
+      ...systemDisk,
+      create: async (path) => watchedFile(await systemDisk.create(path), path),
+      open: async (path, access) => watchedFile(await systemDisk.open(path, access), path),
+    };
+    const store = await open(folder, disk, { report: () => {} });
+    await put(store, 1);
+    const [before, files] = [[...openFiles], await readdir(folder)];
+    full = true;
+    await assert.rejects(
+      store.reset("reset", () => {}),
+      { name: "StoreFailed", message: /cannot be replaced: disk full/ },
+    );
+    assert.deepEqual([[...openFiles], await readdir(folder)], [before, files]);
+    full = false;
+    await store.close();
+    assert.deepEqual([[...openFiles], await readdir(folder)], [[], ["emulator.json"]]);
+  });
+});

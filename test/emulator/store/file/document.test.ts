@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { collections, contentOf, exported, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+
+describe("an exported state", () => {
+  it("put into another file brings rows, identifiers and sequences, also for the start after it", async (t) => {
+    const open = async () =>
+      openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWall });
+    const from = await open();
+    await from.transaction("fill", (tx) => {
+      for (const id of [2, 1]) tx.put(people, person(id, { age: id, tags: ["é"] }));
+      tx.map(owners, "eu-1", ["a", "__proto__"]);
+      tx.map(owners, "us-1", ["b"]);
+      tx.next("numbers");
+    });
+    const document = await exported(from);
+    await from.close();
+
+    const path = join(await temporaryFolder(t), "emulator.json");
+    const to = await openFileStore({ path, collections, wall: systemWall });
+    await to.transaction("before", (tx) => tx.map(owners, "eu-1", ["gone"]));
+    await to.replace(document);
+    const { sequences, rows, mappings } = document;
+    assert.deepEqual(await contentOf(to), { sequences, rows, mappings });
+    assert.deepEqual(
+      await to.read((view) => Promise.all(["a", "b", "__proto__", "gone"].map((name) => view.lookup(owners, name)))),
+      ["eu-1", "us-1", "eu-1", undefined],
+    );
+    await to.close();
+    const again = await openFileStore({ path, collections, wall: systemWall });
+    assert.deepEqual(await contentOf(again), { sequences, rows, mappings });
+    await again.close();
+  });
+});

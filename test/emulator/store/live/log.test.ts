@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CommitLog, LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import { type Change, State } from "../../../../emulator/store/live/state.ts";
+import { StoreFailed } from "../../../../emulator/store/port.ts";
+import { idle, StandingWall } from "../../../support/standing-wall.ts";
+import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
+
+/** A log whose writes go through, or fail, when the test says so. */
+class ScriptedLog implements CommitLog {
+  readonly appended: (readonly Change[])[] = [];
+  readonly replaced: State[] = [];
+  failure: StoreFailed | undefined;
+  closed = false;
+  /** What an attempt to mend it comes to. */
+  mends = false;
+  attempts = 0;
+  readonly #waiting: { readonly resolve: () => void; readonly reject: (cause: Error) => void }[] = [];
+  #newest: Promise<void> = Promise.resolve();
+  #failed = () => {};
+
+  append(changes: readonly Change[]): Promise<void> {
+    this.appended.push(changes);
+    this.#newest = new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    return this.#newest;
+  }
+
+  flushed(): Promise<void> {
+    return this.#newest;
+  }
+
+  async replace(state: State): Promise<void> {
+    if (this.failure) throw this.failure;
+    this.replaced.push(state);
+  }
+
+  onFailure(failed: () => void): void {
+    this.#failed = failed;
+  }
+
+  async mend(): Promise<boolean> {
+    this.attempts += 1;
+    if (this.mends) this.failure = undefined;
+    return this.mends;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  /** The oldest that waits is durable. */
+  goOn(): void {
+    this.#waiting.shift()!.resolve();
+  }
+
+  /** Nothing that waits ever will be. */
+  breakDown(): void {
+    this.failure = new StoreFailed("the disk is gone");
+    this.#newest = Promise.resolve();
+    this.#failed();
+    for (const { reject } of this.#waiting.splice(0)) reject(this.failure);
+  }
+}
+
+function stage() {
+  const wall = new StandingWall();
+  const log = new ScriptedLog();
+  const store = new LiveStore({ state: new State(collections), wall, log });
+  const put = (id: number, name = `p${id}`) =>
+    store.transaction(`put ${id}`, (tx) => tx.put(people, person(id, { name })));
+  const names = () => store.read(async (view) => (await view.list(people)).map(({ name }) => name));
+  return { wall, log, store, put, names };
+}
+
+/** A promise, and whether it has come to its end. */
+function watched(work: Promise<unknown>) {
+  const seen = { ended: "not yet", work };
+  work.then(
+    () => {
+      seen.ended = "done";
+    },
+    (error: Error) => {
+      seen.ended = error.message;
+    },
+  );
+  return seen;
+}
+
+describe("a commit", () => {
+  it("is seen at once, and ends when it is durable; whoever has read it ends no earlier", async () => {
+    const { log, store, put, names } = stage();
+    const told: string[] = [];
+    store.watch(people, () => told.push("people"));
+    const write = watched(put(1));
+    await idle();
+    assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
+    const reader = watched(store.transaction("read only", (tx) => tx.count(people)));
+    const flushed = watched(store.durable());
+    await idle();
+    assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
+    log.goOn();
+    await idle();
+    assert.deepEqual([write.ended, reader.ended, flushed.ended, told], ["done", "done", "done", ["people"]]);
+    assert.deepEqual(log.appended, [[["put", "people", person(1)]]]);
+  });
+
+  it("of what changes nothing writes nothing and tells nobody", async () => {
+    const { log, store } = stage();
+    const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
+    await idle();
+    log.goOn();
+    await first;
+    const told: string[] = [];
+    for (const collection of collections) store.watch(collection, () => told.push(collection.name));
+    await store.transaction("again", (tx) => {
+      tx.map(owners, "eu-1", ["a", "b"]);
+      tx.map(owners, "us-1", []);
+      tx.unmap(owners, "us-1", ["a", "c"]);
+      tx.delete(people, "7");
+    });
+    assert.deepEqual([log.appended.length, told], [1, []]);
+  });
+
+  it("tells how far a sequence came, once", async () => {
+    const { log, store } = stage();
+    const numbers = store.transaction("next", (tx) => [tx.next("a"), tx.next("b"), tx.next("a")]);
+    await idle();
+    log.goOn();
+    assert.deepEqual(await numbers, [1, 1, 2]);
+    assert.deepEqual(log.appended, [
+      [
+        ["next", "a", 2],
+        ["next", "b", 1],
+      ],
+    ]);
+  });
+});
+
+describe("a log that fails", () => {
+  it("takes back what is not durable, and nothing else, before anybody is told", async () => {
+    const { log, store, put, names } = stage();
+    const first = put(1);
+    await idle();
+    log.goOn();
+    await first;
+    const kept = await contentOf(store);
+    const waiting = [
+      put(1, "another name"),
+      put(2),
+      store.transaction("delete", (tx) => tx.delete(people, "1")),
+      put(1, "a third name"),
+    ].map(watched);
+    await idle();
+    assert.deepEqual(await names(), ["p2", "a third name"]);
+    log.breakDown();
+    await idle();
+    assert.deepEqual(
+      waiting.map(({ ended }) => ended),
+      Array(4).fill("the disk is gone"),
+    );
+    assert.deepEqual([await contentOf(store), store.writable], [kept, false]);
+    await store.close();
+  });
+
+  it("leaves durable what was confirmed before it, in whatever number it waited", async () => {
+    const { log, put, names, store } = stage();
+    const all = [put(1), put(2), put(3)].map(watched);
+    await idle();
+    log.goOn();
+    log.goOn();
+    await idle();
+    log.breakDown();
+    await idle();
+    assert.deepEqual(
+      all.map(({ ended }) => ended),
+      ["done", "done", "the disk is gone"],
+    );
+    assert.deepEqual(await names(), ["p1", "p2"]);
+    await store.close();
+  });
+
+  it("refuses whatever would be written, and reads go on", async () => {
+    const { log, store, put, names } = stage();
+    log.breakDown();
+    await idle();
+    const refused = { name: "StoreFailed", message: "the disk is gone" };
+    await assert.rejects(put(1), refused);
+    await assert.rejects(
+      store.reset("reset", () => {}),
+      refused,
+    );
+    assert.deepEqual([await names(), log.appended, log.replaced], [[], [], []]);
+    await store.close();
+  });
+
+  it("is mended after a while, which doubles up to eight seconds; then it is written again", async () => {
+    const { wall, log, put, store, names } = stage();
+    log.breakDown();
+    await idle();
+    assert.equal(log.attempts, 1);
+    const pauses: number[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      pauses.push(...wall.sleeping);
+      log.mends = i === 5;
+      await wall.pass(wall.sleeping[0]!);
+    }
+    assert.deepEqual(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
+    assert.deepEqual([log.attempts, store.writable, wall.sleeping], [7, true, []]);
+    const written = put(1);
+    await idle();
+    log.goOn();
+    await written;
+    assert.deepEqual(await names(), ["p1"]);
+  });
+
+  it("may be closed while it waits to be mended", async () => {
+    const { wall, log, store, put } = stage();
+    log.breakDown();
+    await idle();
+    const closing = watched(store.close());
+    await idle();
+    assert.deepEqual([closing.ended, log.closed, wall.sleeping, log.attempts], ["done", true, [], 1]);
+    await assert.rejects(put(1), { name: "StoreFailed", message: "The store is closed; put 1 changed nothing" });
+  });
+});
+
+describe("a store that closes", () => {
+  it("lets through who came before, refuses who comes after, and closes once", async () => {
+    const { log, store, put } = stage();
+    const before = watched(put(1));
+    await idle();
+    const closing = [store.close(), store.close()].map(watched);
+    await idle();
+    log.goOn();
+    await idle();
+    assert.deepEqual([before.ended, ...closing.map(({ ended }) => ended)], ["done", "done", "done"]);
+    await assert.rejects(put(2), { name: "StoreFailed", message: "The store is closed; put 2 changed nothing" });
+    assert.equal(closing[0]!.work, closing[1]!.work);
+  });
+});
