@@ -110,8 +110,11 @@ export interface Store {
    * function that ends it.
    */
   watch(collection: Collection, changed: () => void): () => void;
-  /** The whole state at one moment, as the text of one JSON document in pieces; `replace` takes it back. */
-  export(): Promise<Iterable<string>>;
+  /**
+   * The whole state as the text of one JSON document, in pieces; `replace` takes it back. It is the state of the moment
+   * at which its first piece is asked for: others write meanwhile, none waits for the reader, and none of it shows.
+   */
+  export(): AsyncIterable<string>;
   /**
    * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
    * StateRefused when the document is not a state.
