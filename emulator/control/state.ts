@@ -29,7 +29,7 @@ export const stateHandlers: Handlers<
       ),
     ),
 
-  "state.export": async (_, { store }) => new JsonPieces(await store.export()),
+  "state.export": (_, { store }) => new JsonPieces(store.export()),
 
   "state.import": async ({ body }, { store, blobs, clusters, ids, runner, fail }) => {
     const here = clusters.map((cluster) => cluster.id);

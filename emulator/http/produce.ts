@@ -98,8 +98,8 @@ const documentWriter =
 
 const writePieces: Write = (body) => ({ headers: jsonHeaders, body: encoded((body as JsonPieces).pieces) });
 
-async function* encoded(pieces: Iterable<string>): AsyncIterable<Uint8Array> {
-  for (const piece of pieces) yield Buffer.from(piece);
+async function* encoded(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {
+  for await (const piece of pieces) yield Buffer.from(piece);
 }
 
 async function* eventStream(items: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {

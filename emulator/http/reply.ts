@@ -25,9 +25,9 @@ export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, 
 
 /** The text of a JSON document, in pieces that are joined by whoever reads them. */
 export class JsonPieces {
-  readonly pieces: Iterable<string>;
+  readonly pieces: AsyncIterable<string>;
 
-  constructor(pieces: Iterable<string>) {
+  constructor(pieces: AsyncIterable<string>) {
     this.pieces = pieces;
   }
 }

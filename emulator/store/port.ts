@@ -96,9 +96,17 @@ export interface Transaction extends View {
   next(sequence: string): number;
 }
 
-/** The state behind the emulator. Asynchronous, so that a database can stand behind it. */
+/**
+ * The state behind the emulator. Asynchronous, so that a database can stand behind it. What a store has to promise is
+ * said here and held against each by one suite (`test/emulator/store/port`): transactions are one after the other, in the
+ * order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction cannot be
+ * used after their end; rows are frozen; identifiers, keys and texts of any letters come back as they went in.
+ */
 export interface Store {
-  /** Reads a consistent picture; waits while a transaction is open. */
+  /**
+   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. What is shown may still be
+   * on its way to the disk: whoever tells it to somebody or acts on it asks for `durable()` at the end of the read.
+   */
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**
    * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
@@ -110,8 +118,11 @@ export interface Store {
    * function that ends it.
    */
   watch(collection: Collection, changed: () => void): () => void;
-  /** The whole state at one moment, as the text of one JSON document in pieces; `replace` takes it back. */
-  export(): Promise<Iterable<string>>;
+  /**
+   * The whole state as the text of one JSON document, in pieces; `replace` takes it back. It is the state of the moment
+   * at which its first piece is asked for: others write meanwhile, none waits for the reader, and none of it shows.
+   */
+  export(): AsyncIterable<string>;
   /**
    * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
    * StateRefused when the document is not a state.
@@ -119,7 +130,10 @@ export interface Store {
   replace(document: unknown): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
-  /** Resolves once all that was committed before is durable; begins nothing. Fails with StoreFailed. */
+  /**
+   * Resolves once all that was committed before is durable; begins nothing and waits for no transaction that is open.
+   * Fails with StoreFailed when the disk refuses, after what is lost by it was taken back, and when the store is closed.
+   */
   durable(): Promise<void>;
   /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
   readonly writable: boolean;

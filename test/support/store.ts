@@ -30,7 +30,9 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
 
 /** The document that a store exports. */
 export async function exported(store: Store): Promise<Content> {
-  return JSON.parse([...(await store.export())].join(""));
+  let text = "";
+  for await (const piece of store.export()) text += piece;
+  return JSON.parse(text);
 }
 
 /** Everything a store holds, as its own export tells; who wrote it, and in which form, is left out. */

@@ -1,45 +1,34 @@
 import { svcVersion } from "../../../src/base/version.ts";
-import type { MappingTable } from "../live/mapping-table.ts";
+import { type Contents, sliceRows } from "../live/contents.ts";
 import { Misfit } from "../live/misfit.ts";
-import type { Entry, RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
 import { Upgrade, type Versions, versionsOf } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import { format, requireFormat } from "./format.ts";
 
-const sliceRows = 4_000;
-
-/**
- * The state as the text of one JSON document, one row per line, in slices of a few thousand rows. The state may be
- * written to between two slices: what stays is in the text; what is changed meanwhile, in its old or new form.
- * `head` adds members after the first.
- */
-export function documentSlices(state: State, head: Head = {}): Generator<string, void> {
-  // Rows that are added from this call on are left out: they are the journal's, and without a bound a busy table
-  // would never end.
-  const bounds = new Map([...state.rows].map(([name, table]) => [name, table.lastOrdinal]));
-  return slicesWithin(bounds, state, head);
-}
-
 type Head = Readonly<Record<string, unknown>>;
 
-function* slicesWithin(bounds: ReadonlyMap<string, number>, state: State, head: Head): Generator<string, void> {
-  const all = { svc_state: format, ...head, written_by: svcVersion, collections: versionsOf(state.collections) };
+/**
+ * Contents as the text of one JSON document, one row per line, in slices of a few thousand rows. `head` adds members
+ * after the first.
+ */
+export function* documentSlices(contents: Contents, head: Head = {}): Generator<string, void> {
+  const all = { svc_state: format, ...head, written_by: svcVersion, collections: versionsOf(contents.collections) };
   const members = Object.entries(all).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
   yield `{\n${members.join("")}`;
-  yield `"sequences": ${JSON.stringify(Object.fromEntries(state.sequences))},\n"rows": {`;
+  yield `"sequences": ${JSON.stringify(Object.fromEntries(contents.sequences))},\n"rows": {`;
   let separator = "\n";
-  for (const [name, table] of state.rows) {
+  for (const [name, slices] of contents.rows) {
     yield `${separator}${JSON.stringify(name)}: [`;
-    yield* rowSlices(table, bounds.get(name)!);
+    yield* rowSlices(slices);
     yield "\n]";
     separator = ",\n";
   }
   yield '\n},\n"mappings": {';
   separator = "\n";
-  for (const [name, table] of state.mappings) {
+  for (const [name, owners] of contents.mappings) {
     yield `${separator}${JSON.stringify(name)}: {`;
-    yield* mappingSlices(table);
+    yield* mappingSlices(owners);
     yield "\n}";
     separator = ",\n";
   }
@@ -49,21 +38,18 @@ function* slicesWithin(bounds: ReadonlyMap<string, number>, state: State, head: 
 /** Closes what `documentSlices` opened. */
 export const documentEnd = "\n}\n";
 
-function* rowSlices(table: RowTable, last: number): Generator<string, void> {
+function* rowSlices(slices: Iterable<readonly object[]>): Generator<string, void> {
   let separator = "\n";
-  let entries: Entry[];
-  for (let at = 0; ; at = entries.at(-1)!.ordinal) {
-    entries = table.after(at, sliceRows).filter((entry) => entry.ordinal <= last);
-    if (entries.length === 0) return;
-    yield separator + entries.map((entry) => JSON.stringify(entry.row)).join(",\n");
+  for (const rows of slices) {
+    yield separator + rows.map((row) => JSON.stringify(row)).join(",\n");
     separator = ",\n";
   }
 }
 
-function* mappingSlices(table: MappingTable): Generator<string, void> {
+function* mappingSlices(owners: Iterable<readonly [identifier: string, cluster: string]>): Generator<string, void> {
   let separator = "\n";
   let lines: string[] = [];
-  for (const [identifier, cluster] of table.entries()) {
+  for (const [identifier, cluster] of owners) {
     lines.push(`${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`);
     if (lines.length < sliceRows) continue;
     yield separator + lines.join(",\n");

@@ -52,6 +52,8 @@ export async function repairFile(options: {
   const aside: string[] = [];
   // A second name first and the new file after it: whatever happens in between, the damaged bytes are still there.
   for (const file of found.setAside) aside.push(await secondName(disk, file));
+  // A crash may keep a later rename and forget an earlier name of the same folder.
+  await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
   const position = () => found.position ?? beginning;
   await new SnapshotFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });

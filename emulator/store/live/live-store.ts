@@ -1,7 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
 import { type Collection, type Store, StoreFailed, type Transaction, type View } from "../port.ts";
+import { contentsNow } from "./contents.ts";
 import { Gate } from "./gate.ts";
 import { LiveTransaction } from "./live-transaction.ts";
 import { LiveView } from "./live-view.ts";
@@ -28,6 +30,9 @@ export interface CommitLog {
 /** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
+
+/** The text of a piece of an export after which it makes way for others. */
+const busyLength = 10_000;
 
 /** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
 export const mendingDelaysMs = { first: 500, last: 8_000 } as const;
@@ -120,10 +125,18 @@ export class LiveStore implements Store {
     return () => void watchers.delete(watcher);
   }
 
-  async export(): Promise<Iterable<string>> {
-    // Taken in one go, so that a slow reader of the text holds nobody up.
-    const slices = await this.read(() => [...documentSlices(this.#state), documentEnd]);
-    return slices;
+  async *export(): AsyncGenerator<string, void> {
+    const contents = await this.read(() => contentsNow(this.#state));
+    try {
+      for (const piece of documentSlices(contents)) {
+        yield piece;
+        // Whoever reads as fast as it can lets others have their turn.
+        if (piece.length > busyLength) await setImmediate();
+      }
+      yield documentEnd;
+    } finally {
+      contents.end();
+    }
   }
 
   replace(document: unknown): Promise<void> {

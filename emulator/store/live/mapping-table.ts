@@ -72,8 +72,18 @@ export class MappingTable {
   }
 
   /** See PackedMap for what this promises while others write. */
-  *entries(): Generator<[identifier: string, cluster: string], void> {
-    for (const [identifier, owner] of this.#owners.entries()) yield [identifier, this.#clusters[owner]!];
+  entries(): Generator<[identifier: string, cluster: string], void> {
+    return this.#named(this.#owners.entries());
+  }
+
+  /** The entries as they are now, however the table is written to until `end`. */
+  picture(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
+    const { entries, end } = this.#owners.picture();
+    return { entries: this.#named(entries), end };
+  }
+
+  *#named(entries: Iterable<[string, number]>): Generator<[identifier: string, cluster: string], void> {
+    for (const [identifier, owner] of entries) yield [identifier, this.#clusters[owner]!];
   }
 
   #numberOf(cluster: string): number {

@@ -1,10 +1,6 @@
-import { PackedTexts, textAt, wordsOf } from "./packed-texts.ts";
+import { entriesIn, headWords, PackedPicture, pageBits, pageWords } from "./packed-pages.ts";
+import { PackedTexts, wordsOf } from "./packed-texts.ts";
 
-/** What a page holds, unless one entry alone needs more. */
-const pageBits = 14;
-const pageWords = 1 << pageBits;
-/** Before the letters of an entry: its number, and its kind. Before the first entry of a page: nothing is at 0. */
-const headWords = 2;
 /** So many at a time: what they need stays in the CPU's cache meanwhile. */
 const atATime = 1_000;
 
@@ -22,6 +18,9 @@ export class PackedMap {
   #taken = pageWords;
   /** Places of deleted entries by their size in words, for others of that size. */
   readonly #deleted = new Map<number, number[]>();
+  readonly #pictures = new Set<PackedPicture>();
+  /** Places of deleted entries that pictures still need. */
+  #withheld: number[] = [];
   readonly #sought = new PackedTexts();
   /** What `#lookAhead` came upon. Nobody asks, but a look that leads to nothing is left out by the compiler. */
   seen = 0;
@@ -48,7 +47,9 @@ export class PackedMap {
         const slot = this.#slotOf(i);
         const place = this.#slots[slot + 1] || this.#add(slot, i);
         const page = this.#pageOf(place);
-        before.push(page[place & (pageWords - 1)]!);
+        const old = page[place & (pageWords - 1)]!;
+        before.push(old);
+        if (this.#pictures.size > 0) this.#keep(place, old);
         page[place & (pageWords - 1)] = number;
       }
     }
@@ -60,11 +61,11 @@ export class PackedMap {
     const slot = this.#slotOf(0);
     const place = this.#slots[slot + 1]!;
     if (place === 0) return;
-    this.#pageOf(place)[place & (pageWords - 1)] = 0;
-    const words = wordsOf(this.#sought.kinds[0]!);
-    const alike = this.#deleted.get(words);
-    if (alike) alike.push(place);
-    else this.#deleted.set(words, [place]);
+    const page = this.#pageOf(place);
+    if (this.#pictures.size > 0) this.#keep(place, page[place & (pageWords - 1)]!);
+    page[place & (pageWords - 1)] = 0;
+    if ([...this.#pictures].some((picture) => picture.needs(place))) this.#withheld.push(place);
+    else this.#giveBack(place);
     this.#size -= 1;
     this.#freeSlot(slot);
   }
@@ -73,18 +74,35 @@ export class PackedMap {
    * The entries, while others may be set and deleted between two steps. An entry that stays is visited, one that is
    * set meanwhile is visited or not; never so many that it would not end.
    */
-  *entries(): Generator<[text: string, number: number], void> {
-    const pages = [...this.#pages];
-    const taken = this.#taken;
-    for (const page of pages) {
-      const bytes = Buffer.from(page.buffer);
-      const end = page === pages.at(-1) ? taken : page.length;
-      for (let at = 1; at < end && page[at + 1] !== 0; ) {
-        const [number, kind] = [page[at]!, page[at + 1]!];
-        if (number !== 0) yield [textAt(bytes, 4 * (at + headWords), kind), number];
-        at += headWords + wordsOf(kind);
-      }
-    }
+  entries(): Generator<[text: string, number: number], void> {
+    return entriesIn({ pages: [...this.#pages], taken: this.#taken });
+  }
+
+  /** The entries as they are now, whatever is set and deleted until `end`. */
+  picture(): { readonly entries: Generator<[text: string, number: number], void>; end(): void } {
+    const picture = new PackedPicture({ pages: this.#pages, taken: this.#taken });
+    this.#pictures.add(picture);
+    return {
+      entries: picture.entries(),
+      end: () => {
+        this.#pictures.delete(picture);
+        if (this.#pictures.size > 0) return;
+        for (const place of this.#withheld) this.#giveBack(place);
+        this.#withheld = [];
+      },
+    };
+  }
+
+  #keep(place: number, number: number): void {
+    for (const picture of this.#pictures) picture.keep(place, number);
+  }
+
+  /** The place of a deleted entry is free for another. */
+  #giveBack(place: number): void {
+    const words = wordsOf(this.#pageOf(place)[(place & (pageWords - 1)) + 1]!);
+    const alike = this.#deleted.get(words);
+    if (alike) alike.push(place);
+    else this.#deleted.set(words, [place]);
   }
 
   #pageOf(place: number): Uint32Array {

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { cp, readdir, readFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { collections } from "../../../emulator/compose/collections.ts";
 import { startEmulator } from "../../../emulator/index.ts";
 import { isBlobName } from "../../../emulator/store/file/file-blobs.ts";
+import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { systemWall } from "../../../src/base/clock.ts";
 import { sender } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
-import { temporaryFolder } from "../../support/store.ts";
+import { contentOf, temporaryFolder } from "../../support/store.ts";
 
 /** States that earlier versions wrote, a folder for each format, with what is in them as an export tells it. */
 const states = fileURLToPath(new URL("../../../fixtures/states/", import.meta.url));
@@ -61,7 +64,7 @@ interface Sections {
 
 describe("states of earlier formats", () => {
   it("are kept, each as a crash and as a close left it", () => {
-    assert.ok(all.includes("1/killed") && all.includes("1/closed"));
+    for (const format of ["1", "2"]) assert.ok(all.includes(`${format}/killed`) && all.includes(`${format}/closed`));
   });
 
   for (const name of all) {
@@ -74,4 +77,31 @@ describe("states of earlier formats", () => {
       assert.deepEqual(await shown(t, folder), { state, uploads });
     });
   }
+});
+
+describe("a journal of the first format", () => {
+  it("whose last line a crash cut short opens with all that was before it, and says what was left out", async (t) => {
+    const journal = "emulator.json.journal.3";
+    const whole = await readFile(join(states, "1/killed", journal));
+    const last = whole.lastIndexOf(10, -2) + 1;
+    const openedAt = async (end: number) => {
+      const folder = await temporaryFolder(t);
+      await cp(join(states, "1/killed"), folder, { recursive: true });
+      await writeFile(join(folder, journal), whole.subarray(0, end));
+      const reports: string[] = [];
+      const path = join(folder, "emulator.json");
+      const store = await openFileStore({ path, collections, wall: systemWall, report: (line) => reports.push(line) });
+      const content = await contentOf(store);
+      await store.close();
+      return { content, reports };
+    };
+    const before = await openedAt(last);
+    const mails = (content: Sections) => content.rows.blackhole_mails?.length;
+    assert.deepEqual([mails(before.content), mails((await openedAt(whole.byteLength)).content)], [2, 1]);
+    for (const end of [last + 1, last + 9, last + 20, whole.byteLength - 1]) {
+      const { content, reports } = await openedAt(end);
+      assert.deepEqual(content, before.content, `cut at byte ${end}`);
+      assert.match(reports.join(), new RegExp(`cut short \\(${end - last} bytes\\)`));
+    }
+  });
 });

@@ -148,7 +148,8 @@ async function written(disk: ForgetfulDisk, id: number): Promise<string> {
   return found;
 }
 
-function dieAt(disk: ForgetfulDisk, at: number): void {
+/** Lets the disk die before that step, from 0. */
+export function dieAt(disk: ForgetfulDisk, at: number): void {
   const before = disk.before;
   let left = at;
   disk.before = (step, path) => {

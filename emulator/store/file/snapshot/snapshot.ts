@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
+import { passingContents } from "../../live/contents.ts";
 import { Misfit } from "../../live/misfit.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
@@ -133,7 +134,7 @@ export class SnapshotFile implements Adapter<Snapshot> {
     const slices = await step(() => {
       this.#options.begin?.();
       const { transaction, checksum } = this.#options.position?.() ?? beginning;
-      return documentSlices(state, { closed: 0, generation, transaction, chain: hexOf(checksum) });
+      return documentSlices(passingContents(state), { closed: 0, generation, transaction, chain: hexOf(checksum) });
     });
     let checksum = 0;
     let length = 0;

@@ -103,3 +103,37 @@ describe("a packed map", () => {
     );
   });
 });
+
+describe("a picture of it", () => {
+  it("shows the entries of its moment, whatever is set and deleted between two steps, and lets places be used again", () => {
+    const name = fc.integer({ min: 0, max: 40 }).map((i) => (i % 3 ? `n${i}` : `née ${i}`));
+    const change = fc.record({ name, number: fc.integer({ min: 0, max: 3 }) });
+    const changes = fc.array(change, { maxLength: 40 });
+    fc.assert(
+      fc.property(changes, fc.array(changes, { maxLength: 30 }), (first, later) => {
+        const map = new PackedMap();
+        const plain = new Map<string, number>();
+        const apply = (some: readonly { name: string; number: number }[]) => {
+          for (const { name, number } of some) {
+            if (number === 0) map.delete(name);
+            else map.set([name], number);
+            if (number === 0) plain.delete(name);
+            else plain.set(name, number);
+          }
+        };
+        apply(first);
+        const expected = [...plain].sort();
+        const { entries, end } = map.picture();
+        const seen: [string, number][] = [];
+        for (const step of [...later, ...Array.from({ length: 50 }, () => [])]) {
+          apply(step);
+          const next = entries.next();
+          if (!next.done) seen.push(next.value);
+        }
+        end();
+        assert.deepEqual(seen.sort(), expected);
+        assert.deepEqual([...map.entries()].sort(), [...plain].sort());
+      }),
+    );
+  });
+});

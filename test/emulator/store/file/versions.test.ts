@@ -2,42 +2,12 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import * as z from "zod";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
-import { type Collection, type Migration, mapping, rows, type Store } from "../../../../emulator/store/port.ts";
+import type { Collection, Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
-import { exported, temporaryFolder } from "../../../support/store.ts";
-
-/** One collection as three versions of svc know it, and a mapping that stays as it is. */
-const members = rows<{ id: number; name: string }>({
-  name: "members",
-  schema: z.strictObject({ id: z.int(), name: z.string() }),
-  key: (row) => String(row.id),
-  indexes: {},
-});
-const named: Migration = ({ name, ...rest }) => ({ ...rest, first_name: String(name).split(" ")[0] });
-const graded: Migration = (row) => ({ ...row, grade: 1 });
-const second = rows<{ id: number; first_name: string }>({
-  name: "members",
-  version: 2,
-  migrate: [named],
-  schema: z.strictObject({ id: z.int(), first_name: z.string() }),
-  key: (row) => String(row.id),
-  indexes: {},
-});
-const third = rows<{ id: number; first_name: string; grade: number }, "grade">({
-  name: "members",
-  version: 3,
-  migrate: [named, graded],
-  schema: z.strictObject({ id: z.int(), first_name: z.string(), grade: z.int() }),
-  key: (row) => String(row.id),
-  indexes: { grade: (row) => row.grade },
-});
-/** The same as the third, by somebody who forgot the migration. */
-const forgotten = { ...third, version: 1, migrate: [] };
-const owners = mapping("owners");
+import { temporaryFolder } from "../../../support/store.ts";
+import { forgotten, members, owners, second, third } from "../../../support/versioned.ts";
 
 const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWall });
@@ -113,14 +83,6 @@ describe("a state of an older version", () => {
     assert.deepEqual(await store.read((view) => view.get(third, "3")), { id: 3, first_name: "Cy", grade: 1 });
     await store.close();
   });
-
-  it("may come as an exported document", async () => {
-    const from = openMemoryStore({ collections: [members, owners], wall: systemWall });
-    await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
-    const to = openMemoryStore({ collections: [third, owners], wall: systemWall });
-    await to.replace(await exported(from));
-    assert.deepEqual(await to.read((view) => view.list(third)), [{ id: 1, first_name: "Ada", grade: 1 }]);
-  });
 });
 
 describe("what no version of a row explains", () => {
@@ -167,15 +129,5 @@ describe("a state of a newer version", () => {
     const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 2\)/;
     await assert.rejects(open(folder, members), { name: "StateRefused", message });
     await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateRefused", message });
-  });
-});
-
-describe("a collection", () => {
-  it("has a migration for each version but the first", () => {
-    const collections = [{ ...third, migrate: [named] }];
-    assert.throws(() => openMemoryStore({ collections, wall: systemWall }), {
-      name: "EmulatorBug",
-      message: "Collection members is of version 3 and has 1 migrations",
-    });
   });
 });

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
-import { systemDisk } from "../../../../emulator/store/file/disk.ts";
-import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { recover } from "../../../../emulator/store/file/recovery.ts";
-import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Slice, Store, Transaction } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
-import { collections, owners, type Person, people, person, temporaryFolder } from "../../../support/store.ts";
+import { exported, owners, type Person, people, person } from "../../../support/store.ts";
+import type { Open } from "./open.ts";
 
-/** What the store should be, as plainly as possible: a Map keeps the order of insertion. */
 interface Model {
   rows: Map<string, Person>;
   owners: Map<string, string>;
@@ -106,21 +100,16 @@ async function compare(store: Store, model: Model): Promise<void> {
   });
 }
 
-async function live(t: TestContext, steps: readonly Step[]): Promise<void> {
-  const path = join(await temporaryFolder(t), "emulator.json");
-  const open = () => openFileStore({ path, collections, wall: systemWall, compactAfterBytes: 400 });
-  let store = await open();
+async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise<void> {
+  let { store, kept } = await open(t);
   const model: Model = { rows: new Map(), owners: new Map(), last: 0 };
   for (const each of steps) {
     if (each === "close") {
-      await store.close();
-      store = await open();
+      if (kept) ({ store, kept } = await kept.reopen());
     } else if (each === "crash") {
-      // What a crash would leave is what is on the disk now.
-      const { state } = await recover(systemDisk, path, collections);
-      await compare(new LiveStore({ state, wall: systemWall }), model);
+      if (kept) await compare(await kept.afterKill(), model);
     } else if (each === "export") {
-      await store.replace(JSON.parse([...(await store.export())].join("")));
+      await store.replace(await exported(store));
     } else {
       const done = store.transaction("step", (tx) => {
         for (const change of each.writes) writeToStore(tx, change);
@@ -136,11 +125,14 @@ async function live(t: TestContext, steps: readonly Step[]): Promise<void> {
   await store.close();
 }
 
-describe("the file store", () => {
-  it("is what a plain Map would be, through failures, closes, crashes and replacements", async (t) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => live(t, steps)),
-      { numRuns: 60 },
-    );
+/** Any life that a store can lead, beside the same life of plain Maps. */
+export function modelSuite(open: Open): void {
+  describe("whatever is done to it", () => {
+    it("it is what a plain Map would be, through failures, closes, crashes and replacements", async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => live(t, open, steps)),
+        { numRuns: 60 },
+      );
+    });
   });
-});
+}

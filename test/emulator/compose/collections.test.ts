@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { collections } from "../../../emulator/compose/collections.ts";
+import type { Collection } from "../../../emulator/store/port.ts";
+import { assertGolden } from "../../support/golden.ts";
+import { forgotten, members, owners, third } from "../../support/versioned.ts";
+
+/** The form of each collection: its version and, of rows, their JSON Schema. */
+type Forms = Readonly<Record<string, { readonly version: number; readonly schema: unknown }>>;
+
+const formsOf = (all: readonly Collection[]): Forms =>
+  Object.fromEntries(
+    [...all]
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map((each) => {
+        if (each.kind === "mapping") return [each.name, { version: 1, schema: "mapping" }];
+        const schema = z.toJSONSchema(each.schema, { unrepresentable: "any" });
+        return [each.name, { version: each.version ?? 1, schema }];
+      }),
+  );
+
+/** What would make states that users have unreadable. */
+function broken(kept: Forms, found: Forms): string[] {
+  return Object.entries(kept).flatMap(([name, before]) => {
+    const now = found[name];
+    if (now === undefined) return [`${name} is gone: a state that holds it would be refused`];
+    if (now.version < before.version) return [`${name} goes back from version ${before.version} to ${now.version}`];
+    const same = JSON.stringify(now.schema) === JSON.stringify(before.schema);
+    if (same || now.version > before.version) return [];
+    return [`the schema of ${name} has changed under version ${now.version}: raise the version and add a migration`];
+  });
+}
+
+const file = "collections.json";
+
+describe("the collections of the state", () => {
+  it("have the form that states of users have, or a higher version", () => {
+    const found = formsOf(collections);
+    const kept = JSON.parse(
+      readFileSync(new URL(`../../../fixtures/golden/${file}`, import.meta.url), "utf8"),
+    ) as Forms;
+    // Before the golden file, so that UPDATE_GOLDEN=1 takes up what is new and nothing that breaks a state.
+    assert.deepEqual(broken(kept, JSON.parse(JSON.stringify(found))), []);
+    assertGolden(file, `${JSON.stringify(found, null, 1)}\n`);
+  });
+
+  it("are found out when a schema changes and its version does not", () => {
+    const first = formsOf([members, owners]);
+    assert.deepEqual(broken(first, formsOf([forgotten, owners])), [
+      "the schema of members has changed under version 1: raise the version and add a migration",
+    ]);
+    assert.deepEqual(broken(first, formsOf([owners])), ["members is gone: a state that holds it would be refused"]);
+    assert.deepEqual(broken(formsOf([third]), first), ["members goes back from version 3 to 1"]);
+    assert.deepEqual(broken(first, formsOf([third, owners])), []);
+  });
+});

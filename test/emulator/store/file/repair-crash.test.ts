@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
+import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { dieAt, seeded } from "../../../support/files/crashes.ts";
+import { Crashed, ForgetfulDisk } from "../../../support/files/forgetful-disk.ts";
+import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
+
+const folder = "/data";
+const path = `${folder}/emulator.json`;
+const journal = `${path}.journal.2`;
+
+/** The same disk once more: nothing of it was lost. */
+const copied = (disk: ForgetfulDisk): ForgetfulDisk => disk.crash(() => 0);
+
+async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
+  const opened = await disk.open(file);
+  const bytes = new Uint8Array(await opened.size());
+  await opened.read(bytes, 0);
+  return Buffer.from(bytes).toString();
+}
+
+/** People 1 to 3 and two identifiers in the snapshot, 4 to 6 in the journal; then something in a file is overwritten. */
+async function damaged(file: string, from: string, to: string): Promise<ForgetfulDisk> {
+  let disk = new ForgetfulDisk();
+  const first = await openFileStore({ path, collections, wall: systemWall, disk });
+  await first.transaction("seed", (tx) => {
+    for (const id of [1, 2, 3]) tx.put(people, person(id));
+    tx.map(owners, "eu-1", ["a", "b"]);
+  });
+  await first.close();
+  const second = await openFileStore({ path, collections, wall: systemWall, disk });
+  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
+  disk = copied(disk);
+  const at = (await textOf(disk, file)).indexOf(from);
+  assert.ok(at > 0);
+  const opened = await disk.open(file);
+  await opened.write(Buffer.from(to), at);
+  await opened.sync();
+  return disk;
+}
+
+async function contentIn(disk: ForgetfulDisk): Promise<unknown> {
+  const store = await openFileStore({ path, collections, wall: systemWall, disk });
+  const content = await contentOf(store);
+  await store.close();
+  return content;
+}
+
+describe("a repair that dies on the way, on a disk that forgets what was not synced", () => {
+  const damages: [what: string, file: string, from: string, to: string][] = [
+    ["the state file", path, '{"id":2,', '{"id":2;'],
+    ["a journal", journal, "p5", "q5"],
+  ];
+  for (const [what, file, from, to] of damages) {
+    it(`of ${what} can be done again and ends as if nothing had happened, with the damaged bytes kept`, async () => {
+      const before = await damaged(file, from, to);
+      const bad = await textOf(before, file);
+      const whole = copied(before);
+      let steps = 0;
+      whole.before = () => {
+        steps += 1;
+      };
+      assert.equal((await repairFile({ path, collections, disk: whole })).repaired, true);
+      whole.before = () => {};
+      const expected = await contentIn(whole);
+      assert.ok(steps > 5, `only ${steps} steps`);
+
+      for (let at = 0; at < steps; at += 1) {
+        const chances = [() => 0, () => 0.99, ...Array.from({ length: 8 }, (_, seed) => seeded(seed))];
+        for (const [number, chance] of chances.entries()) {
+          const where = `dead before step ${at}, chance ${number}`;
+          const disk = copied(before);
+          dieAt(disk, at);
+          await assert.rejects(repairFile({ path, collections, disk }), Crashed, where);
+          const found = disk.crash(chance);
+          await repairFile({ path, collections, disk: found });
+          const names = (await found.list(folder)).map((name) => `${folder}/${name}`);
+          const texts = await Promise.all(names.map((name) => textOf(found, name)));
+          assert.ok(texts.includes(bad), `${where}: the damaged bytes are gone, of ${names.join(" ")}`);
+          assert.deepEqual(await contentIn(found), expected, where);
+        }
+      }
+    });
+  }
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { contentOf, owners, people, person } from "../../../support/store.ts";
+import { signal } from "./hands.ts";
+import type { Open } from "./open.ts";
+
+/** What is told when, and what is kept by then. */
+export function durableSuite(open: Open): void {
+  describe("a commit", () => {
+    it("tells who watches the collections that it touched, once, and not after a failure", async (t) => {
+      const { store } = await open(t);
+      const told: string[] = [];
+      store.watch(people, () => told.push("people"));
+      const end = store.watch(owners, () => told.push("owners"));
+      await store.transaction("one", (tx) => {
+        tx.put(people, person(1));
+        tx.put(people, person(2));
+      });
+      const failing = store.transaction("two", (tx) => {
+        tx.put(people, person(3));
+        throw new Error("no");
+      });
+      await assert.rejects(failing, { message: "no" });
+      await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["a"]));
+      end();
+      await store.transaction("four", (tx) => tx.map(owners, "eu-1", ["b"]));
+      assert.deepEqual(told, ["people", "owners"]);
+    });
+
+    it("is there after a kill once it resolved, and after a close", async (t) => {
+      const { store, kept } = await open(t);
+      if (!kept) return t.skip("it forgets");
+      await store.transaction("one", (tx) => {
+        tx.put(people, person(1));
+        tx.map(owners, "eu-1", ["a"]);
+        tx.next("numbers");
+      });
+      const expected = await contentOf(store);
+      assert.deepEqual(await contentOf(await kept.afterKill()), expected);
+      assert.deepEqual(await contentOf((await kept.reopen()).store), expected);
+    });
+  });
+
+  describe("the fence", () => {
+    it("resolves once what was committed before is durable, and begins nothing", async (t) => {
+      const { store, kept } = await open(t);
+      await store.durable();
+      const told: string[] = [];
+      store.watch(people, () => told.push("people"));
+      const writing = store.transaction("one", (tx) => tx.put(people, person(1)));
+      // As soon as others can see it.
+      const seen = await store.read((view) => view.count(people));
+      await store.durable();
+      assert.equal(seen, 1);
+      if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 1);
+      await writing;
+      assert.deepEqual(told, ["people"]);
+    });
+
+    it("waits for no transaction that is open, and for no reader", async (t) => {
+      const { store } = await open(t);
+      const leave = signal();
+      const writing = store.transaction("open", async (tx) => {
+        tx.put(people, person(1));
+        await store.durable();
+        await leave.raised;
+      });
+      await store.durable();
+      leave.raise();
+      await writing;
+      await store.read(() => store.durable());
+    });
+  });
+
+  describe("a store that is closed", () => {
+    it("takes nothing more, and says so", async (t) => {
+      const { store } = await open(t);
+      await Promise.all([store.close(), store.close()]);
+      const refused = { name: "StoreFailed", message: /The store is closed/ };
+      await assert.rejects(
+        store.transaction("late", (tx) => tx.put(people, person(1))),
+        refused,
+      );
+      await assert.rejects(
+        store.reset("late", (tx) => tx.put(people, person(1))),
+        refused,
+      );
+      await assert.rejects(store.durable(), refused);
+    });
+
+    it("lets those finish that came before", async (t) => {
+      const { store, kept } = await open(t);
+      const writing = [1, 2, 3].map((id) => store.transaction("write", (tx) => tx.put(people, person(id))));
+      const closing = store.close();
+      await Promise.all([...writing, closing]);
+      if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 3);
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Store, Transaction } from "../../../../emulator/store/port.ts";
+import { contentOf, owners, people, person } from "../../../support/store.ts";
+import type { Open } from "./open.ts";
+
+/** More than fits in a few pieces, so that there is time to write between two of them. */
+const many = 12_000;
+
+const seed = (tx: Transaction): void => {
+  for (let id = 1; id <= many; id += 1) tx.put(people, person(id, { age: id % 7 }));
+  tx.map(
+    owners,
+    "eu-1",
+    Array.from({ length: many }, (_, i) => `identifier ${i}`),
+  );
+  tx.next("numbers");
+};
+
+/** Something of everything: added, replaced, removed, moved, and put again in the place of what was removed. */
+const change =
+  (round: number) =>
+  (tx: Transaction): void => {
+    const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % many);
+    for (const id of each(1)) tx.delete(people, String(id));
+    for (const id of each(2)) tx.put(people, person(id, { name: `of round ${round}` }));
+    tx.unmap(
+      owners,
+      "eu-1",
+      each(3).map((i) => `identifier ${i}`),
+    );
+    tx.map(
+      owners,
+      "us-1",
+      each(4).map((i) => `identifier ${i}`),
+    );
+    tx.map(
+      owners,
+      "us-2",
+      each(5).map((i) => `identifies ${i}`),
+    );
+    tx.put(people, person(many + round));
+    tx.next("numbers");
+  };
+
+async function joined(pieces: AsyncIterable<string>, between: () => Promise<unknown>): Promise<unknown> {
+  let text = "";
+  for await (const piece of pieces) {
+    text += piece;
+    await between();
+  }
+  const { sequences, rows, mappings } = JSON.parse(text);
+  return { sequences, rows, mappings };
+}
+
+async function seeded(store: Store): Promise<unknown> {
+  await store.transaction("seed", seed);
+  return contentOf(store);
+}
+
+/** An export shows one moment, and is in nobody's way. */
+export function exportSuite(open: Open): void {
+  describe("an export", () => {
+    it("is of the moment at which it began, however much is written while it is read", async (t) => {
+      const { store } = await open(t);
+      const before = await seeded(store);
+      let round = 0;
+      const found = await joined(store.export(), async () => {
+        round += 1;
+        await store.transaction("change", change(round));
+        const failing = store.transaction("fail", (tx) => {
+          change(round + 100)(tx);
+          throw new Error("no");
+        });
+        await assert.rejects(failing, { message: "no" });
+      });
+      assert.ok(round > 10, `only ${round} pieces`);
+      assert.deepEqual(found, before);
+      const { sequences } = await contentOf(store);
+      assert.deepEqual(sequences, { numbers: 1 + round });
+    });
+
+    it("is of its own moment, beside another", async (t) => {
+      const { store } = await open(t);
+      const before = await seeded(store);
+      let later: Promise<unknown> | undefined;
+      let expected: unknown;
+      let round = 0;
+      const found = await joined(store.export(), async () => {
+        round += 1;
+        await store.transaction("change", change(round));
+        if (round !== 4) return;
+        expected = await contentOf(store);
+        const pieces = store.export()[Symbol.asyncIterator]();
+        const first = await pieces.next();
+        later = joined(resumed(first.value, pieces), async () => {});
+      });
+      assert.deepEqual([found, await later], [before, expected]);
+    });
+
+    it("goes on when a whole new state takes the place of the one that it shows", async (t) => {
+      const { store } = await open(t);
+      const before = await seeded(store);
+      let isReset = false;
+      const found = await joined(store.export(), async () => {
+        if (!isReset) await store.reset("reset", (tx) => tx.put(people, person(1)));
+        isReset = true;
+      });
+      assert.deepEqual(found, before);
+      assert.equal(await store.read((view) => view.count(people)), 1);
+    });
+
+    it("that nobody reads to its end leaves nothing behind", async (t) => {
+      const { store } = await open(t);
+      await seeded(store);
+      for await (const _ of store.export()) break;
+      for (let round = 1; round < 5; round += 1) await store.transaction("change", change(round));
+      const found = await joined(store.export(), async () => {});
+      assert.deepEqual(found, await contentOf(store));
+    });
+  });
+}
+
+async function* resumed(first: string, pieces: AsyncIterator<string>): AsyncGenerator<string, void> {
+  yield first;
+  for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
+}

@@ -1,0 +1,25 @@
+import type { Wall } from "../../../../src/base/clock.ts";
+
+/** Something that happens once. */
+export function signal(): { readonly raised: Promise<void>; raise(): void } {
+  let raise = () => {};
+  const raised = new Promise<void>((resolve) => {
+    raise = resolve;
+  });
+  return { raised, raise };
+}
+
+/** Wall time that goes on as far as a test moves it. */
+export function handWall(): Wall & { move(ms: number): void } {
+  let now = 0;
+  let sleepers: { until: number; wake: () => void }[] = [];
+  return {
+    now: () => now,
+    sleep: (ms) => new Promise((wake) => sleepers.push({ until: now + ms, wake })),
+    move(ms) {
+      now += ms;
+      for (const { wake } of sleepers.filter(({ until }) => until <= now)) wake();
+      sleepers = sleepers.filter(({ until }) => until > now);
+    },
+  };
+}

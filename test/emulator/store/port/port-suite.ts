@@ -1,0 +1,22 @@
+import { describe } from "node:test";
+import { durableSuite } from "./durable.ts";
+import { exportSuite } from "./export.ts";
+import { modelSuite } from "./model.ts";
+import type { Open } from "./open.ts";
+import { rowsSuite } from "./rows.ts";
+import { transactionsSuite } from "./transactions.ts";
+import { versionsSuite } from "./versions.ts";
+import { wholeStateSuite } from "./whole-state.ts";
+
+/** All that `emulator/store/port.ts` promises, for whatever store is to stand behind it. */
+export function portSuite(name: string, open: Open): void {
+  describe(name, () => {
+    rowsSuite(open);
+    transactionsSuite(open);
+    durableSuite(open);
+    wholeStateSuite(open);
+    exportSuite(open);
+    versionsSuite(open);
+    modelSuite(open);
+  });
+}

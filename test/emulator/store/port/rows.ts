@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { mapping, rows } from "../../../../emulator/store/port.ts";
+import { owners, type Person, people, person } from "../../../support/store.ts";
+import type { Open } from "./open.ts";
+
+const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+
+/** Order, indexes and slices of rows; what a mapping says; which collections there are. */
+export function rowsSuite(open: Open): void {
+  describe("rows", () => {
+    it("are listed by an index, then in the order of their insertion", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => {
+        tx.put(people, person(1, { age: 30, tags: ["a"] }));
+        tx.put(people, person(2, { age: 20, tags: ["a", "b"] }));
+        tx.put(people, person(3, { age: 30 }));
+        tx.put(people, person(4));
+      });
+      const seen = await store.read(async (view) => ({
+        all: ids(await view.list(people)),
+        newest: ids(await view.list(people, { reverse: true, offset: 1, limit: 2 })),
+        byAge: ids(await view.list(people, { by: "age" })),
+        thirty: ids(await view.list(people, { by: "age", equals: 30, reverse: true })),
+        from21: ids(await view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
+        tagged: ids(await view.list(people, { by: "tag", equals: "a" })),
+        counts: [await view.count(people), await view.count(people, { by: "age" })],
+      }));
+      assert.deepEqual(seen, {
+        all: [1, 2, 3, 4],
+        newest: [3, 2],
+        byAge: [2, 1, 3],
+        thirty: [3, 1],
+        from21: [3],
+        tagged: [1, 2],
+        counts: [4, 3],
+      });
+    });
+
+    it("keep their place when they are replaced, and move in the indexes", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => {
+        for (const id of [1, 2, 3]) tx.put(people, person(id, { age: id }));
+      });
+      await store.transaction("replace", (tx) => tx.put(people, person(1, { age: 9 })));
+      const seen = await store.read(async (view) => [
+        ids(await view.list(people)),
+        ids(await view.list(people, { by: "age" })),
+      ]);
+      assert.deepEqual(seen, [
+        [1, 2, 3],
+        [2, 3, 1],
+      ]);
+    });
+
+    it("are frozen to their depths", async (t) => {
+      const { store } = await open(t);
+      const row = person(1, { tags: ["a"] });
+      await store.transaction("seed", (tx) => tx.put(people, row));
+      assert.throws(() => row.tags.push("b"), TypeError);
+      assert.throws(() => Object.assign(row, { name: "other" }), TypeError);
+    });
+  });
+
+  describe("a mapping", () => {
+    it("says how many identifiers moved, and how many were removed", async (t) => {
+      const { store } = await open(t);
+      const moved = await store.transaction("map", (tx) => [
+        tx.map(owners, "eu-1", ["a", "b", "c"]).moved,
+        tx.map(owners, "us-1", ["b", "d"]).moved,
+        tx.unmap(owners, "eu-1", ["a", "a", "b", "nobody"]).removed,
+      ]);
+      assert.deepEqual(moved, [0, 1, 1]);
+      const seen = await store.read(async (view) => [
+        await view.lookup(owners, "a"),
+        await view.lookup(owners, "b"),
+        await view.size(owners),
+      ]);
+      assert.deepEqual(seen, [undefined, "us-1", 3]);
+    });
+  });
+
+  describe("the list of collections", () => {
+    it("names each collection once", async (t) => {
+      const twice = [mapping("owners"), mapping("owners")];
+      await assert.rejects(open(t, { collections: twice }), /Two collections are called owners/);
+    });
+
+    it("is the only source of collections", async (t) => {
+      const { store } = await open(t);
+      const unknown = rows<Person>({ ...people, name: "unknown", indexes: {} });
+      await assert.rejects(
+        store.read((view) => view.list(unknown)),
+        { name: "EmulatorBug", message: /unknown is not in the list/ },
+      );
+    });
+  });
+}

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { View } from "../../../../emulator/store/port.ts";
+import { contentOf, owners, type Person, people, person } from "../../../support/store.ts";
+import { handWall, signal } from "./hands.ts";
+import type { Open } from "./open.ts";
+
+const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+
+/** All or nothing, one at a time, apart from readers; neither inside another nor open for long. */
+export function transactionsSuite(open: Open): void {
+  describe("a transaction", () => {
+    it("that fails leaves nothing behind", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => {
+        for (const id of [1, 2, 3]) tx.put(people, person(id, { age: id, tags: ["x"] }));
+        tx.map(owners, "eu-1", ["a", "b"]);
+        tx.next("numbers");
+      });
+      const before = await contentOf(store);
+      const failing = store.transaction("fail", async (tx) => {
+        tx.delete(people, "2");
+        tx.put(people, person(2, { age: 7 }));
+        tx.put(people, person(1, { name: "other" }));
+        tx.put(people, person(4));
+        tx.map(owners, "us-1", ["b", "b", "c"]);
+        tx.unmap(owners, "eu-1", ["a"]);
+        tx.next("numbers");
+        tx.next("others");
+        assert.equal(await tx.count(people), 4);
+        throw new Error("no");
+      });
+      await assert.rejects(failing, { message: "no" });
+      assert.deepEqual(await contentOf(store), before);
+      const tagged = await store.read(async (view) => ids(await view.list(people, { by: "tag" })));
+      assert.deepEqual(tagged, [1, 2, 3]);
+    });
+
+    it("hides what it writes from readers until it is over", async (t) => {
+      const { store } = await open(t);
+      const written = signal();
+      const proceed = signal();
+      const writing = store.transaction("slow", async (tx) => {
+        tx.put(people, person(1));
+        written.raise();
+        await proceed.raised;
+        tx.put(people, person(2));
+      });
+      await written.raised;
+      const reading = store.read((view) => view.count(people));
+      proceed.raise();
+      await writing;
+      assert.equal(await reading, 2);
+    });
+
+    it("waits until the reads before it are over", async (t) => {
+      const { store } = await open(t);
+      const proceed = signal();
+      const order: string[] = [];
+      const reading = store.read(async (view) => {
+        const before = await view.count(people);
+        await proceed.raised;
+        order.push(`read ${before} ${await view.count(people)}`);
+      });
+      const writing = store.transaction("write", (tx) => {
+        tx.put(people, person(1));
+        order.push("write");
+      });
+      proceed.raise();
+      await Promise.all([reading, writing]);
+      assert.deepEqual(order, ["read 0 0", "write"]);
+    });
+
+    it("inside another, or inside a read, is a bug that names the operation, and nothing of either stays", async (t) => {
+      const { store } = await open(t);
+      const inner = () => store.transaction("inner", (tx) => tx.put(people, person(2)));
+      const outer = store.transaction("outer", async (tx) => {
+        tx.put(people, person(1));
+        await inner();
+      });
+      await assert.rejects(outer, { name: "EmulatorBug", operation: "inner", message: /inside transaction outer/ });
+      await assert.rejects(store.read(inner), { name: "EmulatorBug", operation: "inner", message: /inside a read/ });
+      assert.equal(await store.read((view) => view.count(people)), 0);
+    });
+
+    it("inside another or inside a read, after an await of theirs, ends both within 2 s", async (t) => {
+      const wall = handWall();
+      const { store } = await open(t, { wall });
+      const opened = signal();
+      const within = async (view: View) => {
+        await view.count(people);
+        const inner = store.transaction("inner", (tx) => tx.put(people, person(2)));
+        opened.raise();
+        await inner;
+      };
+      const reading = store.read(within);
+      await opened.raised;
+      wall.move(1_999);
+      wall.move(1);
+      await assert.rejects(reading, { name: "EmulatorBug", operation: "inner", message: /for a read to end/ });
+      assert.equal(await store.read((view) => view.count(people)), 0);
+      const outer = store.transaction("outer", within);
+      await assert.rejects(Promise.all([outer, Promise.resolve().then(() => wall.move(2_000))]), {
+        name: "EmulatorBug",
+        operation: "outer",
+        message: /more than 2 s/,
+      });
+    });
+
+    it("reads its own writes through the store too", async (t) => {
+      const { store } = await open(t);
+      const seen = await store.transaction("outer", (tx) => {
+        tx.put(people, person(1));
+        return store.read((view) => view.count(people));
+      });
+      assert.equal(seen, 1);
+    });
+
+    it("that stays open for more than 2 s is rolled back, and what it does later fails", async (t) => {
+      const wall = handWall();
+      const { store } = await open(t, { wall });
+      const opened = signal();
+      const proceed = signal();
+      const ended = signal();
+      let late: unknown;
+      const stuck = store.transaction("stuck", async (tx) => {
+        tx.put(people, person(1));
+        opened.raise();
+        await proceed.raised;
+        try {
+          tx.put(people, person(2));
+        } catch (error) {
+          late = error;
+        }
+        ended.raise();
+      });
+      const next = store.transaction("next", (tx) => tx.put(people, person(3)));
+      await opened.raised;
+      wall.move(1_999);
+      wall.move(1);
+      await assert.rejects(stuck, { name: "EmulatorBug", operation: "stuck", message: /more than 2 s/ });
+      await next;
+      proceed.raise();
+      await ended.raised;
+      assert.deepEqual(ids(await store.read((view) => view.list(people))), [3]);
+      assert.match(String(late), /after its read or transaction had ended/);
+    });
+  });
+
+  describe("a view", () => {
+    it("cannot be used after its end", async (t) => {
+      const { store } = await open(t);
+      let leaked: View | undefined;
+      await store.read((view) => {
+        leaked = view;
+      });
+      assert.throws(() => leaked?.count(people), { name: "EmulatorBug" });
+    });
+  });
+}

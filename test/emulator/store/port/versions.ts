@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { exported } from "../../../support/store.ts";
+import { members, named, owners, third } from "../../../support/versioned.ts";
+import type { Open } from "./open.ts";
+
+/** Rows of earlier versions of their collection. What a file of another version is, is the file's alone. */
+export function versionsSuite(open: Open): void {
+  describe("a row of an earlier version", () => {
+    const expected = [{ id: 1, first_name: "Ada", grade: 1 }];
+
+    it("is brought to this one when its store is opened", async (t) => {
+      const { store, kept } = await open(t, { collections: [members, owners] });
+      if (!kept) return t.skip("it forgets");
+      await store.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
+      const later = await kept.reopen([third, owners]);
+      assert.deepEqual(await later.store.read((view) => view.list(third, { by: "grade", equals: 1 })), expected);
+    });
+
+    it("may come in an exported document", async (t) => {
+      const { store: from } = await open(t, { collections: [members, owners] });
+      await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
+      const { store: to } = await open(t, { collections: [third, owners] });
+      await to.replace(await exported(from));
+      assert.deepEqual(await to.read((view) => view.list(third)), expected);
+    });
+  });
+
+  describe("a collection", () => {
+    it("has a migration for each version but the first", async (t) => {
+      await assert.rejects(open(t, { collections: [{ ...third, migrate: [named] }] }), {
+        name: "EmulatorBug",
+        message: "Collection members is of version 3 and has 1 migrations",
+      });
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { contentOf, exported, owners, type Person, people, person } from "../../../support/store.ts";
+import type { Open } from "./open.ts";
+
+const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+
+/** A document of the whole goes out, and one comes in; everything begins anew. */
+export function wholeStateSuite(open: Open): void {
+  describe("the whole state", () => {
+    it("goes out as one document and comes back", async (t) => {
+      const { store: from } = await open(t);
+      const { store: to } = await open(t);
+      await from.transaction("seed", (tx) => {
+        tx.put(people, person(1, { name: 'quote " and\nline', tags: ["ä"] }));
+        tx.map(owners, "eu-1", ["a", 'b":"c']);
+        tx.next("numbers");
+      });
+      await to.transaction("other", (tx) => tx.put(people, person(9)));
+      await to.replace(await exported(from));
+      assert.deepEqual(await contentOf(to), {
+        sequences: { numbers: 1 },
+        rows: { people: [person(1, { name: 'quote " and\nline', tags: ["ä"] })] },
+        mappings: { owners: { a: "eu-1", 'b":"c': "eu-1" } },
+      });
+    });
+
+    const refused: [document: unknown, why: RegExp][] = [
+      [null, /not an object/],
+      [{}, /not an exported state/],
+      [{ svc_state: 3 }, /another version of svc wrote it \(format 3; this one reads those up to 2\)/],
+      [{ svc_state: 3, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 3/],
+      [{ svc_state: 2 }, /"collections" is not an object/],
+      [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
+      [
+        { svc_state: 2, written_by: "9.9.9", collections: { people: 2 } },
+        /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc knows those up to 1/,
+      ],
+      [{ svc_state: 2, collections: { robots: 1 } }, /a collection robots, which this version of svc does not have/],
+      [{ svc_state: 1, rows: { people: [null] } }, /people\[0\] is not a row of people: row/],
+      [{ svc_state: 1, rows: { people: {} } }, /"rows"\."people" is not a list/],
+      [{ svc_state: 1, rows: [] }, /"rows" is not an object/],
+      [
+        { svc_state: 1, rows: { people: [person(1), person(1)] } },
+        /people\[1\] has the key of another row of people, 1/,
+      ],
+      [{ svc_state: 1, mappings: { owners: ["a"] } }, /maps "0"|"mappings"\."owners" is not an object/],
+      [{ svc_state: 1, sequences: { n: -1 } }, /Sequence n/],
+      [{ svc_state: 1, sequences: 5 }, /"sequences" is not an object/],
+      [{ svc_state: 1, rows: { people: [{ id: "1" }] } }, /people\[0\] is not a row of people: id/],
+      [{ svc_state: 1, rows: { nobody: [{}] } }, /no collection nobody/],
+      [{ svc_state: 1, mappings: { owners: { a: 1 } } }, /maps "a" to something other than a string/],
+      [{ svc_state: 1, sequences: { n: 0.5 } }, /Sequence n/],
+    ];
+    for (const [document, why] of refused) {
+      it(`stays as it is when ${JSON.stringify(document)} is put in its place`, async (t) => {
+        const { store } = await open(t);
+        await store.transaction("seed", (tx) => tx.put(people, person(1)));
+        await assert.rejects(store.replace(document), { name: "StateRefused", message: why });
+        assert.equal(await store.read((view) => view.count(people)), 1);
+      });
+    }
+
+    it("begins anew all or nothing", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => tx.put(people, person(1)));
+      await assert.rejects(
+        store.reset("reset", () => Promise.reject(new Error("no"))),
+        { message: "no" },
+      );
+      assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
+      await store.reset("reset", (tx) => tx.put(people, person(2)));
+      assert.deepEqual(ids(await store.read((view) => view.list(people))), [2]);
+    });
+  });
+}
