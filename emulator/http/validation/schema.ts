@@ -8,7 +8,6 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
-  readonly options?: readonly z.ZodType[];
   readonly format?: string;
   readonly check?: string;
   readonly checks?: readonly unknown[];
@@ -18,13 +17,9 @@ export const definitionOf = (schema: z.ZodType): Definition => schema._zod.def a
 
 /** The schema inside optional, nullable, default and other wrappers. */
 export function unwrap(schema: z.ZodType): z.ZodType {
-  const { type, innerType, in: input, options } = definitionOf(schema);
+  const { type, innerType, in: input } = definitionOf(schema);
   if (innerType) return unwrap(innerType);
   if (type === "pipe" && input) return unwrap(input);
-  if (type === "union" && options) {
-    const rest = options.filter((option) => definitionOf(option).type !== "null");
-    if (rest.length === 1) return unwrap(rest[0]!);
-  }
   return schema;
 }
 
