@@ -1,9 +1,9 @@
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { chosenProfile } from "../../config/profile.ts";
 import { UsageError } from "../../failure.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authDeviceLogin: Command = {
+export const authDeviceLogin = command({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser, on this or another device",
   description: [
@@ -48,15 +48,19 @@ export const authDeviceLogin: Command = {
     }
     const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
+    const asked = async () => ({
+      clientId: await clientIdOf(input.flags["client-id"], context),
+      issuer: input.flags.issuer,
+      scope: input.flags.scope,
+      offersBrowser: input.flags["no-browser"] !== true,
+    });
     const next = "Once it is approved: svc auth device-login --finish";
     if (!waits && !input.flags.finish) {
-      await beginSignIn(input, await clientIdOf(input, context), context);
+      await beginSignIn(await asked(), context);
       await output.note(next);
       return "pending";
     }
-    const signedIn = input.flags.finish
-      ? await finishSignIn(context, waits)
-      : await signIn(input, await clientIdOf(input, context), context);
+    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await asked(), context);
     if (signedIn === undefined) {
       await output.note(`Nobody has approved it yet. ${next}`);
       return "pending";
@@ -73,10 +77,10 @@ export const authDeviceLogin: Command = {
     }
     return undefined;
   },
-};
+});
 
-async function clientIdOf(input: Input, { host: { env }, globals }: Context): Promise<string> {
-  const given = (input.flags["client-id"] as string | undefined) ?? env.SVC_OAUTH_CLIENT_ID;
+async function clientIdOf(clientId: string | undefined, { host: { env }, globals }: Context): Promise<string> {
+  const given = clientId ?? env.SVC_OAUTH_CLIENT_ID;
   if (given) return given;
   const known = (await chosenProfile(globals.profile, env))?.profile.oauth_client_id;
   if (known) return known;

@@ -1,7 +1,7 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authToken: Command = {
+export const authToken = command({
   words: ["auth", "token"],
   summary: "Print an access token that is good, for other programs",
   description:
@@ -16,7 +16,7 @@ export const authToken: Command = {
     const given = input.flags.issuer === undefined ? host.env.SVC_TOKEN : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
-      : await goodAccount(context, await chosenAddress(input, context));
+      : await goodAccount(context, await chosenAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
       await output.show(
@@ -26,4 +26,4 @@ export const authToken: Command = {
     }
     return undefined;
   },
-};
+});

@@ -1,8 +1,8 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 
 const hidden = "[hidden]";
 
-export const configList: Command = {
+export const configList = command({
   words: ["config", "list"],
   summary: "Show the settings that commands would use here",
   description:
@@ -21,4 +21,4 @@ export const configList: Command = {
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "Nothing is set" });
     return undefined;
   },
-};
+});
