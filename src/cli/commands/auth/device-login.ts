@@ -1,6 +1,6 @@
 import { type Context, command } from "../../command.ts";
-import { chosenProfile } from "../../config/profile.ts";
 import { UsageError } from "../../failure.ts";
+import { oauthClientSetting, tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authDeviceLogin = command({
@@ -43,7 +43,7 @@ export const authDeviceLogin = command({
   ],
   async run(input, context) {
     const { host, output } = context;
-    if (host.env.SVC_TOKEN) {
+    if (tokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set, and outranks every sign-in.", { hint: "Unset it first." });
     }
     const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
@@ -79,11 +79,9 @@ export const authDeviceLogin = command({
   },
 });
 
-async function clientIdOf(clientId: string | undefined, { host: { env }, globals }: Context): Promise<string> {
-  const given = clientId ?? env.SVC_OAUTH_CLIENT_ID;
-  if (given) return given;
-  const known = (await chosenProfile(globals.profile, env))?.profile.oauth_client_id;
-  if (known) return known;
+async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
+  const clientId = given ?? (await oauthClientSetting(context))?.value;
+  if (clientId) return clientId;
   throw new UsageError("--client-id required: it says which OAuth client signs in", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
   });

@@ -1,5 +1,6 @@
 import { type Context, command } from "../../command.ts";
 import { PartialFailure } from "../../failure.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authLogout = command({
@@ -26,7 +27,7 @@ export const authLogout = command({
     if (done.length === 0) await output.note("Not signed in; nothing to forget");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (host.env.SVC_TOKEN) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
+    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
     return undefined;
   },
 });

@@ -1,5 +1,6 @@
 import { type Context, command } from "../../command.ts";
 import { checkFields } from "../../output/output.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
@@ -37,7 +38,7 @@ async function signIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = host.env.SVC_TOKEN
+  const given = tokenSetting(host)
     ? [
         {
           address: meant ?? "any",

@@ -1,4 +1,5 @@
 import { command } from "../../command.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 export const authToken = command({
@@ -13,7 +14,7 @@ export const authToken = command({
     const { output, host } = context;
     const { chosenAddress } = await import("../../auth/chosen.ts");
     const { goodAccount } = await import("../../auth/tokens.ts");
-    const given = input.flags.issuer === undefined ? host.env.SVC_TOKEN : undefined;
+    const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
       : await goodAccount(context, await chosenAddress(input.flags.issuer, context));

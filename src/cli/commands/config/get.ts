@@ -9,7 +9,8 @@ export const configGet = command({
   flags: [],
   examples: [{ title: "Which routing service?", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
-    const { effectiveSettings, settingOf } = await import("../../settings.ts");
+    const { effectiveSettings } = await import("../../config/effective.ts");
+    const { settingOf } = await import("../../config/setting-keys.ts");
     const key = input.positionals.key;
     const found = (await effectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown; it comes from ${found.origin}.`);

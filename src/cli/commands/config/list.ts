@@ -14,9 +14,9 @@ export const configList = command({
     { title: "What another profile would give", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const { effectiveSettings } = await import("../../settings.ts");
+    const { effectiveSettings } = await import("../../config/effective.ts");
     const found = await effectiveSettings(context);
-    const rows = found.map(({ key, value, origin, isSecret }) => ({ key, value: isSecret ? hidden : value, origin }));
+    const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
     const columns = input.flags["show-origin"] === true ? ["key", "value", "origin"] : ["key", "value"];
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "Nothing is set" });
     return undefined;

@@ -1,8 +1,8 @@
 import { type Context, command } from "../../command.ts";
+import type { Setting } from "../../config/setting-keys.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
-import type { Setting } from "../../settings.ts";
 
 export const configSet = command({
   words: ["config", "set"],
@@ -33,7 +33,7 @@ export const configSet = command({
     { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
     const setting = settingOf(input.positionals.key);
     const value = setting.checked(

@@ -7,7 +7,7 @@ export const configUnset = command({
   flags: [],
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
     const { key } = settingOf(input.positionals.key);
     const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
