@@ -1,18 +1,28 @@
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
-import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
+import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
+import type { FlagValues, PositionalValues, TypedFlag, TypedPositional } from "../derive/flag-values.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
 import type { Globals } from "./parse/globals.ts";
 
-/** The parsed command line of one command: positionals and flags by the names of its declaration. */
+/** The parsed command line of any command: positionals and flags by the names of its declaration. */
 export interface Input {
   readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
   /** What follows `--`. */
   readonly rest: readonly string[];
+}
+
+/** The same for these flags and positionals: a name that is not among them does not compile. */
+export interface InputOf<
+  Flags extends readonly TypedFlag[],
+  Positionals extends readonly TypedPositional[] = readonly [],
+> extends Input {
+  readonly positionals: PositionalValues<Positionals>;
+  readonly flags: FlagValues<Flags>;
 }
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
@@ -21,6 +31,8 @@ export interface Command extends CommandDeclaration {
   readonly passthrough?: boolean;
   /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
   readonly extendsDerived?: boolean;
+  /** What its own code reads of those; a test holds them against the derived command. */
+  readonly readsDerived?: DerivedInput;
   /** Resolves when done; a verdict says how, where that is not plain success. `spec` is the derived command, if any. */
   run(
     input: Input,
@@ -28,6 +40,37 @@ export interface Command extends CommandDeclaration {
     spec: CommandSpec | undefined,
   ): Promise<FailureKind | { readonly exit: number } | undefined>;
 }
+
+interface DerivedInput {
+  readonly flags?: readonly TypedFlag[];
+  readonly positionals?: readonly TypedPositional[];
+}
+
+interface TypedCommand<
+  Flags extends readonly FlagSpec[],
+  Positionals extends readonly PositionalSpec[],
+  DerivedFlags extends readonly TypedFlag[],
+  DerivedPositionals extends readonly TypedPositional[],
+> extends Command {
+  readonly flags: Flags;
+  readonly positionals: Positionals;
+  readonly readsDerived?: { readonly flags?: DerivedFlags; readonly positionals?: DerivedPositionals };
+  run(
+    input: InputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
+    context: Context,
+    spec: CommandSpec | undefined,
+  ): ReturnType<Command["run"]>;
+}
+
+/** The command as it is. Gives its code the types that its flags and positionals have by their declaration. */
+export const command = <
+  const Flags extends readonly FlagSpec[],
+  const Positionals extends readonly PositionalSpec[],
+  const DerivedFlags extends readonly TypedFlag[] = readonly [],
+  const DerivedPositionals extends readonly TypedPositional[] = readonly [],
+>(
+  declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
+): Command => declared;
 
 /** One run of the command line, captured. */
 export interface Captured {

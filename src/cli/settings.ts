@@ -1,123 +1,141 @@
-import type { Context } from "./command.ts";
-import type { Profile } from "./config/profile.ts";
-import { chosenProfile, profilesPath } from "./config/profile.ts";
-import { proxyOf } from "./connection/proxies.ts";
+import { type ChosenProfile, chosenProfile, profilesPath } from "./config/profile.ts";
 import { UsageError } from "./failure.ts";
-import { checkedUrl } from "./parse/globals.ts";
-import { meant } from "./parse/suggest.ts";
+import type { Host } from "./host.ts";
+import { checkedUrl, type Globals } from "./parse/globals.ts";
 
-/** A field of a profile that people set. */
-export interface Setting {
-  readonly key: string;
-  readonly what: string;
-  readonly isSecret: boolean;
-  /** The value as it is kept. Throws UsageError. */
-  readonly checked: (text: string) => string;
-}
-
-const asGiven = (text: string) => text;
-const setting = (key: string, what: string, checked: Setting["checked"] = asGiven, isSecret = false): Setting => ({
-  key,
-  what,
-  isSecret,
-  checked,
-});
-
-export const settings: readonly Setting[] = [
-  setting("router_url", "Address of the routing service", (text) => checkedUrl(text, "router_url")),
-  setting("contracts_url", "Address of the contract API", (text) => checkedUrl(text, "contracts_url")),
-  setting("client_id", "Public half of the workspace's API key"),
-  setting("client_secret", "Secret half of the workspace's API key", asGiven, true),
-  setting("oauth_client_id", "OAuth client of svc auth device-login"),
-];
-
-const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
-
-/** The setting of a key such as `router_url` or `cluster_keys.eu-1`. */
-export function settingOf(key: string): Setting {
-  const known = settings.find((one) => one.key === key);
-  if (known) return known;
-  if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
-  throw new UsageError(`There is no setting "${key}".`, {
-    hint: meant(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
-  });
-}
-
-/** The profile with a setting changed; undefined takes it away. */
-export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
-  const cluster = clusterKey.exec(key)?.[1];
-  const change = <T extends object>(of: T, name: string): T =>
-    Object.fromEntries([
-      ...Object.entries(of).filter(([known]) => known !== name),
-      ...(value === undefined ? [] : [[name, value]]),
-    ]) as T;
-  return cluster === undefined
-    ? change(profile, key)
-    : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
-}
-
-export interface EffectiveSetting {
-  readonly key: string;
-  readonly value: string;
-  /** Where it was found: a flag, a variable, a profile with its file. */
+/** A value with the place where it was found: a flag, a variable, a profile with its file. */
+export interface Found<T = string> {
+  readonly value: T;
   readonly origin: string;
-  readonly isSecret: boolean;
 }
 
-/** What commands of this surrounding would use, with the place that each value comes from, in the order of precedence. */
-export async function effectiveSettings({
-  globals,
-  host,
-}: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
-  const { env } = host;
-  const chosen = await chosenProfile(globals.profile, env);
+type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Pick<Host, "env"> };
+
+/** Where the services are and who calls them; what is undefined is not set. */
+export interface ServiceSettings {
+  /** Says what the addresses come from as a whole; undefined where nothing names any. */
+  readonly chosenBy: string | undefined;
+  readonly router: Found | undefined;
+  readonly contracts: Found | undefined;
+  readonly clientId: Found | undefined;
+  readonly clientSecret: Found | undefined;
+  /** By cluster id. */
+  readonly clusterKeys: Readonly<Record<string, Found>>;
+  readonly clusterKey: Found | undefined;
+  readonly basicAuth: Found<{ readonly username: string; readonly password: string }> | undefined;
+}
+
+/** The variable's value; one that is empty is not set. */
+export const variable = ({ env }: Pick<Host, "env">, name: string): Found | undefined =>
+  env[name] ? { value: env[name], origin: name } : undefined;
+
+/**
+ * The one place that decides between flags, environment and profile, in this order; but a profile that --profile names
+ * outranks the environment (design.md, section 10). Profiles are read only where they count.
+ */
+export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
-  const place = chosen && `profile ${chosen.name} in ${profilesPath(env)}`;
-  const found = (key: string, value: string | undefined, origin: string, isSecret = false): EffectiveSetting[] =>
-    value === undefined || value === "" ? [] : [{ key, value, origin, isSecret }];
-  const variable = (key: string, name: string, isSecret = false) => found(key, env[name], name, isSecret);
-  const inProfile = (key: string, value: string | undefined, isSecret = false) =>
-    found(key, value, place ?? "", isSecret);
-  const profile = chosen?.profile ?? {};
+  const fromEnv = (name: string) => checked(variable(host, name));
+  const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
+  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
+  const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
+  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile(globals.profile, host.env) : undefined;
+  const given = chosen === undefined ? undefined : profileValues(chosen, host);
+  const router = given?.("router_url");
+  const contracts = given?.("contracts_url");
 
-  const router = [...variable("router_url", "SVC_ROUTER_URL"), ...variable("router_url", "SVC_BASE_URL")];
-  const contracts = [...variable("contracts_url", "SVC_CONTRACTS_URL"), ...variable("contracts_url", "SVC_BASE_URL")];
-  const flag = (key: string) => found(key, globals.baseUrl, "--base-url");
-  const fromEnv = !isNamed && router.length + contracts.length > 0;
-  // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
-  const addresses = (key: "router_url" | "contracts_url", own: EffectiveSetting[]): EffectiveSetting[] => {
-    const other = key === "router_url" ? profile.contracts_url : profile.router_url;
-    return [...flag(key), ...(fromEnv ? own : inProfile(key, profile[key] ?? other))].slice(0, 1);
+  const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
+  const pair = { clientId: variable(host, "SVC_CLIENT_ID"), clientSecret: variable(host, "SVC_CLIENT_SECRET") };
+  const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
+  const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
+  return {
+    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name}`,
+    // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
+    router: flag ?? ofEnv.router ?? checked(router ?? contracts),
+    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checked(contracts ?? router)),
+    // Half a pair of one place must not be mixed with half a pair of another.
+    ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
+    clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
+    clusterKey: variable(host, "SVC_CLUSTER_KEY"),
+    basicAuth: basicOf(variable(host, "SVC_BASIC_AUTH")),
   };
-  const usesProfile = isNamed || (globals.baseUrl === undefined && !fromEnv);
-  const envPair = [...variable("client_id", "SVC_CLIENT_ID"), ...variable("client_secret", "SVC_CLIENT_SECRET", true)];
-  const profilePair = usesProfile
-    ? [...inProfile("client_id", profile.client_id), ...inProfile("client_secret", profile.client_secret, true)]
-    : [];
-  const [first, second] = isNamed ? [profilePair, envPair] : [envPair, profilePair];
-  const keys = usesProfile ? Object.entries(profile.cluster_keys ?? {}) : [];
-  return [
-    ...found("profile", chosen?.name, isNamed ? "--profile" : env.SVC_PROFILE ? "SVC_PROFILE" : profilesPath(env)),
-    ...addresses("router_url", router),
-    ...addresses("contracts_url", contracts),
-    ...(first.length > 0 ? first : second),
-    ...variable("oauth_client_id", "SVC_OAUTH_CLIENT_ID")
-      .concat(inProfile("oauth_client_id", profile.oauth_client_id))
-      .slice(0, 1),
-    ...variable("clusters", "SVC_CLUSTERS", true),
-    ...keys.flatMap(([cluster, key]) => inProfile(`cluster_keys.${cluster}`, key, true)),
-    ...variable("cluster_key", "SVC_CLUSTER_KEY", true),
-    ...variable("token", "SVC_TOKEN", true),
-    ...variable("basic_auth", "SVC_BASIC_AUTH", true),
-    ...variable("http_proxy", env.http_proxy ? "http_proxy" : "HTTP_PROXY").map(withoutCredentials),
-    ...variable("https_proxy", env.https_proxy ? "https_proxy" : "HTTPS_PROXY").map(withoutCredentials),
-    ...variable("no_proxy", env.no_proxy ? "no_proxy" : "NO_PROXY"),
-    ...variable("config_dir", "SVC_CONFIG_DIR"),
-  ];
 }
 
-/** Proxies are often named with a password; what names none may hold one all the same. */
-const withoutCredentials = (found: EffectiveSetting): EffectiveSetting => ({
-  ...found,
-  value: proxyOf(found.value)?.origin ?? "[names no proxy]",
-});
+const addressesOf = (fromEnv: (name: string) => Found | undefined) => {
+  const base = fromEnv("SVC_BASE_URL");
+  return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
+};
+
+/** The token that outranks every sign-in. */
+export const tokenSetting = (host: Pick<Host, "env">): Found | undefined => variable(host, "SVC_TOKEN");
+
+/** The token of an emulator's control plane, where no run file tells it. */
+export const controlTokenSetting = (host: Pick<Host, "env">): Found | undefined => variable(host, "SVC_EMULATOR_TOKEN");
+
+/** The control plane that the environment names, as the origin of its listener. */
+export function emulatorSetting(host: Pick<Host, "env">): Found | undefined {
+  const found = checked(variable(host, "SVC_EMULATOR_URL"));
+  return found && { ...found, value: found.value.replace(/\/_emulator$/, "") };
+}
+
+/** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
+export async function oauthClientSetting({ globals, host }: Surroundings): Promise<Found | undefined> {
+  const given = variable(host, "SVC_OAUTH_CLIENT_ID");
+  if (given) return given;
+  const chosen = await chosenProfile(globals.profile, host.env);
+  return chosen && profileValues(chosen, host)("oauth_client_id");
+}
+
+/** The profile that is meant, with what names it. */
+export async function profileSetting({ globals, host }: Surroundings): Promise<Found | undefined> {
+  const chosen = await chosenProfile(globals.profile, host.env);
+  return chosen && { value: chosen.name, origin: chosen.namedBy };
+}
+
+const checked = (found: Found | undefined): Found | undefined =>
+  found && { ...found, value: checkedUrl(found.value, found.origin) };
+
+const placeOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
+  `profile ${name} in ${profilesPath(env)}`;
+
+type TextKey = "router_url" | "contracts_url" | "client_id" | "client_secret" | "oauth_client_id";
+
+const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
+  const value = chosen.profile[key];
+  return value ? { value, origin: placeOf(chosen, host) } : undefined;
+};
+
+const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, Found> =>
+  Object.fromEntries(
+    Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
+      id,
+      { value, origin: placeOf(chosen, host) },
+    ]),
+  );
+
+interface ClusterEntry {
+  readonly id?: string;
+  readonly cluster_key?: string;
+}
+
+function keysOfEnvironment(host: Pick<Host, "env">): Record<string, Found> {
+  const text = variable(host, "SVC_CLUSTERS");
+  if (!text) return {};
+  try {
+    const entries = JSON.parse(text.value) as ClusterEntry[];
+    return Object.fromEntries(
+      entries.flatMap(({ id, cluster_key: value }) => (id && value ? [[id, { value, origin: text.origin }]] : [])),
+    );
+  } catch (cause) {
+    throw new UsageError("SVC_CLUSTERS is not a JSON array of clusters.", { cause });
+  }
+}
+
+function basicOf(text: Found | undefined): ServiceSettings["basicAuth"] {
+  const colon = text?.value.indexOf(":") ?? -1;
+  if (!text || colon < 1) return undefined;
+  return {
+    origin: text.origin,
+    value: { username: text.value.slice(0, colon), password: text.value.slice(colon + 1) },
+  };
+}

@@ -249,6 +249,35 @@ describe("svc config list", () => {
     });
   }
 
+  it("tells of each cluster's key where it comes from, and that of an unset half of nothing", async (t) => {
+    const { svc, folder } = await machine(t, { staging }, "staging");
+    const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
+    const { out } = await svc("config list --json", { env });
+    const place = `profile staging in ${join(folder, "profiles.json")}`;
+    const hidden = JSON.parse(out).filter(({ value }: { value: string }) => value === "[hidden]");
+    assert.deepEqual(hidden, [
+      { key: "client_secret", value: "[hidden]", origin: place },
+      { key: "cluster_keys.eu-1", value: "[hidden]", origin: place },
+      { key: "cluster_keys.us-1", value: "[hidden]", origin: "SVC_CLUSTERS" },
+    ]);
+  });
+
+  it("refuses an address as every command does, and prints no password in it", async (t) => {
+    const { svc } = await machine(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
+    const results = [
+      await svc("config list"),
+      await svc("router list-clusters"),
+      await svc("config list", { env: { SVC_BASE_URL: "https://ann:hunter2@b.example" } }),
+    ];
+    assert.deepEqual(
+      results.map(({ exit }) => exit),
+      [2, 2, 2],
+    );
+    assert.match(results[0]!.err, /profile staging in \S+ must not contain credentials/);
+    assert.match(results[2]!.err, /SVC_BASE_URL must not contain credentials/);
+    assert.equal(JSON.stringify(results).includes("hunter2"), false);
+  });
+
   it("hides the password of a proxy", async (t) => {
     const { svc } = await machine(t);
     const { out } = await svc("config list --json", { env: { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" } });

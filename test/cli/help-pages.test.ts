@@ -11,6 +11,7 @@ import { normalised } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
 import { missingFrom } from "../../src/cli/prompt/missing.ts";
+import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";
@@ -111,7 +112,8 @@ describe("every example", () => {
 
 describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
-    const said = Object.fromEntries(emulatorFlags(0).map(({ flag, default: usual }) => [flag, usual]));
+    const flags: readonly FlagSpec[] = emulatorFlags(0);
+    const said = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
     const ms = (flag: string) => parseDuration(String(said[flag]));
     const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit } = defaultSettings;
     assert.deepEqual(

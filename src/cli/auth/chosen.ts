@@ -1,14 +1,14 @@
-import type { Context, Input } from "../command.ts";
+import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { readAccounts } from "./accounts.ts";
 import { accountAddress } from "./server.ts";
 
 /** The account that a command means: --issuer, the routing service of the target, or the only one there is. */
-export async function chosenAddress(input: Input, context: Context): Promise<string> {
-  if (input.flags.issuer !== undefined) return accountAddress(input, context);
+export async function chosenAddress(issuer: string | undefined, context: Context): Promise<string> {
+  if (issuer !== undefined) return accountAddress(issuer, context);
   const names = Object.keys(await readAccounts(context));
   try {
-    return await accountAddress(input, context);
+    return await accountAddress(undefined, context);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error;
     if (names.length === 1) return names[0]!;

@@ -1,6 +1,6 @@
 import { withoutTrailing } from "../../base/trailing.ts";
 import type { Client } from "../../client/client.ts";
-import type { Context, Input } from "../command.ts";
+import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { checkedUrl } from "../parse/globals.ts";
 import { oauthGet, refusal, textOf } from "./oauth-call.ts";
@@ -18,8 +18,7 @@ export interface AuthServer {
 }
 
 /** The address that names an account: --issuer, or the routing service that is meant. */
-export async function accountAddress(input: Input, context: Context): Promise<string> {
-  const issuer = input.flags.issuer as string | undefined;
+export async function accountAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return checkedUrl(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
   if (baseUrls.router !== undefined) return baseUrls.router;
@@ -28,9 +27,9 @@ export async function accountAddress(input: Input, context: Context): Promise<st
   });
 }
 
-export async function authServer(input: Input, client: Client, context: Context): Promise<AuthServer> {
-  const address = await accountAddress(input, context);
-  if (input.flags.issuer !== undefined) return discovered(address, client, context.signal);
+export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
+  const address = await accountAddress(issuer, context);
+  if (issuer !== undefined) return discovered(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
     import("../../api/router/device-grant.ts"),
     import("../../api/router/oidc.ts"),

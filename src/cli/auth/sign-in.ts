@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { isoMillis, isoSeconds } from "../../base/clock.ts";
-import type { Context, Input } from "../command.ts";
+import type { Context } from "../command.ts";
 import { mayAsk } from "../context.ts";
 import { CommandFailed } from "../failure.ts";
 import { bold } from "../output/styled.ts";
@@ -21,17 +21,26 @@ export interface SignedIn {
   readonly account: Account;
 }
 
+/** What a sign-in is to be. */
+export interface Asked {
+  readonly clientId: string;
+  /** Another OAuth server than the routing service. */
+  readonly issuer: string | undefined;
+  readonly scope: string | undefined;
+  readonly offersBrowser: boolean;
+}
+
 /** The whole device login: asks for a code, shows it, waits, and keeps the tokens. */
-export async function signIn(input: Input, clientId: string, context: Context): Promise<SignedIn> {
-  const { begun, challenge } = await begin(input, clientId, context);
+export async function signIn(asked: Asked, context: Context): Promise<SignedIn> {
+  const { begun, challenge } = await begin(asked, context);
   await announce(challenge, context);
-  const stopOffering = offerBrowser(challenge, input, context);
+  const stopOffering = offerBrowser(challenge, asked, context);
   return finish(begun, context, true).finally(stopOffering) as Promise<SignedIn>;
 }
 
 /** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
-export async function beginSignIn(input: Input, clientId: string, context: Context): Promise<void> {
-  const { begun, challenge } = await begin(input, clientId, context);
+export async function beginSignIn(asked: Asked, context: Context): Promise<void> {
+  const { begun, challenge } = await begin(asked, context);
   await keepBegun(begun, context);
   await announce(challenge, context);
 }
@@ -51,11 +60,10 @@ export async function finishSignIn(context: Context, waits: boolean): Promise<Si
   return signedIn;
 }
 
-async function begin(input: Input, client_id: string, context: Context) {
+async function begin({ clientId: client_id, issuer, scope }: Asked, context: Context) {
   await refuseUnwritable(context);
   const client = await oauthClient(context);
-  const server = await authServer(input, client, context);
-  const scope = input.flags.scope as string | undefined;
+  const server = await authServer(issuer, client, context);
   const challenge = challengeOf(
     await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
@@ -118,9 +126,9 @@ async function announce(challenge: Challenge, { output }: Context): Promise<void
 }
 
 /** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */
-function offerBrowser(challenge: Challenge, input: Input, context: Context): () => void {
+function offerBrowser(challenge: Challenge, { offersBrowser }: Asked, context: Context): () => void {
   const { host, output, globals } = context;
-  const command = input.flags["no-browser"] === true ? undefined : browserCommand(host);
+  const command = offersBrowser ? browserCommand(host) : undefined;
   if (!command || !mayAsk(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
   // Not in terminal mode: that would keep Ctrl-C to itself.

@@ -2,6 +2,7 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
+import { tokenSetting } from "../settings.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
 import { type OAuthAnswer, oauthClient, oauthPost, refusal, secondsOf, textOf } from "./oauth-call.ts";
 
@@ -90,8 +91,8 @@ export async function goodAccount(context: Context, address: string): Promise<Ac
 
 /** The bearer token for calls to the routing service of this target: SVC_TOKEN, else that of a sign-in there. */
 export async function bearerFor(context: Context): Promise<string | undefined> {
-  const given = context.host.env.SVC_TOKEN;
-  if (given) return given;
+  const given = tokenSetting(context.host);
+  if (given) return given.value;
   const { baseUrls } = await context.target("router");
   const address = baseUrls.router;
   if (address === undefined || !Object.hasOwn(await readAccounts(context), address)) return undefined;

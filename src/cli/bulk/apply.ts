@@ -1,7 +1,7 @@
-import type { Context, Input } from "../command.ts";
+import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { JobRequest } from "./begin.ts";
-import { concurrencyOf } from "./flags.ts";
+import { type BulkInput, concurrencyOf } from "./flags.ts";
 import { readPlan } from "./plan.ts";
 import type { BulkWork } from "./work.ts";
 
@@ -9,10 +9,10 @@ import type { BulkWork } from "./work.ts";
 export async function applied(
   work: BulkWork,
   file: string | undefined,
-  flags: Input["flags"],
+  flags: BulkInput["flags"] & { readonly apply: string },
   context: Context,
 ): Promise<JobRequest> {
-  const plan = await readPlan(flags.apply as string, context);
+  const plan = await readPlan(flags.apply, context);
   if (plan.command !== work.name) {
     throw new UsageError(`--apply: this is a plan of svc router ${plan.command}, not of svc router ${work.name}`);
   }
@@ -29,7 +29,7 @@ export async function applied(
     max_errors,
     results,
     concurrency: concurrencyOf(flags),
-    errorsOut: flags["errors-out"] as string | undefined,
+    errorsOut: flags["errors-out"],
     dryRun: flags["dry-run"] === true,
     planOut: undefined,
     planned: plan,

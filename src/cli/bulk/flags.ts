@@ -1,77 +1,82 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import type { Input } from "../command.ts";
+import type { Input, InputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { formatByName, type InputFormat, inputFormats } from "./input/rows.ts";
+import { formatByName, inputFormats } from "./input/rows.ts";
 import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
-export const bulkFlags = (batchSize: number): readonly FlagSpec[] => [
-  {
-    flag: "input-format",
-    type: "text",
-    placeholder: "FORMAT",
-    choices: inputFormats,
-    description: "How rows are written; left out: as the extension tells, else lines",
-  },
-  {
-    flag: "batch-size",
-    type: "integer",
-    description: "Identifiers in one call",
-    default: batchSize,
-  },
-  { flag: "concurrency", type: "integer", description: "Calls at a time", default: defaultConcurrency },
-  { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
-  {
-    flag: "max-errors",
-    type: "text",
-    placeholder: "N|P%",
-    description: "Go on over wrong or refused rows, but stop when there are more than this",
-  },
-  { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
-  {
-    flag: "results",
-    type: "text",
-    placeholder: "WHICH",
-    choices: ["errors", "all"],
-    description: "Which rows the results hold",
-    default: "errors",
-  },
-  { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
-  {
-    flag: "plan-out",
-    type: "text",
-    placeholder: "FILE",
-    description: "Write what would be done to a file, and send nothing",
-  },
-  {
-    flag: "apply",
-    type: "text",
-    placeholder: "FILE",
-    description: "Do what a plan says, unasked; refused when the input or the target has changed",
-  },
-];
+export const bulkFlags = (batchSize: number) =>
+  [
+    {
+      flag: "input-format",
+      type: "text",
+      placeholder: "FORMAT",
+      choices: inputFormats,
+      description: "How rows are written; left out: as the extension tells, else lines",
+    },
+    {
+      flag: "batch-size",
+      type: "integer",
+      description: "Identifiers in one call",
+      default: batchSize,
+    },
+    { flag: "concurrency", type: "integer", description: "Calls at a time", default: defaultConcurrency },
+    { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
+    {
+      flag: "max-errors",
+      type: "text",
+      placeholder: "N|P%",
+      description: "Go on over wrong or refused rows, but stop when there are more than this",
+    },
+    { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
+    {
+      flag: "results",
+      type: "text",
+      placeholder: "WHICH",
+      choices: ["errors", "all"],
+      description: "Which rows the results hold",
+      default: "errors",
+    },
+    { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
+    {
+      flag: "plan-out",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write what would be done to a file, and send nothing",
+    },
+    {
+      flag: "apply",
+      type: "text",
+      placeholder: "FILE",
+      description: "Do what a plan says, unasked; refused when the input or the target has changed",
+    },
+  ] as const satisfies readonly FlagSpec[];
 
 export const defaultConcurrency = 6;
 
+/** `dry-run` is a flag of the derived commands. */
+export type BulkInput = InputOf<
+  readonly [...ReturnType<typeof bulkFlags>, { readonly flag: "dry-run"; readonly type: "switch" }]
+>;
+
 /** What the flags say, of which a plan keeps most. */
-export const bulkOptions = ({ flags }: Input, path: string, batchSize: number) => ({
-  format: (flags["input-format"] as InputFormat | undefined) ?? formatByName(path),
+export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number) => ({
+  format: flags["input-format"] ?? formatByName(path),
   batch_size: positive(flags["batch-size"] ?? batchSize, "--batch-size"),
   concurrency: concurrencyOf(flags),
   skip_invalid: flags["skip-invalid"] === true,
-  max_errors: (flags["max-errors"] as string | undefined) ?? null,
-  errorsOut: flags["errors-out"] as string | undefined,
-  results: (flags.results as "errors" | "all" | undefined) ?? "errors",
-  shard: flags.shard === undefined ? null : parseShard(flags.shard as string),
-  planOut: flags["plan-out"] as string | undefined,
+  max_errors: flags["max-errors"] ?? null,
+  errorsOut: flags["errors-out"],
+  results: flags.results ?? "errors",
+  shard: flags.shard === undefined ? null : parseShard(flags.shard),
+  planOut: flags["plan-out"],
   dryRun: flags["dry-run"] === true,
 });
 
-export const concurrencyOf = (flags: Input["flags"], fallback = defaultConcurrency): number =>
+export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
   positive(flags.concurrency ?? fallback, "--concurrency");
 
-function positive(value: unknown, flag: string): number {
-  const number = Number(value);
+function positive(number: number, flag: string): number {
   if (number < 1) throw new UsageError(`${flag} takes a number of at least 1`);
   return number;
 }

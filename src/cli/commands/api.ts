@@ -1,18 +1,40 @@
-import type { Method, Operation } from "../../api/operation.ts";
+import type { Operation } from "../../api/operation.ts";
 import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
 import { ServiceError } from "../../client/errors.ts";
 import { problemOf } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/request.ts";
 import { textOf } from "../../client/response.ts";
-import type { Command, Context, Input } from "../command.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { type Command, type Context, command, type InputOf } from "../command.ts";
 import { shownHeader } from "../connection/redact.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const api: Command = {
+const flags = [
+  { flag: "data", type: "text", placeholder: "FILE|-", description: "Send these bytes as the body" },
+  {
+    flag: "content-type",
+    type: "text",
+    placeholder: "TYPE",
+    default: "application/json",
+    description: "Content type of the body",
+  },
+  {
+    flag: "header",
+    short: "H",
+    type: "text",
+    placeholder: "NAME:VALUE",
+    repeatable: true,
+    description: "Add a header",
+  },
+  { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
+  { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
+] as const satisfies readonly FlagSpec[];
+
+const api = command({
   words: ["api"],
   summary: "Send any request, with the credentials of the service that its path belongs to",
   description:
@@ -21,26 +43,7 @@ const api: Command = {
     { name: "method", description: methods.join(", "), choices: methods },
     { name: "path", description: "Path, with its query" },
   ],
-  flags: [
-    { flag: "data", type: "text", placeholder: "FILE|-", description: "Send these bytes as the body" },
-    {
-      flag: "content-type",
-      type: "text",
-      placeholder: "TYPE",
-      default: "application/json",
-      description: "Content type of the body",
-    },
-    {
-      flag: "header",
-      short: "H",
-      type: "text",
-      placeholder: "NAME:VALUE",
-      repeatable: true,
-      description: "Add a header",
-    },
-    { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
-    { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
-  ],
+  flags,
   examples: [
     { title: "A path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
     {
@@ -50,18 +53,18 @@ const api: Command = {
     },
   ],
   async run(input, context) {
-    const path = `/${String(input.positionals.path).replace(/^\//, "")}`;
+    const path = `/${input.positionals.path.replace(/^\//, "")}`;
     const { service, auth } = serviceOf(path);
     const { baseUrls, credentials } = await context.target(service);
     const base = baseUrls[service];
     if (base === undefined) throw new UsageError(`The address of the service "${service}" is not known.`);
     const body = await bodyOf(input, context);
     const request = {
-      method: input.positionals.method as Method,
+      method: input.positionals.method,
       url: withoutTrailing(base, "/") + path,
       headers: {
         accept: "*/*",
-        ...(body ? { "content-type": String(input.flags["content-type"] ?? "application/json") } : {}),
+        ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
         ...credentialHeaders({ auth, service: { name: service } as Operation["service"] }, undefined, credentials),
         ...headersOf(input),
       },
@@ -100,7 +103,7 @@ const api: Command = {
       problem: problemOf(status, parsed(text)),
     });
   },
-};
+});
 
 /** Whether people can read it; what does not say its type is taken for text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
@@ -112,14 +115,14 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
   return { service: "router", auth: "cluster-key" };
 }
 
-async function bodyOf(input: Input, { host }: Context): Promise<Uint8Array | undefined> {
-  const data = input.flags.data as string | undefined;
+async function bodyOf(input: InputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
+  const data = input.flags.data;
   return data === undefined ? undefined : readInput(host, data, "--data");
 }
 
-function headersOf(input: Input): Record<string, string> {
+function headersOf(input: InputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(
-    ((input.flags.header as string[] | undefined) ?? []).map((text) => {
+    (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");
       if (colon < 1) throw new UsageError(`--header takes NAME:VALUE, not "${text}"`);
       return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];

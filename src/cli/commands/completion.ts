@@ -1,7 +1,7 @@
-import type { Command } from "../command.ts";
+import { type Command, command } from "../command.ts";
 import type { Shell } from "../completion/scripts.ts";
 
-const completion: Command = {
+const completion = command({
   words: ["completion"],
   summary: "Print the script that completes svc in a shell",
   description:
@@ -19,6 +19,6 @@ const completion: Command = {
     await output.content([Buffer.from(completionScript(input.positionals.shell as Shell))]);
     return undefined;
   },
-};
+});
 
 export const commands: readonly Command[] = [completion];

@@ -1,8 +1,8 @@
-import type { Command } from "../command.ts";
+import { type Command, command } from "../command.ts";
 import type { Finding } from "../doctor/check.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
-const doctor: Command = {
+const doctor = command({
   words: ["doctor"],
   summary: "Find out why commands do not work here",
   description: [
@@ -38,7 +38,7 @@ const doctor: Command = {
     await advise(findings, context);
     return findings.find(({ status }) => status === "failed")?.verdict;
   },
-};
+});
 
 async function advise(findings: readonly Finding[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
   if (output.format !== "table") return;

@@ -1,8 +1,8 @@
-import type { Command } from "../command.ts";
+import { type Command, command } from "../command.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
-const openapi: Command = {
+const openapi = command({
   words: ["openapi"],
   summary: "Print the OpenAPI 3.1 document of a service",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
@@ -17,6 +17,6 @@ const openapi: Command = {
     await output.document(document, 2);
     return undefined;
   },
-};
+});
 
 export const commands: readonly Command[] = [openapi];

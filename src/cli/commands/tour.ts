@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command, Context } from "../command.ts";
+import { type Command, type Context, command } from "../command.ts";
 import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
 import { table } from "../output/text.ts";
 import type { Step, TimelineRow, Walked } from "../tour/walk.ts";
 
-const tour: Command = {
+const tour = command({
   words: ["tour"],
   summary: "Walk through the whole journey on an embedded emulator",
   description:
@@ -28,7 +28,7 @@ const tour: Command = {
     else await output.show(documentOf(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";
   },
-};
+});
 
 const documentOf = ({ steps, timeline, problem }: Walked, seconds: number) => ({
   ok: problem === undefined,

@@ -41,17 +41,30 @@ export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   return { ...content, profiles: content?.profiles ?? {} };
 }
 
-/** The profile that the flag, the environment or the file names; undefined when none is named. */
-export async function chosenProfile(
+export interface ChosenProfile {
+  readonly name: string;
+  /** The flag, the variable or the file that names it. */
+  readonly namedBy: string;
+  readonly profile: Profile;
+}
+
+/** What the command line or the environment calls the profile, whether there is one or not. */
+export function namedProfile(
   flag: string | undefined,
   env: Host["env"],
-): Promise<{ name: string; profile: Profile } | undefined> {
-  const named = flag ?? (env.SVC_PROFILE || undefined);
+): Pick<ChosenProfile, "name" | "namedBy"> | undefined {
+  if (flag !== undefined) return { name: flag, namedBy: "--profile" };
+  return env.SVC_PROFILE ? { name: env.SVC_PROFILE, namedBy: "SVC_PROFILE" } : undefined;
+}
+
+/** The profile that the flag, the environment or the file names; undefined when none is named. */
+export async function chosenProfile(flag: string | undefined, env: Host["env"]): Promise<ChosenProfile | undefined> {
+  const named = namedProfile(flag, env);
   const file = await readProfiles(env);
-  const name = named ?? file.current;
+  const name = named?.name ?? file.current;
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(file.profiles, name) ? file.profiles[name] : undefined;
-  if (profile) return { name, profile };
+  if (profile) return { name, profile, namedBy: named?.namedBy ?? profilesPath(env) };
   const known = Object.keys(file.profiles);
   throw new UsageError(`There is no profile "${name}".`, {
     hint: known.length > 0 ? meant(name, known) : `Profiles stand in ${profilesPath(env)}.`,

@@ -4,19 +4,20 @@ import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
 
 /** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
-export interface SecretSource {
-  readonly flag: string;
+export interface SecretSource<Flag extends string = string> {
+  readonly flag: Flag;
   readonly env: string;
   readonly what: string;
 }
 
 /** The flag that names the file of a secret. */
-export const secretFlag = ({ flag, env, what }: SecretSource): FlagSpec => ({
-  flag,
-  type: "text",
-  placeholder: "FILE|-",
-  description: `File with ${what}; or set ${env}`,
-});
+export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
+  ({
+    flag,
+    type: "text",
+    placeholder: "FILE|-",
+    description: `File with ${what}; or set ${env}`,
+  }) as const satisfies FlagSpec;
 
 /** The secret, without the line break at its end; undefined when neither a file nor the environment gives one. */
 export async function secretFrom(
@@ -24,8 +25,8 @@ export async function secretFrom(
   input: Input,
   { host }: Context,
 ): Promise<string | undefined> {
-  const path = input.flags[flag] as string | undefined;
-  if (path === undefined) return host.env[env] || undefined;
+  const path = input.flags[flag];
+  if (typeof path !== "string") return host.env[env] || undefined;
   if (path === "-" && input.flags.file === "-") {
     throw new UsageError(`--${flag} and --file cannot both be read from standard input`);
   }

@@ -3,6 +3,7 @@ import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
 import { explain } from "../exit.ts";
+import { tokenSetting } from "../settings.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 
 /** The sign-ins that are kept, and the emulator of this folder. */
@@ -11,8 +12,8 @@ export async function aroundFindings(context: Context): Promise<Finding[]> {
 }
 
 async function signIns(context: Context): Promise<Finding> {
-  const { env, wall } = context.host;
-  if (env.SVC_TOKEN) return ok("sign-in", "SVC_TOKEN is set");
+  const { wall } = context.host;
+  if (tokenSetting(context.host)) return ok("sign-in", "SVC_TOKEN is set");
   try {
     const accounts = Object.entries(await readAccounts(context));
     if (accounts.length === 0) return skipped("sign-in", "Nobody is signed in");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Context } from "../command.ts";
 import { configFolder, profilesPath, readProfiles } from "../config/profile.ts";
 import { explain } from "../exit.ts";
-import { effectiveSettings } from "../settings.ts";
+import { profileSetting } from "../settings.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 
 /** What can be said without sending anything. */
@@ -41,7 +41,7 @@ async function files({ host: { env } }: Context): Promise<Finding[]> {
 async function profile(context: Context): Promise<Finding> {
   try {
     const { profiles } = await readProfiles(context.host.env);
-    const [chosen] = await effectiveSettings(context).then((found) => found.filter(({ key }) => key === "profile"));
+    const chosen = await profileSetting(context);
     if (chosen) return ok("profile", `${chosen.value}, from ${chosen.origin}`);
     const count = Object.keys(profiles).length;
     return skipped("profile", count > 0 ? `None of ${count} is chosen` : "There are none");

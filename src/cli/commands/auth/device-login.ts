@@ -1,9 +1,9 @@
-import type { Command, Context, Input } from "../../command.ts";
-import { chosenProfile } from "../../config/profile.ts";
+import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { oauthClientSetting, tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authDeviceLogin: Command = {
+export const authDeviceLogin = command({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser, on this or another device",
   description: [
@@ -43,20 +43,24 @@ export const authDeviceLogin: Command = {
   ],
   async run(input, context) {
     const { host, output } = context;
-    if (host.env.SVC_TOKEN) {
+    if (tokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set, and outranks every sign-in.", { hint: "Unset it first." });
     }
     const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
+    const asked = async () => ({
+      clientId: await clientIdOf(input.flags["client-id"], context),
+      issuer: input.flags.issuer,
+      scope: input.flags.scope,
+      offersBrowser: input.flags["no-browser"] !== true,
+    });
     const next = "Once it is approved: svc auth device-login --finish";
     if (!waits && !input.flags.finish) {
-      await beginSignIn(input, await clientIdOf(input, context), context);
+      await beginSignIn(await asked(), context);
       await output.note(next);
       return "pending";
     }
-    const signedIn = input.flags.finish
-      ? await finishSignIn(context, waits)
-      : await signIn(input, await clientIdOf(input, context), context);
+    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await asked(), context);
     if (signedIn === undefined) {
       await output.note(`Nobody has approved it yet. ${next}`);
       return "pending";
@@ -73,13 +77,11 @@ export const authDeviceLogin: Command = {
     }
     return undefined;
   },
-};
+});
 
-async function clientIdOf(input: Input, { host: { env }, globals }: Context): Promise<string> {
-  const given = (input.flags["client-id"] as string | undefined) ?? env.SVC_OAUTH_CLIENT_ID;
-  if (given) return given;
-  const known = (await chosenProfile(globals.profile, env))?.profile.oauth_client_id;
-  if (known) return known;
+async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
+  const clientId = given ?? (await oauthClientSetting(context))?.value;
+  if (clientId) return clientId;
   throw new UsageError("--client-id required: it says which OAuth client signs in", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
   });

@@ -1,8 +1,9 @@
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { PartialFailure } from "../../failure.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authLogout: Command = {
+export const authLogout = command({
   words: ["auth", "logout"],
   summary: "Forget a sign-in, and revoke its tokens where the server can",
   positionals: [],
@@ -16,7 +17,7 @@ export const authLogout: Command = {
     const { chosenAddress } = await import("../../auth/chosen.ts");
     const { output, host } = context;
     const known = Object.keys(await readAccounts(context));
-    const named = input.flags.all === true ? known : [await chosenAddress(input, context)];
+    const named = input.flags.all === true ? known : [await chosenAddress(input.flags.issuer, context)];
     const done = [];
     for (const address of named) {
       // Forgotten first: whatever the server says, this machine no longer holds it.
@@ -26,10 +27,10 @@ export const authLogout: Command = {
     if (done.length === 0) await output.note("Not signed in; nothing to forget");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (host.env.SVC_TOKEN) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
+    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
     return undefined;
   },
-};
+});
 
 /** Whether the server revoked the tokens too; many have no way to. */
 async function forget(address: string, context: Context): Promise<boolean | "unknown"> {

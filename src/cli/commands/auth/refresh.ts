@@ -1,7 +1,7 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authRefresh: Command = {
+export const authRefresh = command({
   words: ["auth", "refresh"],
   summary: "Exchange the refresh token for new tokens now",
   description:
@@ -12,10 +12,10 @@ export const authRefresh: Command = {
   async run(input, context) {
     const { chosenAddress } = await import("../../auth/chosen.ts");
     const { refreshed } = await import("../../auth/tokens.ts");
-    const address = await chosenAddress(input, context);
+    const address = await chosenAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshed(context, address, true);
     const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
     await context.output.show(shown, { fields: Object.keys(shown) });
     return undefined;
   },
-};
+});

@@ -1,10 +1,11 @@
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { checkFields } from "../../output/output.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-export const authStatus: Command = {
+export const authStatus = command({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
@@ -18,14 +19,14 @@ export const authStatus: Command = {
   async run(input, context) {
     const { output } = context;
     if (context.globals.fields) checkFields(context.globals.fields, fields);
-    const rows = await signIns(input, context);
+    const rows = await signIns(input.flags.issuer, context);
     await output.show(rows, { fields, columns: ["address", "state", "expires_at", "source"], none: "Not signed in" });
     const usable = rows.some(({ current, state }) => current && state !== "expired");
     return usable ? undefined : "forbidden";
   },
-};
+});
 
-async function signIns(input: Input, context: Context) {
+async function signIns(issuer: string | undefined, context: Context) {
   const { readAccounts, tokensPath } = await import("../../auth/accounts.ts");
   const { hasExpired } = await import("../../auth/tokens.ts");
   const { accountAddress } = await import("../../auth/server.ts");
@@ -33,11 +34,11 @@ async function signIns(input: Input, context: Context) {
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
   // Without a target the only account is the one that is meant.
-  const meant = await accountAddress(input, context).catch((error: unknown) => {
-    if (input.flags.issuer !== undefined) throw error;
+  const meant = await accountAddress(issuer, context).catch((error: unknown) => {
+    if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = host.env.SVC_TOKEN
+  const given = tokenSetting(host)
     ? [
         {
           address: meant ?? "any",

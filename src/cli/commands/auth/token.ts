@@ -1,7 +1,8 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
+import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authToken: Command = {
+export const authToken = command({
   words: ["auth", "token"],
   summary: "Print an access token that is good, for other programs",
   description:
@@ -13,10 +14,10 @@ export const authToken: Command = {
     const { output, host } = context;
     const { chosenAddress } = await import("../../auth/chosen.ts");
     const { goodAccount } = await import("../../auth/tokens.ts");
-    const given = input.flags.issuer === undefined ? host.env.SVC_TOKEN : undefined;
+    const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
-      : await goodAccount(context, await chosenAddress(input, context));
+      : await goodAccount(context, await chosenAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
       await output.show(
@@ -26,4 +27,4 @@ export const authToken: Command = {
     }
     return undefined;
   },
-};
+});

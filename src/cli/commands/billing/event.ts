@@ -1,24 +1,28 @@
-import type { Command, Context, Input } from "../../command.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 
-const password: SecretSource = { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" };
+const password = {
+  flag: "password-file",
+  env: "SVC_BILLING_PASSWORD",
+  what: "the provider's password",
+} as const satisfies SecretSource;
 
-export const billingEvent: Command = {
+const username = {
+  flag: "username",
+  type: "text",
+  placeholder: "NAME",
+  description: "Name of the billing provider; name and password may stand in SVC_BASIC_AUTH as well",
+} as const satisfies FlagSpec;
+
+export const billingEvent = command({
   words: ["billing", "event"],
   summary: "Forward a billing event to the cluster of its customer",
   extendsDerived: true,
   positionals: [],
-  flags: [
-    {
-      flag: "username",
-      type: "text",
-      placeholder: "NAME",
-      description: "Name of the billing provider; name and password may stand in SVC_BASIC_AUTH as well",
-    },
-    secretFlag(password),
-  ],
+  flags: [username, secretFlag(password)],
   examples: [
     {
       title: "An event from a file",
@@ -31,10 +35,13 @@ export const billingEvent: Command = {
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
-};
+});
 
-async function basicOf(input: Input, context: Context) {
-  const username = input.flags.username as string | undefined;
+async function basicOf(
+  input: InputOf<readonly [typeof username, ReturnType<typeof secretFlag<"password-file">>]>,
+  context: Context,
+) {
+  const { username } = input.flags;
   if (username === undefined) {
     if (input.flags[password.flag] === undefined) return undefined;
     throw new UsageError(`--${password.flag} needs --username`);

@@ -1,12 +1,12 @@
-import type { Command } from "../../command.ts";
+import { type Command, command } from "../../command.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 
-const signingSecret: SecretSource = {
+const signingSecret = {
   flag: "signing-secret-file",
   env: "SVC_CHAT_A_SIGNING_SECRET",
   what: "the app's signing secret",
-};
+} as const satisfies SecretSource;
 
 /** A webhook of chat_a, signed as the app would where its secret is given. */
 export function signedCommand(
@@ -16,7 +16,7 @@ export function signedCommand(
   positionals: readonly string[] = [],
 ): Command {
   const words = ["chat-a", verb];
-  return {
+  return command({
     words,
     summary,
     description: "With the app's signing secret the request is signed with the time of this machine.",
@@ -41,7 +41,7 @@ export function signedCommand(
     async run(input, context, spec) {
       const { signChatA } = await import("../../../schemes/chat-a.ts");
       const secret = await secretFrom(signingSecret, input, context);
-      const prefix = (input.flags["header-prefix"] as string | undefined) ?? "x-chat-a";
+      const prefix = input.flags["header-prefix"] ?? "x-chat-a";
       const prepared = await call(spec!, input, context, {
         sign(args) {
           if (secret === undefined) return args;
@@ -61,5 +61,5 @@ export function signedCommand(
       if (prepared !== "dry-run") await prepared.send();
       return undefined;
     },
-  };
+  });
 }

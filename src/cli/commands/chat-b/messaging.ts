@@ -1,15 +1,20 @@
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 
-const token: SecretSource = { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" };
+const token = {
+  flag: "token-file",
+  env: "SVC_CHAT_B_TOKEN",
+  what: "a bot-framework token",
+} as const satisfies SecretSource;
 
-export const chatBMessaging: Command = {
+export const chatBMessaging = command({
   words: ["chat-b", "messaging"],
   summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
   description: "The token comes from a file or the environment; --mint asks a running emulator's issuer for one.",
   extendsDerived: true,
+  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   positionals: [],
   flags: [
     secretFlag(token),
@@ -42,7 +47,7 @@ export const chatBMessaging: Command = {
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
-};
+});
 
 /** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
 async function minted(context: Context, body: unknown): Promise<string> {

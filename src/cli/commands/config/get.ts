@@ -1,7 +1,7 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 
-export const configGet: Command = {
+export const configGet = command({
   words: ["config", "get"],
   summary: "Show one setting",
   description: "Exit 5 when it is not set. Secrets are not shown.",
@@ -9,8 +9,9 @@ export const configGet: Command = {
   flags: [],
   examples: [{ title: "Which routing service?", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
-    const { effectiveSettings, settingOf } = await import("../../settings.ts");
-    const key = String(input.positionals.key);
+    const { effectiveSettings } = await import("../../config/effective.ts");
+    const { settingOf } = await import("../../config/setting-keys.ts");
+    const key = input.positionals.key;
     const found = (await effectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown; it comes from ${found.origin}.`);
     if (!found) {
@@ -22,4 +23,4 @@ export const configGet: Command = {
     else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
     return undefined;
   },
-};
+});

@@ -1,8 +1,8 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 
 const hidden = "[hidden]";
 
-export const configList: Command = {
+export const configList = command({
   words: ["config", "list"],
   summary: "Show the settings that commands would use here",
   description:
@@ -14,11 +14,11 @@ export const configList: Command = {
     { title: "What another profile would give", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const { effectiveSettings } = await import("../../settings.ts");
+    const { effectiveSettings } = await import("../../config/effective.ts");
     const found = await effectiveSettings(context);
-    const rows = found.map(({ key, value, origin, isSecret }) => ({ key, value: isSecret ? hidden : value, origin }));
+    const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
     const columns = input.flags["show-origin"] === true ? ["key", "value", "origin"] : ["key", "value"];
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "Nothing is set" });
     return undefined;
   },
-};
+});

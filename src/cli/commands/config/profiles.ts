@@ -1,9 +1,9 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { readProfiles } from "../../config/profile.ts";
 
 const fields = ["name", "current", "router_url", "contracts_url", "client_id", "has_secret", "clusters"];
 
-export const configProfiles: Command = {
+export const configProfiles = command({
   words: ["config", "profiles"],
   summary: "List the profiles",
   positionals: [],
@@ -29,4 +29,4 @@ export const configProfiles: Command = {
     });
     return undefined;
   },
-};
+});

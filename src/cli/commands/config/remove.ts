@@ -1,7 +1,7 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { confirmYes } from "../../prompt/confirm.ts";
 
-export const configRemove: Command = {
+export const configRemove = command({
   words: ["config", "remove"],
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Its name" }],
@@ -9,11 +9,11 @@ export const configRemove: Command = {
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {
     const { refuseUnknown, removeProfile } = await import("../../config/profile-change.ts");
-    const name = String(input.positionals.profile);
+    const name = input.positionals.profile;
     await refuseUnknown(context, name);
     await confirmYes(`Remove profile ${name} with its credentials`, context);
     await removeProfile(context, name);
     await context.output.note(`Removed profile ${name}`);
     return undefined;
   },
-};
+});

@@ -1,10 +1,10 @@
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
+import type { Setting } from "../../config/setting-keys.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
-import type { Setting } from "../../settings.ts";
 
-export const configSet: Command = {
+export const configSet = command({
   words: ["config", "set"],
   summary: "Keep a setting in a profile",
   description: [
@@ -33,20 +33,25 @@ export const configSet: Command = {
     { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
-    const setting = settingOf(String(input.positionals.key));
-    const value = setting.checked(await valueFor(setting, input, context));
+    const setting = settingOf(input.positionals.key);
+    const value = setting.checked(
+      await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
+    );
     const name = await changeProfile(context, (profile) => withSetting(profile, setting.key, value));
     await context.output.note(`Set ${setting.key} of profile ${name}`);
     return undefined;
   },
-};
+});
 
-async function valueFor({ key, what, isSecret }: Setting, input: Input, context: Context): Promise<string> {
+async function valueFor(
+  { key, what, isSecret }: Setting,
+  given: string | undefined,
+  file: string | undefined,
+  context: Context,
+): Promise<string> {
   const { host, globals, signal } = context;
-  const given = input.positionals.value as string | undefined;
-  const file = input.flags["secret-file"] as string | undefined;
   if (!isSecret) {
     if (file !== undefined) throw new UsageError(`--secret-file is for secrets; ${key} is none`);
     if (given === undefined) throw new UsageError("<value> required", { hint: "See svc config set --help." });

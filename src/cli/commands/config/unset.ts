@@ -1,19 +1,19 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 
-export const configUnset: Command = {
+export const configUnset = command({
   words: ["config", "unset"],
   summary: "Take a setting out of a profile",
   positionals: [{ name: "key", description: "Such as router_url, or cluster_keys.eu-1" }],
   flags: [],
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../settings.ts");
+    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
-    const { key } = settingOf(String(input.positionals.key));
+    const { key } = settingOf(input.positionals.key);
     const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
       mustExist: true,
     });
     await context.output.note(`Unset ${key} of profile ${name}`);
     return undefined;
   },
-};
+});

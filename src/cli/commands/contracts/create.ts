@@ -1,8 +1,8 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { call } from "../../derived.ts";
 
-export const contractsCreate: Command = {
+export const contractsCreate = command({
   words: ["contracts", "create"],
   summary: "Create a contract from a template",
   description: [
@@ -10,6 +10,12 @@ export const contractsCreate: Command = {
     "At a terminal, without --data and --set, you are asked for the template, its attributes and the counterparty.",
   ].join(" "),
   extendsDerived: true,
+  readsDerived: {
+    flags: [
+      { flag: "data", type: "text" },
+      { flag: "set", type: "text", repeatable: true },
+    ],
+  },
   positionals: [],
   flags: [],
   examples: [
@@ -32,4 +38,4 @@ export const contractsCreate: Command = {
     if (id !== undefined) await context.output.note(`Created ${id}. Next: svc contracts send ${id}`);
     return undefined;
   },
-};
+});

@@ -1,14 +1,15 @@
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
 import { CommandFailed, PartialFailure } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { isFinal } from "./final-status.ts";
 
-export const contractsSend: Command = {
+export const contractsSend = command({
   words: ["contracts", "send"],
   summary: "Send a contract to its counterparties for signature",
   extendsDerived: true,
+  readsDerived: { positionals: [{ name: "composite_id" }] },
   positionals: [],
   flags: [
     {
@@ -30,11 +31,11 @@ export const contractsSend: Command = {
     { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
   ],
   async run(input, context, spec) {
-    const wanted = (input.flags.wait as string | undefined)?.toUpperCase();
-    const timeoutMs = checkedDuration((input.flags["wait-timeout"] as string | undefined) ?? "10m", "--wait-timeout");
+    const wanted = input.flags.wait?.toUpperCase();
+    const timeoutMs = checkedDuration(input.flags["wait-timeout"] ?? "10m", "--wait-timeout");
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;
-    const id = String(input.positionals.composite_id);
+    const id = input.positionals.composite_id;
     if (wanted === undefined) {
       await prepared.send();
       await context.output.note(`Sent ${id}. Next: svc contracts status ${id}`);
@@ -48,7 +49,7 @@ export const contractsSend: Command = {
     await context.output.show(answer);
     return undefined;
   },
-};
+});
 
 async function untilStatus(context: Context, id: string, wanted: string, timeoutMs: number) {
   const { showContractStatus } = await import("../../../api/contracts/contracts.ts");

@@ -1,9 +1,9 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { call } from "../../derived.ts";
 import { isFinal } from "./final-status.ts";
 
 /** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
-export const contractsStatus: Command = {
+export const contractsStatus = command({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
   extendsDerived: true,
@@ -25,4 +25,4 @@ export const contractsStatus: Command = {
     if (!isFinal(status)) return "pending";
     return status === "EXECUTED" ? undefined : "failed";
   },
-};
+});

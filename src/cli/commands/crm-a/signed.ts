@@ -1,21 +1,21 @@
 import { buildRequest } from "../../../client/request.ts";
-import type { Command } from "../../command.ts";
+import { type Command, command } from "../../command.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedUrl } from "../../parse/globals.ts";
 
-const clientSecret: SecretSource = {
+const clientSecret = {
   flag: "client-secret-file",
   env: "SVC_CRM_A_CLIENT_SECRET",
   what: "the app's client secret",
-};
+} as const satisfies SecretSource;
 const versions = ["v1", "v2", "v3"] as const;
 
 /** A request of crm_a, signed as the CRM would where the app's secret is given. */
 export function signedCommand(verb: string, summary: string, example: readonly string[]): Command {
   const words = ["crm-a", verb];
-  return {
+  return command({
     words,
     summary,
     description: "With the app's client secret the request is signed with the time of this machine.",
@@ -49,9 +49,9 @@ export function signedCommand(verb: string, summary: string, example: readonly s
     async run(input, context, spec) {
       const { signCrmA } = await import("../../../schemes/crm-a.ts");
       const secret = await secretFrom(clientSecret, input, context);
-      const version = (input.flags["signature-version"] as (typeof versions)[number] | undefined) ?? "v3";
-      const publicUrl = input.flags["public-url"] as string | undefined;
-      const payload = Object.fromEntries(((input.flags.query as string[] | undefined) ?? []).map(pairOf));
+      const version = input.flags["signature-version"] ?? "v3";
+      const publicUrl = input.flags["public-url"];
+      const payload = Object.fromEntries((input.flags.query ?? []).map(pairOf));
       const prepared = await call(spec!, input, context, {
         async sign(given, operation) {
           const args = { ...given, query: { ...payload, ...given.query } };
@@ -77,7 +77,7 @@ export function signedCommand(verb: string, summary: string, example: readonly s
       if (prepared !== "dry-run") await prepared.send();
       return undefined;
     },
-  };
+  });
 }
 
 function pairOf(text: string): [string, string] {

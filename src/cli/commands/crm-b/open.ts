@@ -1,31 +1,34 @@
-import type { Command, Context, Input } from "../../command.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { TypedFlag } from "../../../derive/flag-values.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 
-const consumerSecret: SecretSource = {
+const consumerSecret = {
   flag: "consumer-secret-file",
   env: "SVC_CRM_B_CONSUMER_SECRET",
   what: "the app's consumer secret",
-};
+} as const satisfies SecretSource;
 
-export const crmBOpen: Command = {
+const envelope = {
+  flag: "envelope",
+  type: "text",
+  placeholder: "FILE|-",
+  description: "JSON envelope to sign, sent byte for byte; left out: one with an empty context",
+} as const satisfies FlagSpec;
+const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
+
+export const crmBOpen = command({
   words: ["crm-b", "open"],
   summary: "Open the canvas app with a signed request",
   description: "With the app's consumer secret an envelope is signed as the CRM would.",
   extendsDerived: true,
+  readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
   positionals: [],
-  flags: [
-    secretFlag(consumerSecret),
-    {
-      flag: "envelope",
-      type: "text",
-      placeholder: "FILE|-",
-      description: "JSON envelope to sign, sent byte for byte; left out: one with an empty context",
-    },
-  ],
+  flags: [secretFlag(consumerSecret), envelope],
   examples: [
     {
       title: "Sign an envelope",
@@ -33,16 +36,19 @@ export const crmBOpen: Command = {
     },
   ],
   async run(input, context, spec) {
-    const signed = await signedRequest(input, context);
+    const signed = await requestOf(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
     const prepared = await call(spec!, { ...input, flags }, context);
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
-};
+});
 
-async function signedRequest(input: Input, context: Context): Promise<string | undefined> {
-  const envelope = input.flags.envelope as string | undefined;
+async function requestOf(
+  input: InputOf<readonly [typeof envelope, typeof signedRequest]>,
+  context: Context,
+): Promise<string | undefined> {
+  const { envelope } = input.flags;
   if (input.flags["signed-request"] !== undefined) {
     if (envelope === undefined) return undefined;
     throw new UsageError("--envelope and --signed-request cannot both be given");

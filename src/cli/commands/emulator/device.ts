@@ -1,6 +1,7 @@
-import type { Command } from "../../command.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { command } from "../../command.ts";
 
-const flags: Command["flags"] = [
+const flags = [
   {
     flag: "cluster-id",
     type: "text",
@@ -9,30 +10,31 @@ const flags: Command["flags"] = [
   },
   { flag: "email", type: "text", placeholder: "ADDRESS", description: "Who decides" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-];
+] as const satisfies readonly FlagSpec[];
 
-const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED"): Command => ({
-  words: ["emulator", "device", verb],
-  summary: `${verb === "approve" ? "Approve" : "Deny"} a device that waits for its user code, as a person would`,
-  positionals: [{ name: "user_code", description: "As the device shows it; case and hyphen do not matter" }],
-  flags,
-  examples: [{ title: "The code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
-  async run(input, context) {
-    const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
-    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
-    const { "cluster-id": clusterId, email } = input.flags as Record<string, string | undefined>;
-    const answer = await client.call(
-      approveDevice,
-      {
-        params: { user_code: String(input.positionals.user_code) },
-        body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
-      },
-      { signal: context.signal },
-    );
-    await context.output.show(answer);
-    return undefined;
-  },
-});
+const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
+  command({
+    words: ["emulator", "device", verb],
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a device that waits for its user code, as a person would`,
+    positionals: [{ name: "user_code", description: "As the device shows it; case and hyphen do not matter" }],
+    flags,
+    examples: [{ title: "The code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
+    async run(input, context) {
+      const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
+      const client = await context.client("emulator", { file: input.flags.file });
+      const { "cluster-id": clusterId, email } = input.flags;
+      const answer = await client.call(
+        approveDevice,
+        {
+          params: { user_code: input.positionals.user_code },
+          body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
+        },
+        { signal: context.signal },
+      );
+      await context.output.show(answer);
+      return undefined;
+    },
+  });
 
 export const deviceApprove = decides("approve", "AUTHORIZED");
 export const deviceDeny = decides("deny", "DENIED");

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Emulator } from "../../../../emulator/index.ts";
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { inGroup, maskSecrets } from "../../output/github-actions.ts";
@@ -9,7 +9,7 @@ import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 import { reportRun } from "./run-report.ts";
 
-export const emulatorExec: Command = {
+export const emulatorExec = command({
   words: ["emulator", "exec"],
   summary: "Run a command against an emulator of its own",
   description:
@@ -22,7 +22,7 @@ export const emulatorExec: Command = {
     { title: "Virtual time leaps to what is due", argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"] },
   ],
   async run(input, context) {
-    const [program, ...args] = input.positionals.command as readonly string[];
+    const [program, ...args] = input.positionals.command;
     if (program === undefined) throw new UsageError("A command is needed after --");
     const options = await emulatorOptions(input, context.host);
     const emulator = await openEmulator({ port: 0, ...options, ephemeral: options.file === undefined }, context);
@@ -34,7 +34,7 @@ export const emulatorExec: Command = {
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };
   },
-};
+});
 
 /** What must not be read in a log: of a twin only, but habits are formed early. */
 export const secretsOf = ({ clusters, token }: Emulator): readonly (string | undefined)[] => [

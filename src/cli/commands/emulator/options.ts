@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Input } from "../../command.ts";
+import type { InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
@@ -12,155 +12,154 @@ import { meant } from "../../parse/suggest.ts";
 const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
-export const emulatorFlags = (defaultPort: number): readonly FlagSpec[] => [
-  {
-    flag: "port",
-    type: "integer",
-    description: "Port of the router; the clusters take the next ones; 0: all free ports",
-    default: defaultPort,
-  },
-  {
-    flag: "host",
-    type: "text",
-    placeholder: "ADDRESS",
-    description: "Address to listen on; anything but loopback is open to others",
-    default: "127.0.0.1",
-  },
-  {
-    flag: "allowed-host",
-    type: "text",
-    placeholder: "NAME",
-    repeatable: true,
-    description: "Accept this name in the Host header",
-  },
-  {
-    flag: "public-url",
-    type: "text",
-    placeholder: "URL",
-    description: "What clients believe the router's address to be; left out: where it listens",
-  },
-  {
-    flag: "file",
-    type: "text",
-    placeholder: "FILE",
-    description: "Keep the state in this file; left out: .svc/emulator.json, or in memory for svc emulator exec",
-  },
-  { flag: "ephemeral", type: "switch", description: "Keep the state in memory" },
-  {
-    flag: "run-file",
-    type: "text",
-    placeholder: "FILE",
-    description: "Write pid, addresses and token to this file too; they stand beside the state in any case",
-  },
-  {
-    flag: "seed",
-    type: "text",
-    placeholder: "NAME|FILE",
-    description: "Starting state: demo, empty, or a file",
-    default: "demo",
-  },
-  {
-    flag: "clock",
-    type: "text",
-    placeholder: "MODE",
-    choices: ["real", "manual", "auto"],
-    description: "How virtual time passes: by itself, when it is moved, or in leaps to what is due next",
-    default: "real",
-  },
-  { flag: "clock-speed", type: "number", description: "Virtual seconds per second", default: 1 },
-  {
-    flag: "clock-start",
-    type: "text",
-    placeholder: "TIME",
-    description: "ISO time at which a new state begins; left out: now",
-  },
-  {
-    flag: "strict",
-    type: "text",
-    placeholder: "LIST",
-    optionalValue: true,
-    description: `Turn leniencies off: ${strictnesses.join(", ")}; all without a list`,
-  },
-  { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
-  { flag: "deterministic", type: "switch", description: "Same seed and same calls give the same bytes" },
-  {
-    flag: "upstream-timeout",
-    type: "text",
-    placeholder: "DURATION",
-    description: "How long the router waits for a cluster",
-    default: "30s",
-  },
-  {
-    flag: "rate-limit",
-    type: "integer",
-    description: "Requests a second per workspace of the contract API; 0: any number",
-    default: 0,
-  },
-  {
-    flag: "webhook-allow",
-    type: "text",
-    placeholder: "HOST",
-    repeatable: true,
-    description: "Send webhooks to this host too, beside this machine",
-  },
-  {
-    flag: "webhook-connect-timeout",
-    type: "text",
-    placeholder: "DURATION",
-    description: "How long an attempt waits for a connection",
-    default: "5s",
-  },
-  {
-    flag: "webhook-response-timeout",
-    type: "text",
-    placeholder: "DURATION",
-    description: "How long an attempt waits for the answer",
-    default: "60s",
-  },
-  {
-    flag: "worker-tick",
-    type: "switch",
-    description: "Round retries up to the next whole minute, as the real worker does",
-  },
-  {
-    flag: "standard-webhooks",
-    type: "switch",
-    description: "Add the Standard Webhooks headers (webhook-id, webhook-timestamp, webhook-signature)",
-  },
-  {
-    flag: "auto-sign",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Let each signatory sign by itself after this long, in virtual time",
-  },
-];
+export const emulatorFlags = (defaultPort: number) =>
+  [
+    {
+      flag: "port",
+      type: "integer",
+      description: "Port of the router; the clusters take the next ones; 0: all free ports",
+      default: defaultPort,
+    },
+    {
+      flag: "host",
+      type: "text",
+      placeholder: "ADDRESS",
+      description: "Address to listen on; anything but loopback is open to others",
+      default: "127.0.0.1",
+    },
+    {
+      flag: "allowed-host",
+      type: "text",
+      placeholder: "NAME",
+      repeatable: true,
+      description: "Accept this name in the Host header",
+    },
+    {
+      flag: "public-url",
+      type: "text",
+      placeholder: "URL",
+      description: "What clients believe the router's address to be; left out: where it listens",
+    },
+    {
+      flag: "file",
+      type: "text",
+      placeholder: "FILE",
+      description: "Keep the state in this file; left out: .svc/emulator.json, or in memory for svc emulator exec",
+    },
+    { flag: "ephemeral", type: "switch", description: "Keep the state in memory" },
+    {
+      flag: "run-file",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write pid, addresses and token to this file too; they stand beside the state in any case",
+    },
+    {
+      flag: "seed",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description: "Starting state: demo, empty, or a file",
+      default: "demo",
+    },
+    {
+      flag: "clock",
+      type: "text",
+      placeholder: "MODE",
+      choices: ["real", "manual", "auto"],
+      description: "How virtual time passes: by itself, when it is moved, or in leaps to what is due next",
+      default: "real",
+    },
+    { flag: "clock-speed", type: "number", description: "Virtual seconds per second", default: 1 },
+    {
+      flag: "clock-start",
+      type: "text",
+      placeholder: "TIME",
+      description: "ISO time at which a new state begins; left out: now",
+    },
+    {
+      flag: "strict",
+      type: "text",
+      placeholder: "LIST",
+      optionalValue: true,
+      description: `Turn leniencies off: ${strictnesses.join(", ")}; all without a list`,
+    },
+    { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
+    { flag: "deterministic", type: "switch", description: "Same seed and same calls give the same bytes" },
+    {
+      flag: "upstream-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      description: "How long the router waits for a cluster",
+      default: "30s",
+    },
+    {
+      flag: "rate-limit",
+      type: "integer",
+      description: "Requests a second per workspace of the contract API; 0: any number",
+      default: 0,
+    },
+    {
+      flag: "webhook-allow",
+      type: "text",
+      placeholder: "HOST",
+      repeatable: true,
+      description: "Send webhooks to this host too, beside this machine",
+    },
+    {
+      flag: "webhook-connect-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      description: "How long an attempt waits for a connection",
+      default: "5s",
+    },
+    {
+      flag: "webhook-response-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      description: "How long an attempt waits for the answer",
+      default: "60s",
+    },
+    {
+      flag: "worker-tick",
+      type: "switch",
+      description: "Round retries up to the next whole minute, as the real worker does",
+    },
+    {
+      flag: "standard-webhooks",
+      type: "switch",
+      description: "Add the Standard Webhooks headers (webhook-id, webhook-timestamp, webhook-signature)",
+    },
+    {
+      flag: "auto-sign",
+      type: "text",
+      placeholder: "DURATION",
+      description: "Let each signatory sign by itself after this long, in virtual time",
+    },
+  ] as const satisfies readonly FlagSpec[];
+
+type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
 /** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
-export async function emulatorOptions(input: Input, host: Host): Promise<EmulatorOptions> {
-  const { flags } = input;
-  const text = (name: string) => flags[name] as string | undefined;
-  const number = (name: string) => flags[name] as number | undefined;
-  const duration = (name: string) => (text(name) === undefined ? undefined : checkedDuration(text(name)!, `--${name}`));
-  const path = (name: string) => (text(name) === undefined ? undefined : resolve(host.cwd, text(name)!));
-  const writable = async (name: string) =>
-    text(name) === undefined ? undefined : checkedOutput(host, text(name)!, `--${name}`);
-  const clock = { mode: text("clock"), speed: number("clock-speed"), start: clockStart(text("clock-start")) };
+export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
+  const duration = (name: "upstream-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign") =>
+    flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`);
+  const clock = { mode: flags.clock, speed: flags["clock-speed"], start: clockStart(flags["clock-start"]) };
+  const { file, "public-url": publicUrl, "run-file": runFile } = flags;
   const options = {
-    port: number("port"),
-    host: text("host"),
+    port: flags.port,
+    host: flags.host,
     allowedHosts: flags["allowed-host"],
-    publicUrl: text("public-url") === undefined ? undefined : checkedUrl(text("public-url")!, "--public-url"),
-    file: path("file"),
+    publicUrl: publicUrl === undefined ? undefined : checkedUrl(publicUrl, "--public-url"),
+    file: file === undefined ? undefined : resolve(host.cwd, file),
     ephemeral: flags.ephemeral,
-    runFile: await writable("run-file"),
-    seed: await seedOf(text("seed") ?? "demo", host),
+    runFile: runFile === undefined ? undefined : await checkedOutput(host, runFile, "--run-file"),
+    seed: await seedOf(flags.seed ?? "demo", host),
     clock: given(clock),
     token: host.env.SVC_EMULATOR_TOKEN || undefined,
     strict: strictOf(flags.strict),
-    lenientSlashes: lenientOf(text("lenient")),
+    lenientSlashes: lenientOf(flags.lenient),
     deterministic: flags.deterministic,
     upstreamTimeoutMs: duration("upstream-timeout"),
-    rateLimit: number("rate-limit"),
+    rateLimit: flags["rate-limit"],
     webhookAllow: flags["webhook-allow"],
     webhookConnectTimeoutMs: duration("webhook-connect-timeout"),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
@@ -179,10 +178,10 @@ async function seedOf(name: string, host: Host): Promise<EmulatorOptions["seed"]
   return (await readDocument(host, name, "--seed")) as object;
 }
 
-function strictOf(value: unknown): readonly string[] | undefined {
+function strictOf(value: string | true | undefined): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (value === true || value === "") return strictnesses;
-  const names = String(value).split(",");
+  const names = value.split(",");
   for (const name of names) {
     if (!(strictnesses as readonly string[]).includes(name))
       throw new UsageError(`--strict: unknown "${name}". ${meant(name, strictnesses)}`);

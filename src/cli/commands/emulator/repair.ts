@@ -1,5 +1,5 @@
 import { lookupTable } from "../../../base/lookup-table.ts";
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 import { existingFile } from "../../parse/body.ts";
 
@@ -10,7 +10,7 @@ const codes = lookupTable<string>({
   NoLockFile: "not_a_run_file",
 });
 
-export const emulatorRepair: Command = {
+export const emulatorRepair = command({
   words: ["emulator", "repair"],
   summary: "Repair a damaged state: keep what stands before the damage",
   description: "Damaged files are moved aside, never deleted. Refused while an emulator runs on the state.",
@@ -20,7 +20,7 @@ export const emulatorRepair: Command = {
     { title: "After a message that names a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
   ],
   async run(input, context) {
-    const path = await existingFile(context.host, String(input.positionals.file), "<file>");
+    const path = await existingFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
     const repair = await repairState(path).catch((error: Error) => {
       const code = codes[error.name];
@@ -46,4 +46,4 @@ export const emulatorRepair: Command = {
     );
     return undefined;
   },
-};
+});

@@ -1,6 +1,6 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 
-export const emulatorSeedSchema: Command = {
+export const emulatorSeedSchema = command({
   words: ["emulator", "seed-schema"],
   summary: "Print the JSON Schema of seed files",
   positionals: [],
@@ -11,4 +11,4 @@ export const emulatorSeedSchema: Command = {
     await output.document(seedSchema(), 2);
     return undefined;
   },
-};
+});

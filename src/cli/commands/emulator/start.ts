@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
@@ -10,7 +10,7 @@ import { emulatorFlags, emulatorOptions } from "./options.ts";
 
 const defaultPort = 4010;
 
-export const emulatorStart: Command = {
+export const emulatorStart = command({
   words: ["emulator", "start"],
   summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
   description: "With --json one line is printed when everything is up.",
@@ -34,7 +34,7 @@ export const emulatorStart: Command = {
   async run(input, context) {
     const { host, output, signal, cut } = context;
     const options = await emulatorOptions(input, host);
-    const readyFile = input.flags["ready-file"] as string | undefined;
+    const readyFile = input.flags["ready-file"];
     if (readyFile !== undefined) await checkedOutput(host, readyFile, "--ready-file");
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
@@ -49,7 +49,7 @@ export const emulatorStart: Command = {
     signal.throwIfAborted();
     return undefined;
   },
-};
+});
 
 /** What scripts wait for (DECISIONS.md, L21). */
 const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { host }: Context) => ({

@@ -1,11 +1,12 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
-export const emulatorStateExport: Command = {
+export const emulatorStateExport = command({
   words: ["emulator", "state", "export"],
   summary: "Print the whole state as one JSON document",
   extendsDerived: true,
+  readsDerived: { flags: [{ flag: "file", type: "text" }] },
   positionals: [],
   flags: [
     {
@@ -19,11 +20,11 @@ export const emulatorStateExport: Command = {
   examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const { checkedOutput, writeOutput } = await import("../../output/file.ts");
-    const file = flags.output as string | undefined;
+    const file = flags.output;
     const toFile = file !== undefined && file !== "-";
     if (toFile) await checkedOutput(context.host, file, "--output");
     const { exportState } = await import("../../../api/emulator/state.ts");
-    const client = await context.client("emulator", { file: flags.file as string | undefined });
+    const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
       await context.output.document(state, 2);
@@ -34,9 +35,9 @@ export const emulatorStateExport: Command = {
     await context.output.note(`Wrote ${file}`);
     return undefined;
   },
-};
+});
 
-export const emulatorStateImport: Command = {
+export const emulatorStateImport = command({
   words: ["emulator", "state", "import"],
   summary: "Replace the whole state by an exported one",
   description: "Takes what svc emulator state export printed, of an emulator with the same clusters.",
@@ -47,4 +48,4 @@ export const emulatorStateImport: Command = {
     { title: "Go back to a state that was kept", argv: ["emulator", "state", "import", "--data", "state.json"] },
   ],
   run: async (input, context, spec) => runDerived(spec!, input, context),
-};
+});

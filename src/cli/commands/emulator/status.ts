@@ -1,8 +1,8 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 import { isGone } from "./gone.ts";
 
-export const emulatorStatus: Command = {
+export const emulatorStatus = command({
   words: ["emulator", "status"],
   summary: "Say whether an emulator runs, where, and what time it is there",
   description: "Exits 5 when none runs.",
@@ -14,7 +14,7 @@ export const emulatorStatus: Command = {
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
     ]);
-    const file = input.flags.file as string | undefined;
+    const file = input.flags.file;
     const { signal, output } = context;
     try {
       const { baseUrls } = await context.target("emulator", file);
@@ -31,4 +31,4 @@ export const emulatorStatus: Command = {
       return "not-found";
     }
   },
-};
+});

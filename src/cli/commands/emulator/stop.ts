@@ -1,4 +1,4 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { CommandFailed } from "../../failure.ts";
 import { isGone } from "./gone.ts";
@@ -6,7 +6,7 @@ import { isGone } from "./gone.ts";
 /** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
 const patienceMs = 20_000;
 
-export const emulatorStop: Command = {
+export const emulatorStop = command({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   positionals: [],
@@ -14,7 +14,7 @@ export const emulatorStop: Command = {
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
-    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const client = await context.client("emulator", { file: input.flags.file });
     const { signal } = context;
     await client.call(stop, {}, { signal }).catch((error: unknown) => {
       if (!isGone(error)) throw error;
@@ -40,4 +40,4 @@ export const emulatorStop: Command = {
     else await context.output.show({ stopped: true });
     return undefined;
   },
-};
+});

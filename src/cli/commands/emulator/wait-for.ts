@@ -4,7 +4,8 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 
@@ -14,46 +15,48 @@ type Met = ResultOf<typeof wait>;
 /** One long poll asks for so long at most: proxies and clients end silent calls. */
 const longestPollMs = 20_000;
 
-export const emulatorWaitFor: Command = {
+const flags = [
+  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "This activity" },
+  {
+    flag: "outcome",
+    type: "text",
+    placeholder: "NAME",
+    choices: deliveryOutcomes,
+    description: "A delivery with this outcome",
+  },
+  {
+    flag: "status",
+    type: "text",
+    placeholder: "STATUS",
+    description: `The contract in this status: ${contractStatuses.join(", ")}`,
+  },
+  { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
+  { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
+  { flag: "count", type: "integer", description: "So many", default: 1 },
+  { flag: "new", type: "switch", description: "Only what happens from now on" },
+  {
+    flag: "within",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Move virtual time, at most so far: PT2H35M",
+  },
+  {
+    flag: "wait-timeout",
+    type: "text",
+    placeholder: "DURATION",
+    default: "30s",
+    description: "Stop waiting after this long, on the wall clock (exit 75)",
+  },
+  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+] as const satisfies readonly FlagSpec[];
+
+export const emulatorWaitFor = command({
   words: ["emulator", "wait-for"],
   summary: "Wait until an activity, an outcome of a delivery or a status of a contract is there",
   description:
     "What has happened already counts, unless --new is given. With --within virtual time is moved, from one due thing to the next, at most so far; without it the command only waits, on the wall clock. When it does not come, the exit code is 75, and what came near is printed.",
   positionals: [],
-  flags: [
-    { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "This activity" },
-    {
-      flag: "outcome",
-      type: "text",
-      placeholder: "NAME",
-      choices: deliveryOutcomes,
-      description: "A delivery with this outcome",
-    },
-    {
-      flag: "status",
-      type: "text",
-      placeholder: "STATUS",
-      description: `The contract in this status: ${contractStatuses.join(", ")}`,
-    },
-    { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
-    { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
-    { flag: "count", type: "integer", description: "So many", default: 1 },
-    { flag: "new", type: "switch", description: "Only what happens from now on" },
-    {
-      flag: "within",
-      type: "text",
-      placeholder: "DURATION",
-      description: "Move virtual time, at most so far: PT2H35M",
-    },
-    {
-      flag: "wait-timeout",
-      type: "text",
-      placeholder: "DURATION",
-      default: "30s",
-      description: "Stop waiting after this long, on the wall clock (exit 75)",
-    },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-  ],
+  flags,
   examples: [
     {
       title: "Until everybody has signed",
@@ -66,10 +69,10 @@ export const emulatorWaitFor: Command = {
   ],
   async run(input, context) {
     const asked = queryOf(input);
-    const within = duration(input, "within");
-    const timeoutMs = duration(input, "wait-timeout") ?? 30_000;
+    const within = duration(input.flags.within, "--within");
+    const timeoutMs = duration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
     const { signal, output } = context;
-    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const client = await context.client("emulator", { file: input.flags.file });
     const { showClock } = await import("../../../api/emulator/clock.ts");
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...asked, since: now } : asked;
@@ -79,7 +82,7 @@ export const emulatorWaitFor: Command = {
     await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
     return undefined;
   },
-};
+});
 
 interface Waiting {
   readonly client: Client;
@@ -123,11 +126,11 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   }
 }
 
-function queryOf({ flags }: Input): Query {
-  const { activity, outcome, contract, webhook, count } = flags;
-  const status = (flags.status as string | undefined)?.toUpperCase().replaceAll("-", "_");
+function queryOf({ flags: given }: InputOf<typeof flags>): Query {
+  const { activity, outcome, contract, webhook, count } = given;
+  const status = given.status?.toUpperCase().replaceAll("-", "_");
   if (status !== undefined && !(contractStatuses as readonly string[]).includes(status)) {
-    throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${flags.status}"`);
+    throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${given.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
     throw new UsageError("--activity, --outcome or --status required");
@@ -137,12 +140,12 @@ function queryOf({ flags }: Input): Query {
   }
   if (status !== undefined && contract === undefined) throw new UsageError("--contract required with --status");
   if (webhook !== undefined && outcome === undefined) throw new UsageError("--outcome required with --webhook");
-  const given = { activity, outcome, contract_status: status, contract, webhook, count };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Query;
+  const asked = { activity, outcome, contract_status: status, contract, webhook, count };
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as Query;
 }
 
-const duration = ({ flags }: Input, name: string): number | undefined =>
-  flags[name] === undefined ? undefined : checkedDuration(flags[name] as string, `--${name}`);
+const duration = (text: string | undefined, flag: string): number | undefined =>
+  text === undefined ? undefined : checkedDuration(text, flag);
 
 /** Says what was waited for, and what came near. */
 function notReached(

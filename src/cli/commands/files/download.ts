@@ -1,6 +1,6 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 
-export const filesDownload: Command = {
+export const filesDownload = command({
   words: ["files", "download"],
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "The file_id of the upload" }],
@@ -22,14 +22,14 @@ export const filesDownload: Command = {
       import("../../../api/storage/objects.ts"),
     ]);
     const { checkedOutput, writeOutput } = await import("../../output/file.ts");
-    const file = input.flags.output as string | undefined;
+    const file = input.flags.output;
     const toFile = file !== undefined && file !== "-";
     if (toFile) await checkedOutput(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signal } = context;
     const { signed_url: url } = await client.call(
       showFile,
-      { params: { file_id: String(input.positionals.file_id) } },
+      { params: { file_id: input.positionals.file_id } },
       { signal },
     );
     const { value } = await client.send(getObject, {}, { url, signal });
@@ -42,4 +42,4 @@ export const filesDownload: Command = {
     await context.output.note(`Wrote ${file}`);
     return undefined;
   },
-};
+});

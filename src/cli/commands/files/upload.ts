@@ -1,9 +1,9 @@
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { candidates, upload } from "../../connection/uploads.ts";
 
 const fields = ["file_id", "filename", "path", "bytes", "content_type"];
 
-export const filesUpload: Command = {
+export const filesUpload = command({
   words: ["files", "upload"],
   summary: "Upload files and print their ids",
   description:
@@ -23,8 +23,8 @@ export const filesUpload: Command = {
     { title: "Only the ids", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
   ],
   async run(input, context) {
-    const paths = input.positionals.path as readonly string[];
-    const files = await candidates(context, paths, "<path>", input.flags["content-type"] as string | undefined);
+    const paths = input.positionals.path;
+    const files = await candidates(context, paths, "<path>", input.flags["content-type"]);
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({
         filename,
@@ -39,4 +39,4 @@ export const filesUpload: Command = {
     await context.output.show(await upload(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
     return undefined;
   },
-};
+});

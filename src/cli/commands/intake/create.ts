@@ -1,9 +1,9 @@
-import type { Command, Input } from "../../command.ts";
+import { command, type Input } from "../../command.ts";
 import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
 import { call } from "../../derived.ts";
 import { PartialFailure } from "../../failure.ts";
 
-export const intakeCreate: Command = {
+export const intakeCreate = command({
   words: ["intake", "create"],
   summary: "Create a legal intake, with files uploaded first",
   extendsDerived: true,
@@ -35,7 +35,7 @@ export const intakeCreate: Command = {
     },
   ],
   async run(input, context, spec) {
-    const files = await candidates(context, (input.flags.file as string[] | undefined) ?? [], "--file");
+    const files = await candidates(context, input.flags.file ?? [], "--file");
     // Everything is checked before the first byte is uploaded.
     const prepared = await call(spec!, without(input, "file"), context);
     if (prepared === "dry-run") {
@@ -54,7 +54,7 @@ export const intakeCreate: Command = {
     });
     return undefined;
   },
-};
+});
 
 const without = (input: Input, flag: string): Input => ({
   ...input,

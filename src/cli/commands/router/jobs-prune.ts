@@ -1,10 +1,10 @@
 import type { StoredJob } from "../../bulk/log/jobs.ts";
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 
 const usualAge = "30d";
 
-export const jobsPrune: Command = {
+export const jobsPrune = command({
   words: ["router", "jobs", "prune"],
   summary: "Remove the logs of bulk jobs that were done long ago",
   description:
@@ -27,7 +27,7 @@ export const jobsPrune: Command = {
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
-    const ageMs = checkedDuration((flags["older-than"] as string | undefined) ?? usualAge, "--older-than");
+    const ageMs = checkedDuration(flags["older-than"] ?? usualAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
     const old = (await listJobs(host)).filter((job) => ended.has(job.status) && isOld(job));
@@ -45,4 +45,4 @@ export const jobsPrune: Command = {
     if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);
     return undefined;
   },
-};
+});

@@ -1,20 +1,26 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { concurrencyOf } from "../../bulk/flags.ts";
 import type { StoredJob } from "../../bulk/log/jobs.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { commandLine } from "../../help/examples.ts";
 
-const id: PositionalSpec = { name: "job", description: "Id of the job, as it was printed first", optional: true };
-const last: FlagSpec = { flag: "last", type: "switch", description: "The newest job" };
+const id = {
+  name: "job",
+  description: "Id of the job, as it was printed first",
+  optional: true,
+} as const satisfies PositionalSpec;
+const last = { flag: "last", type: "switch", description: "The newest job" } as const satisfies FlagSpec;
+
+type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
 
 /** The job that is named, or the newest one. */
-async function jobOf({ positionals, flags }: Input, { host }: Context): Promise<StoredJob> {
+async function jobOf({ positionals, flags }: JobInput, { host }: Context): Promise<StoredJob> {
   const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
     import("../../bulk/log/jobs.ts"),
     import("../../bulk/log/state-folder.ts"),
   ]);
-  const name = positionals.job as string | undefined;
+  const name = positionals.job;
   const isLast = flags.last === true;
   if ((name === undefined) === !isLast) throw new UsageError("<job> or --last required, and not both");
   const isName = name !== undefined && /^job_\w+$/.test(name);
@@ -62,7 +68,7 @@ const fields = [
   "target",
 ];
 
-export const jobsList: Command = {
+export const jobsList = command({
   words: ["router", "jobs", "list"],
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
@@ -75,9 +81,9 @@ export const jobsList: Command = {
     await output.show(jobs.map(shown), { fields, columns, none: "No jobs" });
     return undefined;
   },
-};
+});
 
-export const jobsShow: Command = {
+export const jobsShow = command({
   words: ["router", "jobs", "show"],
   summary: "Show how far a bulk job is",
   positionals: [id],
@@ -89,9 +95,9 @@ export const jobsShow: Command = {
     if (job.status === "interrupted") await context.output.note(`Resume it with: ${commandLine(job.record.resume)}`);
     return undefined;
   },
-};
+});
 
-export const jobsResume: Command = {
+export const jobsResume = command({
   words: ["router", "jobs", "resume"],
   summary: "Go on with a bulk job that was stopped or killed",
   description:
@@ -118,17 +124,17 @@ export const jobsResume: Command = {
       isPiped: input.positionals.file === "-" || input.positionals.job === "-",
       concurrency: concurrencyOf(input.flags, record.concurrency),
       skipInvalid: input.flags["skip-invalid"] === true,
-      maxErrors: input.flags["max-errors"] as string | undefined,
+      maxErrors: input.flags["max-errors"],
       context,
     });
   },
-};
+});
 
 /** In `resume --last -` the dash is no id. */
-const lastWithFile = (input: Input): Input =>
-  input.positionals.job === "-" ? { ...input, positionals: { file: "-" } } : input;
+const lastWithFile = (input: JobInput): JobInput =>
+  input.positionals.job === "-" ? { ...input, positionals: { job: undefined } } : input;
 
-export const jobsResults: Command = {
+export const jobsResults = command({
   words: ["router", "jobs", "results"],
   summary: "Print the rows of a bulk job that went wrong",
   description: "All rows, where the job ran with --results all.",
@@ -147,7 +153,7 @@ export const jobsResults: Command = {
   async run(input, context) {
     const { folder } = await jobOf(input, context);
     const { showResults } = await import("../../bulk/log/show-results.ts");
-    await showResults(folder, input.flags.status as string | undefined, context);
+    await showResults(folder, input.flags.status, context);
     return undefined;
   },
-};
+});

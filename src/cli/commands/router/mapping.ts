@@ -1,9 +1,10 @@
 import type { CallArguments } from "../../../client/request.ts";
-import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Command, type Context, command, type InputOf } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { type FailureKind, UsageError } from "../../failure.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
@@ -11,7 +12,7 @@ import { confirmRemoval, removalFlag } from "./removal.ts";
 /** Identifiers in one call: larger ones gain little more, and want memory on both sides. */
 export const batchSize = 2_500;
 
-const mappingFlags: readonly FlagSpec[] = [
+const mappingFlags = [
   {
     flag: "cluster",
     sameAs: "cluster-id",
@@ -26,7 +27,26 @@ const mappingFlags: readonly FlagSpec[] = [
     description: "Column of a CSV file, or field of NDJSON; left out: the first",
   },
   ...bulkFlags(batchSize),
-];
+] as const satisfies readonly FlagSpec[];
+
+const inputFile = {
+  name: "file",
+  description: "File with one identifier a row, or - for standard input",
+  optional: true,
+} as const satisfies PositionalSpec;
+
+/** `integration-type` is one of the derived commands of external integrations. */
+const derivedFlags = [
+  { flag: "cluster-id", type: "text" },
+  { flag: "integration-type", type: "text" },
+  { flag: "dry-run", type: "switch" },
+] as const satisfies readonly TypedFlag[];
+
+/** `confirm` is a flag of those that remove. */
+type MappingInput = InputOf<
+  readonly [...typeof mappingFlags, typeof removalFlag, ...typeof derivedFlags],
+  readonly [typeof inputFile]
+>;
 
 /** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
 function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
@@ -35,7 +55,7 @@ function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
   const file = `${name}.csv`;
   const flags = action === "unmap" ? [...mappingFlags, removalFlag] : mappingFlags;
   const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
-  return {
+  return command({
     words,
     summary: action === "map" ? `Map ${kind.noun}s to a cluster` : `Remove ${kind.noun}s of a cluster`,
     description: [
@@ -46,10 +66,9 @@ function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
     ].join(" "),
     extendsDerived: true,
+    readsDerived: { flags: derivedFlags },
     bodyFrom: ["file", "apply"],
-    positionals: [
-      { name: "file", description: "File with one identifier a row, or - for standard input", optional: true },
-    ],
+    positionals: [inputFile],
     flags,
     examples: [
       { title: "A column of a CSV file", argv: [...words, file, "--column", "id", ...to] },
@@ -64,11 +83,11 @@ function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
         ? runMapping(`${action}-${name}`, flags, path, input, context)
         : runFew(spec!, table, action, input, context);
     },
-  };
+  });
 }
 
-function inputOf({ positionals, flags }: Input): { file: string | undefined; isJob: boolean } {
-  const file = positionals.file as string | undefined;
+function inputOf({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
+  const { file } = positionals;
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
 
@@ -77,18 +96,23 @@ async function runFew(
   spec: CommandSpec,
   { kind: { noun }, listField }: MappingTable,
   action: "map" | "unmap",
-  input: Input,
+  input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
+  const given: ReadonlySet<string> = new Set(Object.keys(input.flags));
   const isDerived = spec.flags.some(
-    ({ flag, target }) => (target || flag === "data" || flag === "set") && input.flags[flag] !== undefined,
+    ({ flag, target }) => (target || flag === "data" || flag === "set") && given.has(flag),
   );
   if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
   const cluster = input.flags.cluster ?? input.flags["cluster-id"];
   const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
   const confirm = ({ body }: CallArguments) => {
     const { cluster_id, [listField]: list } = body as Record<string, unknown>;
-    return confirmRemoval({ noun, cluster: cluster_id as string, rows: (list as unknown[]).length }, input, context);
+    return confirmRemoval(
+      { noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
+      input.flags.confirm,
+      context,
+    );
   };
   return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { confirm } : {});
 }
@@ -97,23 +121,22 @@ async function runMapping(
   name: string,
   declared: readonly FlagSpec[],
   file: string | undefined,
-  input: Input,
+  input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
   const work = workNamed(name)!;
   const { beginJob } = await import("../../bulk/begin.ts");
-  if (input.flags.apply !== undefined) {
+  const { apply, column, confirm, "integration-type": integrationType } = input.flags;
+  if (apply !== undefined) {
     refuseBesideApply(declared, input);
     const { applied } = await import("../../bulk/apply.ts");
-    return beginJob(await applied(work, file, input.flags, context), context);
+    return beginJob(await applied(work, file, { ...input.flags, apply }, context), context);
   }
-  const cluster = (input.flags.cluster ?? input.flags["cluster-id"]) as string | undefined;
+  const cluster = input.flags.cluster ?? input.flags["cluster-id"];
   if (cluster === undefined) throw new UsageError("--cluster required");
-  const integrationType = input.flags["integration-type"] as string | undefined;
   if (name.endsWith("external-integrations") && integrationType === undefined) {
     throw new UsageError("--integration-type required");
   }
-  const column = input.flags.column as string | undefined;
   return beginJob(
     {
       ...bulkOptions(input, file!, batchSize),
@@ -126,7 +149,7 @@ async function runMapping(
       },
       planned: undefined,
       async confirm(rows) {
-        if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, input, context);
+        if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);
       },
     },
     context,

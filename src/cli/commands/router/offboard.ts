@@ -1,14 +1,14 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
 
-const flags: readonly FlagSpec[] = [
+const flags = [
   {
     flag: "from",
     type: "text",
@@ -17,10 +17,10 @@ const flags: readonly FlagSpec[] = [
   },
   { flag: "confirm", type: "text", placeholder: "NAME", description: "Repeat the cluster id, to confirm" },
   ...bulkFlags(batchSize),
-];
+] as const satisfies readonly FlagSpec[];
 
 /** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
-export const offboard: Command = {
+export const offboard = command({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
   description: [
@@ -30,6 +30,7 @@ export const offboard: Command = {
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
   extendsDerived: true,
+  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }], positionals: [{ name: "cluster_id" }] },
   bodyFrom: ["from", "apply"],
   positionals: [],
   flags,
@@ -40,18 +41,17 @@ export const offboard: Command = {
     },
   ],
   async run(input, context, spec) {
-    const cluster = input.positionals.cluster_id as string;
-    const given = input.flags.confirm as string | undefined;
-    const from = input.flags.from as string | undefined;
-    if (from === undefined && input.flags.apply === undefined) {
+    const cluster = input.positionals.cluster_id;
+    const { confirm: given, from, apply } = input.flags;
+    if (from === undefined && apply === undefined) {
       const confirm = () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context);
       return runDerived(spec!, input, context, { confirm });
     }
     const { beginJob } = await import("../../bulk/begin.ts");
-    if (input.flags.apply !== undefined) {
+    if (apply !== undefined) {
       refuseBesideApply(flags, input);
       const { applied } = await import("../../bulk/apply.ts");
-      const request = await applied(offboardWork, undefined, input.flags, context);
+      const request = await applied(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun) await confirmName(`Delete what the plan names from ${planned}`, planned, cluster, context);
       return beginJob(request, context);
@@ -70,4 +70,4 @@ export const offboard: Command = {
       context,
     );
   },
-};
+});

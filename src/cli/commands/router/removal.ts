@@ -1,27 +1,26 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, Input } from "../../command.ts";
+import type { Context } from "../../command.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 
 /** Up to so many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
 const manyRows = 10_000;
 
-export const removalFlag: FlagSpec = {
+export const removalFlag = {
   flag: "confirm",
   type: "text",
   placeholder: "ID",
   description: `Repeat the cluster, to remove more than ${manyRows.toLocaleString("en")} rows or those of a pipe`,
-};
+} as const satisfies FlagSpec;
 
 /** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */
 export async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
-  { flags }: Input,
+  given: string | undefined,
   context: Context,
 ): Promise<void> {
   const { noun, cluster, rows } = of;
   const what = rows === undefined ? `the ${noun}s of standard input` : `${rows} ${noun}${rows === 1 ? "" : "s"}`;
   const deed = `Remove ${what} from ${cluster}`;
-  const given = flags.confirm as string | undefined;
   const isMany = rows === undefined || rows > manyRows;
   if (isMany || given !== undefined) return confirmName(deed, cluster, given, context);
   return confirmYes(deed, context);

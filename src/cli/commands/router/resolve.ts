@@ -1,7 +1,7 @@
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 
 /** One way in which a cluster owns the identifier. */
@@ -13,7 +13,7 @@ interface Owner {
 
 const fields = ["table", "key", "cluster_id"];
 
-export const routerResolve: Command = {
+export const routerResolve = command({
   words: ["router", "resolve"],
   summary: "Say which cluster owns an identifier, and by which table",
   description:
@@ -25,8 +25,8 @@ export const routerResolve: Command = {
     { title: "A team of chat_a, on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
   ],
   async run(input, context) {
-    const identifier = String(input.positionals.identifier);
-    const ofEmulator = await emulatorOwners(context, identifier, input.flags.file as string | undefined);
+    const identifier = input.positionals.identifier;
+    const ofEmulator = await emulatorOwners(context, identifier, input.flags.file);
     const found = unique([
       ...(await namedClusters(context, identifier)),
       ...(ofEmulator ?? (await lookedUp(context, identifier))),
@@ -41,7 +41,7 @@ export const routerResolve: Command = {
     await context.output.show(found, { fields, columns: fields });
     return undefined;
   },
-};
+});
 
 /** What the two public look-ups know. */
 async function lookedUp(context: Context, identifier: string): Promise<Owner[]> {

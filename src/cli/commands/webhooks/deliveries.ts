@@ -3,7 +3,7 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { follow } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
 import { allParts, firstPart, noteRest } from "../../pages.ts";
@@ -11,35 +11,37 @@ import { allParts, firstPart, noteRest } from "../../pages.ts";
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;
 
-export const followFlag: FlagSpec = {
+export const followFlag = {
   flag: "follow",
   short: "f",
   type: "switch",
   description: "Go on with what happens from now on, until Ctrl-C",
-};
+} as const satisfies FlagSpec;
 
-export const webhooksDeliveries: Command = {
+/** What says which deliveries are meant. */
+export const deliveryFlags = [
+  { flag: "webhook", type: "integer", description: "Only of this subscription" },
+  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Only of this activity" },
+  { flag: "contract", type: "text", placeholder: "ID", description: "Only of this contract: 12 or T-12" },
+  {
+    flag: "outcome",
+    type: "text",
+    placeholder: "NAME",
+    choices: deliveryOutcomes,
+    description: "Only with this outcome",
+  },
+  { flag: "limit", type: "integer", description: "The newest N", default: 50 },
+  { flag: "all", type: "switch", description: "Every delivery, as many calls as it takes" },
+  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+] as const satisfies readonly FlagSpec[];
+
+export const webhooksDeliveries = command({
   words: ["webhooks", "deliveries"],
   summary: "List webhook deliveries with their last answers, or follow them",
   description:
     "Reads the log of the running emulator; the real service shows its own in its application only. With --follow each attempt is printed as it is made.",
   positionals: [],
-  flags: [
-    followFlag,
-    { flag: "webhook", type: "integer", description: "Only of this subscription" },
-    { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Only of this activity" },
-    { flag: "contract", type: "text", placeholder: "ID", description: "Only of this contract: 12 or T-12" },
-    {
-      flag: "outcome",
-      type: "text",
-      placeholder: "NAME",
-      choices: deliveryOutcomes,
-      description: "Only with this outcome",
-    },
-    { flag: "limit", type: "integer", description: "The newest N", default: 50 },
-    { flag: "all", type: "switch", description: "Every delivery, as many calls as it takes" },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-  ],
+  flags: [followFlag, ...deliveryFlags],
   examples: [
     { title: "What was told, and what came back?", argv: ["webhooks", "deliveries"] },
     { title: "As it happens", argv: ["webhooks", "deliveries", "--follow"] },
@@ -47,12 +49,12 @@ export const webhooksDeliveries: Command = {
   async run(input, context) {
     return input.flags.follow ? followDeliveries(input, context) : list(input, context);
   },
-};
+});
 
-async function list({ flags }: Input, context: Context) {
+async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) {
   const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
-  const client = await context.client("emulator", { file: flags.file as string | undefined });
-  const names = ["webhook", "activity", "contract", "outcome", "limit"];
+  const client = await context.client("emulator", { file: flags.file });
+  const names = ["webhook", "activity", "contract", "outcome", "limit"] as const;
   const given = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
   const query = firstPart(paged, given, flags.all === true);
   const fetch = (part: object) =>
@@ -74,9 +76,11 @@ const row = ({ attempts, ...delivery }: Listed) => ({
   answer: answerOf(attempts.at(-1)) ?? null,
 });
 
+type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
+
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
-export async function followDeliveries({ flags }: Input, context: Context): Promise<undefined> {
-  for (const name of ["limit", "offset", "all"]) {
+export async function followDeliveries({ flags }: InputOf<FollowedFlags>, context: Context): Promise<undefined> {
+  for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot go with --follow`);
   }
   if (flags.outcome === "waiting") {
@@ -85,9 +89,9 @@ export async function followDeliveries({ flags }: Input, context: Context): Prom
     );
   }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
-  const names = ["webhook", "activity", "contract", "outcome"];
+  const names = ["webhook", "activity", "contract", "outcome"] as const;
   const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
-  return follow(context, watchDeliveries, { query }, flags.file as string | undefined, (one) => line(one as Event));
+  return follow(context, watchDeliveries, { query }, flags.file, (one) => line(one as Event));
 }
 
 function line({ id, at, activity, contract_id: contract, outcome, attempt, next_attempt_at: next }: Event): string {

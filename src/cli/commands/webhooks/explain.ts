@@ -1,11 +1,11 @@
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 import { keyFlag, neededKey } from "./key.ts";
 import { givenSignature } from "./verify.ts";
 
-export const webhooksExplain: Command = {
+export const webhooksExplain = command({
   words: ["webhooks", "explain"],
   summary: "Say why the signature of a webhook does not match",
   description:
@@ -26,12 +26,12 @@ export const webhooksExplain: Command = {
     const signature = await givenSignature(context, input);
     if (signature === undefined) throw new UsageError("--signature required: the headers hold none");
     const key = await neededKey(context, input);
-    const body = await readInput(context.host, String(input.positionals.body), "<body>");
+    const body = await readInput(context.host, input.positionals.body, "<body>");
     const diagnosis = diagnose({ key, body, signature });
     await told(diagnosis, body.length, context);
     return fits(diagnosis) ? undefined : "failed";
   },
-};
+});
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 

@@ -1,18 +1,20 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, Input } from "../../command.ts";
+import type { Context, InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 
-export const keyFlag: FlagSpec = {
+export const keyFlag = {
   flag: "key-file",
   type: "text",
   placeholder: "FILE",
   description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
-};
+} as const satisfies FlagSpec;
+
+type Keyed = InputOf<readonly [typeof keyFlag]>;
 
 /** The base64 text of the key that was given by file or environment; undefined where none was. Never printed. */
-export async function givenKey({ host }: Context, { flags }: Input): Promise<string | undefined> {
-  const file = flags["key-file"] as string | undefined;
+export async function givenKey({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
+  const file = flags["key-file"];
   if (file === undefined) return host.env.SVC_WEBHOOK_HMAC_KEY?.trim() || undefined;
   const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
   if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
@@ -20,7 +22,7 @@ export async function givenKey({ host }: Context, { flags }: Input): Promise<str
 }
 
 /** The same, for what works without a network. */
-export async function neededKey(context: Context, input: Input): Promise<string> {
+export async function neededKey(context: Context, input: Keyed): Promise<string> {
   const key = await givenKey(context, input);
   if (key !== undefined) return key;
   throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY", {
@@ -29,7 +31,7 @@ export async function neededKey(context: Context, input: Input): Promise<string>
 }
 
 /** The same, fetched from the service where none was given. */
-export async function fetchedKey(context: Context, input: Input): Promise<string> {
+export async function fetchedKey(context: Context, input: Keyed): Promise<string> {
   const given = await givenKey(context, input);
   if (given !== undefined) return given;
   const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");

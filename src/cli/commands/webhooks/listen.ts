@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
 import { sizeText } from "../../../base/size.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
@@ -10,51 +11,53 @@ import { headerGiven, openPoster, receiverUrl } from "./post.ts";
 import { givenActivities, registered } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
 
-export const webhooksListen: Command = {
+const flags = [
+  {
+    flag: "forward-to",
+    type: "text",
+    placeholder: "URL",
+    description: "Send each delivery on, byte for byte; a port stands for http://localhost:PORT",
+  },
+  {
+    flag: "activities",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    description: "Subscribe to these only; left out: all 39",
+  },
+  {
+    flag: "header",
+    type: "text",
+    placeholder: "NAME: VALUE",
+    repeatable: true,
+    description: "Add a header to what is forwarded",
+  },
+  { flag: "port", type: "integer", description: "Port of the receiver", default: 0 },
+  {
+    flag: "public-url",
+    type: "text",
+    placeholder: "URL",
+    description: "Address under which the service reaches this receiver, such as that of a tunnel",
+  },
+  { flag: "no-register", type: "switch", description: "Subscribe nothing; only print what to register" },
+  {
+    flag: "save",
+    type: "text",
+    placeholder: "DIR",
+    description: "Keep each delivery, body and headers, in this folder",
+  },
+  { flag: "count", type: "integer", description: "End after this many deliveries" },
+  { flag: "print-secret", type: "switch", description: "Print the key that signs, and end" },
+  keyFlag,
+] as const satisfies readonly FlagSpec[];
+
+export const webhooksListen = command({
   words: ["webhooks", "listen"],
   summary: "Receive webhooks on this machine, verify them, and forward them",
   description:
     "Starts a receiver, subscribes it where the service can reach this machine (else prints what to register), and prints a line for each delivery with the verdict on its signature. With --forward-to the raw bytes go on, and the answer of the other end goes back. With --json one line of JSON each. Ctrl-C ends it and removes the subscription.",
   positionals: [],
-  flags: [
-    {
-      flag: "forward-to",
-      type: "text",
-      placeholder: "URL",
-      description: "Send each delivery on, byte for byte; a port stands for http://localhost:PORT",
-    },
-    {
-      flag: "activities",
-      type: "text",
-      placeholder: "A,B",
-      repeatable: true,
-      description: "Subscribe to these only; left out: all 39",
-    },
-    {
-      flag: "header",
-      type: "text",
-      placeholder: "NAME: VALUE",
-      repeatable: true,
-      description: "Add a header to what is forwarded",
-    },
-    { flag: "port", type: "integer", description: "Port of the receiver", default: 0 },
-    {
-      flag: "public-url",
-      type: "text",
-      placeholder: "URL",
-      description: "Address under which the service reaches this receiver, such as that of a tunnel",
-    },
-    { flag: "no-register", type: "switch", description: "Subscribe nothing; only print what to register" },
-    {
-      flag: "save",
-      type: "text",
-      placeholder: "DIR",
-      description: "Keep each delivery, body and headers, in this folder",
-    },
-    { flag: "count", type: "integer", description: "End after this many deliveries" },
-    { flag: "print-secret", type: "switch", description: "Print the key that signs, and end" },
-    keyFlag,
-  ],
+  flags,
   examples: [
     { title: "See what is told, and whether it verifies", argv: ["webhooks", "listen"] },
     {
@@ -81,7 +84,7 @@ export const webhooksListen: Command = {
     context.signal.throwIfAborted();
     return undefined;
   },
-};
+});
 
 interface Plan {
   readonly forwardTo: string | undefined;
@@ -95,18 +98,17 @@ interface Plan {
 }
 
 /** Everything that can be wrong with the command line, before anything is sent. */
-function planOf({ flags }: Input, { host }: Context): Plan {
-  const text = (name: string) => flags[name] as string | undefined;
-  const count = flags.count as number | undefined;
+function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Plan {
+  const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   if (count !== undefined && count < 1) throw new UsageError("--count takes a number from 1");
   return {
-    forwardTo: text("forward-to") === undefined ? undefined : receiverUrl(text("forward-to")!, "--forward-to"),
-    extraHeaders: Object.fromEntries(((flags.header as string[] | undefined) ?? []).map(headerGiven)),
-    activities: givenActivities(flags.activities as string[] | undefined) ?? allActivities,
-    port: (flags.port as number | undefined) ?? 0,
-    publicUrl: text("public-url") === undefined ? undefined : receiverUrl(text("public-url")!, "--public-url"),
-    register: flags["no-register"] !== true,
-    folder: text("save") === undefined ? undefined : resolve(host.cwd, text("save")!),
+    forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
+    extraHeaders: Object.fromEntries((given.header ?? []).map(headerGiven)),
+    activities: givenActivities(given.activities) ?? allActivities,
+    port: given.port ?? 0,
+    publicUrl: publicUrl === undefined ? undefined : receiverUrl(publicUrl, "--public-url"),
+    register: given["no-register"] !== true,
+    folder: save === undefined ? undefined : resolve(host.cwd, save),
     count: count ?? Number.POSITIVE_INFINITY,
   };
 }

@@ -2,7 +2,7 @@ import type { fireActivity } from "../../../api/emulator/activities.ts";
 import type { ArgumentsOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, Input } from "../../command.ts";
+import type { Context, InputOf } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
 import { assigned, assignment, readDocument } from "../../parse/body.ts";
@@ -10,8 +10,16 @@ import { assigned, assignment, readDocument } from "../../parse/body.ts";
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;
 
+/** The contract that is told of. */
+export const contractFlag = {
+  flag: "contract",
+  type: "text",
+  placeholder: "ID",
+  description: "The contract: 12 or T-12; left out: the newest",
+} as const satisfies FlagSpec;
+
 /** What is to differ in the payload of an activity. Whatever does not fit it is an error, and nobody is told. */
-export const payloadFlags: readonly FlagSpec[] = [
+export const payloadFlags = [
   {
     flag: "set",
     type: "text",
@@ -46,43 +54,44 @@ export const payloadFlags: readonly FlagSpec[] = [
     description: "Send this JSON document instead of the usual payload",
   },
   { flag: "edit", type: "switch", description: "Open the payload in $VISUAL or $EDITOR, and send what is saved" },
-];
+] as const satisfies readonly FlagSpec[];
 
 /** The changes that the flags ask for, as the control plane takes them. */
-export async function payloadChanges({ flags }: Input, { host, globals }: Context): Promise<Omit<Body, "activity">> {
+export async function payloadChanges(
+  { flags }: InputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
+  { host, globals }: Context,
+): Promise<Omit<Body, "activity">> {
   if (flags.edit && !mayAsk(host, globals)) {
     throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
   }
   if (flags.data !== undefined && flags.raw !== undefined) {
     throw new UsageError("--data cannot go with --raw, which brings its own activity_data");
   }
-  const removals = flags.remove as readonly string[] | undefined;
-  const [data, payload] = [await objectOf(host, flags, "data"), await objectOf(host, flags, "raw")];
+  const [data, payload] = [await objectOf(host, flags.data, "--data"), await objectOf(host, flags.raw, "--raw")];
   const changes = {
-    contract_id: flags.contract as string | undefined,
-    overrides: valuesOf(flags, "set"),
-    additions: valuesOf(flags, "add"),
-    removals: removals?.map((path) => assignment(`${path}=`, "--remove").path.join(".")),
+    contract_id: flags.contract,
+    overrides: valuesOf(flags.set, "--set"),
+    additions: valuesOf(flags.add, "--add"),
+    removals: flags.remove?.map((path) => assignment(`${path}=`, "--remove").path.join(".")),
     data,
     payload,
   };
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-function valuesOf(flags: Input["flags"], flag: string): Document | undefined {
-  const given = flags[flag] as readonly string[] | undefined;
+function valuesOf(given: readonly string[] | undefined, flag: string): Document | undefined {
   if (given === undefined) return undefined;
-  const assignments = given.map((text) => assignment(text, `--${flag}`));
+  const assignments = given.map((text) => assignment(text, flag));
   return Object.fromEntries(
     assignments.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
   );
 }
 
-async function objectOf(host: Context["host"], flags: Input["flags"], flag: string): Promise<Document | undefined> {
-  if (flags[flag] === undefined) return undefined;
-  const document = await readDocument(host, flags[flag] as string, `--${flag}`);
+async function objectOf(host: Context["host"], file: string | undefined, flag: string): Promise<Document | undefined> {
+  if (file === undefined) return undefined;
+  const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;
-  throw new UsageError(`--${flag} takes a JSON object`);
+  throw new UsageError(`${flag} takes a JSON object`);
 }
 
 /** The same call with the payload as a person left it in an editor. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
+import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { green, red } from "../../output/styled.ts";
 import { givenKey, keyFlag } from "./key.ts";
@@ -14,35 +15,41 @@ interface Replayed extends Delivery {
   readonly url: string;
 }
 
-export const webhooksReplay: Command = {
+const flags = [
+  { flag: "last", type: "integer", description: "The last N deliveries, oldest first" },
+  { flag: "from", type: "text", placeholder: "DIR", description: "Of this folder instead of the emulator's log" },
+  {
+    flag: "to",
+    type: "text",
+    placeholder: "URL",
+    description: "The receiver; a port stands for http://localhost:PORT",
+  },
+  { flag: "sign", type: "switch", description: "Sign the bodies anew, for those that were edited" },
+  {
+    flag: "header",
+    type: "text",
+    placeholder: "NAME: VALUE",
+    repeatable: true,
+    description: "Add a header",
+  },
+  keyFlag,
+  { flag: "dry-run", short: "n", type: "switch", description: "Say what would be sent, and send nothing" },
+  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+] as const satisfies readonly FlagSpec[];
+
+const positionals = [
+  { name: "files", description: "Files with raw bodies, or - for standard input", optional: true, variadic: true },
+] as const satisfies readonly PositionalSpec[];
+
+type ReplayInput = InputOf<typeof flags, typeof positionals>;
+
+export const webhooksReplay = command({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
     "Takes files that svc webhooks listen --save wrote (or any raw body, signed anew), or the last deliveries of such a folder or of the running emulator. Nothing is counted or logged by the service. Exits 1 when an answer is not 2xx.",
-  positionals: [
-    { name: "files", description: "Files with raw bodies, or - for standard input", optional: true, variadic: true },
-  ],
-  flags: [
-    { flag: "last", type: "integer", description: "The last N deliveries, oldest first" },
-    { flag: "from", type: "text", placeholder: "DIR", description: "Of this folder instead of the emulator's log" },
-    {
-      flag: "to",
-      type: "text",
-      placeholder: "URL",
-      description: "The receiver; a port stands for http://localhost:PORT",
-    },
-    { flag: "sign", type: "switch", description: "Sign the bodies anew, for those that were edited" },
-    {
-      flag: "header",
-      type: "text",
-      placeholder: "NAME: VALUE",
-      repeatable: true,
-      description: "Add a header",
-    },
-    keyFlag,
-    { flag: "dry-run", short: "n", type: "switch", description: "Say what would be sent, and send nothing" },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-  ],
+  positionals,
+  flags,
   examples: [
     {
       title: "A saved delivery, into the program under work",
@@ -54,8 +61,8 @@ export const webhooksReplay: Command = {
     },
   ],
   async run(input, context) {
-    const to = input.flags.to === undefined ? undefined : receiverUrl(String(input.flags.to), "--to");
-    const extra = Object.fromEntries(((input.flags.header as string[] | undefined) ?? []).map(headerGiven));
+    const to = input.flags.to === undefined ? undefined : receiverUrl(input.flags.to, "--to");
+    const extra = Object.fromEntries((input.flags.header ?? []).map(headerGiven));
     const found = await deliveriesOf(input, to, context);
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
@@ -75,7 +82,7 @@ export const webhooksReplay: Command = {
     context.signal.throwIfAborted();
     return allFine ? undefined : "failed";
   },
-};
+});
 
 async function replayed(delivery: Replayed, poster: Poster, { output }: Context): Promise<boolean> {
   const { name, url } = delivery;
@@ -93,10 +100,13 @@ async function replayed(delivery: Replayed, poster: Poster, { output }: Context)
   return isFine;
 }
 
-async function deliveriesOf(input: Input, to: string | undefined, context: Context): Promise<readonly Replayed[]> {
-  const files = (input.positionals.files as readonly string[] | undefined) ?? [];
-  const last = input.flags.last as number | undefined;
-  const from = input.flags.from as string | undefined;
+async function deliveriesOf(
+  input: ReplayInput,
+  to: string | undefined,
+  context: Context,
+): Promise<readonly Replayed[]> {
+  const files = input.positionals.files ?? [];
+  const { last, from } = input.flags;
   if (files.length > 0 === (last !== undefined)) throw new UsageError("<files> or --last N required, one of them");
   if (last !== undefined && last < 1) throw new UsageError("--last takes a number from 1");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
@@ -112,7 +122,7 @@ async function deliveriesOf(input: Input, to: string | undefined, context: Conte
 }
 
 /** As it was saved; signed where that is wanted, or where it came without a signature. */
-async function signed(delivery: Delivery, input: Input, context: Context): Promise<Delivery> {
+async function signed(delivery: Delivery, input: ReplayInput, context: Context): Promise<Delivery> {
   const name = contentHashHeader.toLowerCase();
   const isSigned = Object.keys(delivery.headers).length > 0;
   if (isSigned && input.flags.sign !== true) return delivery;
@@ -128,14 +138,14 @@ async function signed(delivery: Delivery, input: Input, context: Context): Promi
 async function logged(
   count: number,
   to: string | undefined,
-  input: Input,
+  input: ReplayInput,
   context: Context,
 ): Promise<readonly Replayed[]> {
   const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const { signal } = context;
-  const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+  const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));

@@ -2,13 +2,13 @@ import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-export const webhooksSchedule: Command = {
+export const webhooksSchedule = command({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are sent again, and why then",
   description:
@@ -30,19 +30,19 @@ export const webhooksSchedule: Command = {
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const rows = ruleRows(startOf(flags.from as string | undefined, context), flags["worker-tick"] === true);
+      const rows = ruleRows(startOf(flags.from, context), flags["worker-tick"] === true);
       await context.output.show(rows, { columns: ["attempt", "at", "after", "reason"] });
       return undefined;
     }
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick go with --rule");
-    await context.output.show(await plannedRows(input, context), {
+    await context.output.show(await plannedRows(flags.file, context), {
       columns: ["at", "delivery", "webhook_id", "activity", "contract_id", "attempt", "reason"],
       none: "No attempt is planned",
     });
     return undefined;
   },
-};
+});
 
 function startOf(text: string | undefined, { host }: Context): number {
   if (text === undefined) return host.wall.now();
@@ -78,13 +78,13 @@ function ruleRows(start: number, workerTick: boolean) {
 }
 
 /** Every attempt that the emulator plans, the next one first. */
-async function plannedRows({ flags }: Input, context: Context) {
+async function plannedRows(file: string | undefined, context: Context) {
   const [{ listDeliveries }, { listControlWebhooks }] = await Promise.all([
     import("../../../api/emulator/deliveries.ts"),
     import("../../../api/emulator/webhooks.ts"),
   ]);
   const { signal } = context;
-  const client = await context.client("emulator", { file: flags.file as string | undefined });
+  const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks, {}, { signal });
   const planned: Delivery[] = [];
   for (const outcome of ["waiting", "retrying"] as const) {

@@ -1,9 +1,9 @@
 import { contentHashHeader, contentHashOfStream } from "../../../schemes/webhook.ts";
-import type { Command } from "../../command.ts";
+import { command } from "../../command.ts";
 import { openInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 
-export const webhooksSign: Command = {
+export const webhooksSign = command({
   words: ["webhooks", "sign"],
   summary: "Sign a raw body as the service signs its webhooks",
   description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the bytes as they are.`,
@@ -18,7 +18,7 @@ export const webhooksSign: Command = {
   ],
   async run(input, context) {
     const key = await neededKey(context, input);
-    const body = await openInput(context.host, String(input.positionals.body), "<body>");
+    const body = await openInput(context.host, input.positionals.body, "<body>");
     const signature = await contentHashOfStream(key, body).catch((cause: unknown) => {
       throw keyProblem(cause);
     });
@@ -27,4 +27,4 @@ export const webhooksSign: Command = {
     else await output.print(input.flags["as-header"] ? `${contentHashHeader}: ${signature}` : signature);
     return undefined;
   },
-};
+});

@@ -1,26 +1,21 @@
 import { activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import type { Command, Context } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
-import { editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
+import { contractFlag, editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
 
-export const webhooksTrigger: Command = {
+export const webhooksTrigger = command({
   words: ["webhooks", "trigger"],
   summary: "Let the emulator tell its subscriptions of an activity, and report their answers",
   description:
     "The contract itself stays as it is. Without an activity all 39 are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.",
   positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true }],
   flags: [
-    {
-      flag: "contract",
-      type: "text",
-      placeholder: "ID",
-      description: "The contract: 12 or T-12; left out: the newest",
-    },
+    contractFlag,
     ...payloadFlags,
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request and send nothing" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
@@ -39,7 +34,7 @@ export const webhooksTrigger: Command = {
     { title: "Written by hand", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
   ],
   async run(input, context) {
-    const named = input.positionals.activity as string | undefined;
+    const named = input.positionals.activity;
     if (named === undefined) {
       const [flag] = Object.keys(input.flags);
       if (flag !== undefined) throw new UsageError(`<activity> required with --${flag}`);
@@ -55,7 +50,7 @@ export const webhooksTrigger: Command = {
     }
     const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
     const { signal } = context;
-    const client = await context.client("emulator", { file: input.flags.file as string | undefined });
+    const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
     // Receivers have a minute to answer (DECISIONS.md, C20).
     const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
@@ -70,7 +65,7 @@ export const webhooksTrigger: Command = {
     await report(fired.composite_id, told, context);
     return told.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
-};
+});
 
 async function listActivities({ output }: Context) {
   const rows = Object.entries(activityGroups).flatMap(([group, names]) =>

@@ -1,5 +1,6 @@
+import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import type { Command, Context, Input } from "../../command.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { openInput, readInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
@@ -12,27 +13,41 @@ const reasons = {
   stale: "its timestamp is more than 5 minutes away from now",
 } as const;
 
-export const webhooksVerify: Command = {
+const bodyFile = {
+  name: "body",
+  description: "File with the raw body, or - for standard input",
+} as const satisfies PositionalSpec;
+
+/** What svc webhooks explain takes as well. */
+type HeadedInput = InputOf<
+  readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
+  readonly [{ name: "body" }]
+>;
+type SignedInput = InputOf<typeof flags, readonly [typeof bodyFile]>;
+
+const flags = [
+  {
+    flag: "signature",
+    type: "text",
+    placeholder: "HEX",
+    description: `Value of the header ${contentHashHeader}`,
+  },
+  { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
+  {
+    flag: "standard-webhooks",
+    type: "switch",
+    description: "Verify webhook-id, webhook-timestamp and webhook-signature instead",
+  },
+  keyFlag,
+] as const satisfies readonly FlagSpec[];
+
+export const webhooksVerify = command({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
     "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file or from SVC_WEBHOOK_HMAC_KEY; the signature from --signature, --headers, or the headers that svc webhooks listen --save wrote beside the body. Bodies of any size are streamed.",
-  positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
-  flags: [
-    {
-      flag: "signature",
-      type: "text",
-      placeholder: "HEX",
-      description: `Value of the header ${contentHashHeader}`,
-    },
-    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
-    {
-      flag: "standard-webhooks",
-      type: "switch",
-      description: "Verify webhook-id, webhook-timestamp and webhook-signature instead",
-    },
-    keyFlag,
-  ],
+  positionals: [bodyFile],
+  flags,
   examples: [
     {
       title: "A body with its signature",
@@ -54,17 +69,17 @@ export const webhooksVerify: Command = {
       hint: "The raw bytes are signed. svc webhooks explain BODY --signature HEX looks for the mistake.",
     });
   },
-};
+});
 
 type Reason = keyof typeof reasons;
 
 /** What speaks against the delivery by the service's own scheme; undefined: nothing. */
-async function reasonAgainst(context: Context, input: Input): Promise<Reason | undefined> {
+async function reasonAgainst(context: Context, input: SignedInput): Promise<Reason | undefined> {
   const { compareContentHash, contentHashOfStream } = await import("../../../schemes/webhook.ts");
   const signature = await givenSignature(context, input);
   const key = await neededKey(context, input);
   if (signature === undefined) return "missing";
-  const body = await openInput(context.host, String(input.positionals.body), "<body>");
+  const body = await openInput(context.host, input.positionals.body, "<body>");
   const expected = await contentHashOfStream(key, body).catch((cause: unknown) => {
     throw keyProblem(cause);
   });
@@ -73,12 +88,12 @@ async function reasonAgainst(context: Context, input: Input): Promise<Reason | u
 }
 
 /** What speaks against it by Standard Webhooks. */
-async function standardReason(context: Context, input: Input): Promise<Reason | undefined> {
+async function standardReason(context: Context, input: SignedInput): Promise<Reason | undefined> {
   const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
   const { host } = context;
   const secret = await neededKey(context, input);
   const headers = (await givenHeaders(context, input)) ?? {};
-  const body = await readInput(host, String(input.positionals.body), "<body>");
+  const body = await readInput(host, input.positionals.body, "<body>");
   try {
     const verdict = verifyStandardWebhook({ ...headers, secret, body, nowMs: host.wall.now() });
     return verdict.ok ? undefined : verdict.reason;
@@ -88,8 +103,8 @@ async function standardReason(context: Context, input: Input): Promise<Reason | 
 }
 
 /** The signature of the command line, or of headers; undefined when the headers hold none. */
-export async function givenSignature(context: Context, input: Input): Promise<string | undefined> {
-  const given = input.flags.signature as string | undefined;
+export async function givenSignature(context: Context, input: HeadedInput): Promise<string | undefined> {
+  const given = input.flags.signature;
   if (given !== undefined) return given;
   const headers = await givenHeaders(context, input);
   if (headers === undefined) {
@@ -100,10 +115,9 @@ export async function givenSignature(context: Context, input: Input): Promise<st
   return headers[contentHashHeader.toLowerCase()];
 }
 
-async function givenHeaders({ host }: Context, { flags, positionals }: Input) {
-  const file = flags.headers as string | undefined;
+async function givenHeaders({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
   if (file !== undefined) return parseHeaders((await readInput(host, file, "--headers")).toString("utf8"));
-  const path = String(positionals.body);
+  const path = positionals.body;
   const saved = path === "-" ? {} : await savedHeaders(host, path);
   return Object.keys(saved).length > 0 ? saved : undefined;
 }

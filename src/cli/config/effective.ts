@@ -1,0 +1,51 @@
+import type { Context } from "../command.ts";
+import { proxyOf } from "../connection/proxies.ts";
+import {
+  type Found,
+  oauthClientSetting,
+  profileSetting,
+  serviceSettings,
+  tokenSetting,
+  variable,
+} from "../settings.ts";
+
+/** One setting as it is shown. A secret has no value here: only its origin is told. */
+export type EffectiveSetting =
+  | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
+  | { readonly key: string; readonly origin: string; readonly isSecret: true };
+
+/** What commands of this surrounding would use, with the place that each value comes from. */
+export async function effectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
+  const { host } = context;
+  const found = await serviceSettings(context);
+  const keys = Object.entries(found.clusterKeys);
+  return [
+    ...shown("profile", await profileSetting(context)),
+    ...shown("router_url", found.router),
+    ...shown("contracts_url", found.contracts),
+    ...shown("client_id", found.clientId),
+    ...hidden("client_secret", found.clientSecret),
+    ...shown("oauth_client_id", await oauthClientSetting(context)),
+    ...keys.flatMap(([cluster, key]) => hidden(`cluster_keys.${cluster}`, key)),
+    ...hidden("cluster_key", found.clusterKey),
+    ...hidden("token", tokenSetting(host)),
+    ...hidden("basic_auth", found.basicAuth),
+    ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
+    ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
+    ...shown("no_proxy", eitherCase(host, "no_proxy")),
+    ...shown("config_dir", variable(host, "SVC_CONFIG_DIR")),
+  ];
+}
+
+const shown = (key: string, found: Found | undefined): EffectiveSetting[] =>
+  found ? [{ key, ...found, isSecret: false }] : [];
+
+const hidden = (key: string, found: Found<unknown> | undefined): EffectiveSetting[] =>
+  found ? [{ key, origin: found.origin, isSecret: true }] : [];
+
+const eitherCase = (host: Context["host"], name: string): Found | undefined =>
+  variable(host, name) ?? variable(host, name.toUpperCase());
+
+/** Proxies are often named with a password; what names none may hold one all the same. */
+const withoutCredentials = (found: Found | undefined): Found | undefined =>
+  found && { ...found, value: proxyOf(found.value)?.origin ?? "[names no proxy]" };

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Command } from "../../src/cli/command.ts";
+import { groups } from "../../src/cli/groups.ts";
+import { deriveSpecs } from "../../src/derive/specs.ts";
+
+const specs = new Map(
+  Object.values(deriveSpecs())
+    .flat()
+    .map((spec) => [spec.words.join(" "), spec]),
+);
+
+/** A flag that one of two commands has is read by the code that they share. */
+const onlyOfSome = new Set(["integration-type"]);
+
+const derivedOf = (command: Command) => {
+  const spec = specs.get(command.words.join(" "));
+  return {
+    flags: (spec?.flags ?? []).map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable })),
+    positionals: (spec?.positionals ?? []).map(({ name }) => name),
+  };
+};
+
+describe("what a command written by hand reads of its derived one", async () => {
+  const loaded = await Promise.all(Object.values(groups).map((group) => group?.commands?.()));
+  const readers = loaded.flatMap((group) => group?.commands ?? []).filter((one) => one.readsDerived !== undefined);
+
+  it("is declared by some", () => assert.ok(readers.length > 5, String(readers.length)));
+
+  for (const command of readers) {
+    it(`is what that one has: ${command.words.join(" ")}`, () => {
+      const derived = derivedOf(command);
+      const { flags = [], positionals = [] } = command.readsDerived ?? {};
+      const read = flags.map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable }));
+      const own = new Set(command.flags.map(({ flag }) => flag));
+      assert.deepEqual(
+        {
+          extends: command.extendsDerived,
+          flags: read.filter(
+            (one) =>
+              !own.has(one.flag) &&
+              !onlyOfSome.has(one.flag) &&
+              !derived.flags.some((known) => JSON.stringify(known) === JSON.stringify(one)),
+          ),
+          positionals: positionals.map(({ name }) => name).filter((name) => !derived.positionals.includes(name)),
+        },
+        { extends: true, flags: [], positionals: [] },
+      );
+    });
+  }
+});
