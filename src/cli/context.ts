@@ -24,10 +24,12 @@ export function createContext(
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) => embeddedTarget(host, file, atEnd));
+      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) =>
+        embeddedTarget({ host, output }, file, atEnd),
+      );
       return embedded;
     }
-    return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
+    return service === "emulator" ? controlTarget(globals, host, file, output) : serviceTarget(globals, host);
   };
 
   const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {

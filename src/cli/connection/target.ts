@@ -4,8 +4,10 @@ import type { Target } from "../command.ts";
 import { chosenProfile, type Profile } from "../config/profile.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
 import { checkedUrl, type Globals } from "../parse/globals.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
+import { noteStateAbove } from "./state-folder.ts";
 
 /** The address of the services: flags before the environment, the environment before the profile (design.md, section 10). */
 export async function serviceTarget(globals: Globals, host: Host): Promise<Target> {
@@ -41,7 +43,12 @@ export async function serviceTarget(globals: Globals, host: Host): Promise<Targe
 }
 
 /** The control plane of a running emulator: by its state file, the environment, or the run file in this folder. */
-export async function controlTarget(globals: Globals, host: Host, file: string | undefined): Promise<Target> {
+export async function controlTarget(
+  globals: Globals,
+  host: Host,
+  file: string | undefined,
+  output: Output,
+): Promise<Target> {
   const { env } = host;
   if (globals.baseUrl !== undefined) {
     const controlToken = env.SVC_EMULATOR_TOKEN;
@@ -60,6 +67,7 @@ export async function controlTarget(globals: Globals, host: Host, file: string |
       next: ["emulator", "start"],
     });
   }
+  await noteStateAbove(host, output, stateFile(host, file), file);
   const { routerUrl, token } = running;
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

@@ -1,5 +1,6 @@
 import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import type { IdentifierKind } from "../../bulk/input/identifiers.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
 import type { Command, Context, Input } from "../../command.ts";
@@ -75,7 +76,7 @@ function inputOf({ positionals, flags }: Input): { file: string | undefined; isJ
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { kind: { noun }, listField }: MappingTable,
+  { kind, listField }: MappingTable,
   action: "map" | "unmap",
   input: Input,
   context: Context,
@@ -88,9 +89,25 @@ async function runFew(
   const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
   const confirm = ({ body }: CallArguments) => {
     const { cluster_id, [listField]: list } = body as Record<string, unknown>;
-    return confirmRemoval({ noun, cluster: cluster_id as string, rows: (list as unknown[]).length }, input, context);
+    return confirmRemoval(
+      { noun: kind.noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
+      input,
+      context,
+    );
   };
-  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { confirm } : {});
+  const sign = (args: CallArguments) => withSent(args, kind, listField);
+  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { sign, confirm } : { sign });
+}
+
+/** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
+function withSent(args: CallArguments, { problem, value }: IdentifierKind, listField: string): CallArguments {
+  const body = args.body as Record<string, unknown>;
+  const sent = (body[listField] as readonly string[]).map((text) => {
+    const found = problem(text.trim());
+    if (found !== undefined) throw new UsageError(`"${text}" is ${found}`);
+    return value(text.trim());
+  });
+  return { ...args, body: { ...body, [listField]: sent } };
 }
 
 async function runMapping(
