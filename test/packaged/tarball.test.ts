@@ -61,7 +61,7 @@ describe("the packed tarball, installed into an empty folder", () => {
       const empty = await mkdtemp(join(folder, "empty-"));
       // Not published here: the tarball stands where the registry's package would. Nothing above is seen.
       await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
-      const line = `${way.replace("svc-toolkit", `"${tarball}"`)} > log 2>&1 && ${program} --version`;
+      const line = `${way.replace("svc-toolkit", `"file:${tarball}"`)} > log 2>&1 && ${program} --version`;
       const options = { cwd: empty, env: { ...env, npm_config_prefix: join(empty, "global") } };
       return (await run("bash", ["-c", line], options)).stdout;
     };
@@ -69,7 +69,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.equal(await shown(dev, "npx svc"), `${version}\n`);
     assert.equal(await shown(dev, "npx svc-toolkit"), `${version}\n`);
     assert.equal(await shown(global, "global/bin/svc"), `${version}\n`);
-    assert.equal(await shown(once, `npx "${tarball}"`), `${version}\n`);
+    assert.equal(await shown(once, `npx "file:${tarball}"`), `${version}\n`);
     // A link is made of this very checkout, by its name: what it leads to is run above.
     assert.equal(checkout, "npm ci && npm link");
   });
