@@ -37,7 +37,7 @@ function keyIn(text: string): string {
 /** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
 function checkedKey(key: string, place: string): string {
   if (decodeBase64(key) !== undefined) return key;
-  throw new UsageError(`${place} holds no base64 key; take it from svc webhooks hmac-key.`);
+  throw new UsageError(`${place}: The key is not base64; take it from svc webhooks hmac-key.`);
 }
 
 /** The same, for what works without a network. */
