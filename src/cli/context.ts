@@ -26,11 +26,11 @@ export function createContext(
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
       embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) =>
-        embeddedTarget(host, file, { atEnd, cut }),
+        embeddedTarget({ host, output, atEnd, cut }, file),
       );
       return embedded;
     }
-    return service === "emulator" ? controlTarget(globals, host, file) : serviceTarget(globals, host);
+    return service === "emulator" ? controlTarget(globals, host, file, output) : serviceTarget(globals, host);
   };
 
   const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {

@@ -12,6 +12,7 @@ const run = promisify(execFile);
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
   let files: string[];
+  let tarball: string;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
@@ -20,6 +21,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [
       { filename: string; files: { path: string }[] },
     ];
+    tarball = join(folder, packed.filename);
     files = packed.files.map(({ path }) => path);
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
     await run("npm", ["install", "--no-audit", "--no-fund", "--offline", join(folder, packed.filename)], {
@@ -43,6 +45,33 @@ describe("the packed tarball, installed into an empty folder", () => {
   it("says its version", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     assert.equal((await svc("--version")).stdout, `${version}\n`);
+  });
+
+  it("is run in every way in which the README has it installed", async () => {
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    const [, block] = /```sh\n(npm install [\s\S]*?)```/.exec(readme)!;
+    const ways = block!
+      .trim()
+      .split("\n")
+      .map((line) => line.replace(/\s+#.*$/, ""));
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, CI: "true", npm_config_offline: "true", npm_config_yes: "true" };
+    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    const shown = async (way: string, program: string) => {
+      const empty = await mkdtemp(join(folder, "empty-"));
+      // Not published here: the tarball stands where the registry's package would. Nothing above is seen.
+      await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
+      const line = `${way.replace("svc-toolkit", `"file:${tarball}"`)} > log 2>&1 && ${program} --version`;
+      const options = { cwd: empty, env: { ...env, npm_config_prefix: join(empty, "global") } };
+      return (await run("bash", ["-c", line], options)).stdout;
+    };
+    const [dev, global, checkout, once] = ways as [string, string, string, string];
+    assert.equal(await shown(dev, "npx svc"), `${version}\n`);
+    assert.equal(await shown(dev, "npx svc-toolkit"), `${version}\n`);
+    assert.equal(await shown(global, "global/bin/svc"), `${version}\n`);
+    assert.equal(await shown(once, `npx "file:${tarball}"`), `${version}\n`);
+    // A link is made of this very checkout, by its name: what it leads to is run above.
+    assert.equal(checkout, "npm ci && npm link");
   });
 
   it("walks the whole tour, by the commands that it shows", async () => {

@@ -30,7 +30,10 @@ const isAbout =
   (block: string): boolean =>
     groups.some((group) => block.startsWith(`npx svc ${group} `));
 const isAboutWebhooks = isAbout("webhooks");
-const isApart = isAbout("webhooks", "config", "router", "completion");
+/** How to install is proved with the packed tarball: test/packaged/tarball.test.ts. */
+const isInstalling = (block: string): boolean => block.startsWith("npm install ");
+const needsOthers = isAbout("webhooks", "config", "router", "completion");
+const isApart = (block: string): boolean => isInstalling(block) || needsOthers(block);
 
 /** A command line in words; quotes hold blanks together. */
 const wordsIn = (line: string): string[] =>

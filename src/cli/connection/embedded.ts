@@ -3,19 +3,20 @@ import { createClient } from "../../client/client.ts";
 import type { Credentials } from "../../client/credentials.ts";
 import type { Context, Target } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
-import type { Host } from "../host.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
+import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
 
 /**
  * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
  * runs on the same state already. Its own credentials are used: those of a real service must not be sent to it.
  */
 export async function embeddedTarget(
-  host: Host,
+  { host, output, atEnd, cut }: Pick<Context, "host" | "output" | "atEnd" | "cut">,
   file: string | undefined,
-  { atEnd, cut }: Pick<Context, "atEnd" | "cut">,
 ): Promise<Target> {
   const path = stateFile(host, file);
+  await noteStateAbove(host, output, path, file);
+  await makeStateFolder(path);
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path });

@@ -2,9 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { realTarget } from "../../files/real-path.ts";
 import type { Host } from "../host.ts";
-
-/** Where the state of the emulator is kept when nothing else is said. */
-export const defaultStateFile = ".svc/emulator.json";
+import { defaultStateFile, nearestState } from "./state-folder.ts";
 
 /** What a running emulator writes beside its state (DECISIONS.md, E3). */
 export interface RunningEmulator {
@@ -14,7 +12,9 @@ export interface RunningEmulator {
   readonly instanceId: string;
 }
 
-export const stateFile = (host: Host, file: string | undefined): string => resolve(host.cwd, file ?? defaultStateFile);
+/** The state that is meant: the one named, else the nearest in this folder and those above it, else a new one here. */
+export const stateFile = (host: Host, file: string | undefined): string =>
+  file === undefined ? (nearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile)) : resolve(host.cwd, file);
 
 /** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
 export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;

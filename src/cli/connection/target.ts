@@ -1,9 +1,11 @@
 import type { Target } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings, tokenSetting } from "../settings.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
+import { noteStateAbove } from "./state-folder.ts";
 
 /** Where the services are, and the credentials for them. Exit 2 where nothing says where they are. */
 export async function serviceTarget(globals: Globals, host: Host): Promise<Target> {
@@ -33,7 +35,12 @@ export async function serviceTarget(globals: Globals, host: Host): Promise<Targe
 }
 
 /** The control plane of a running emulator: by its state file, the environment, or the run file in this folder. */
-export async function controlTarget(globals: Globals, host: Host, file: string | undefined): Promise<Target> {
+export async function controlTarget(
+  globals: Globals,
+  host: Host,
+  file: string | undefined,
+  output: Output,
+): Promise<Target> {
   const controlToken = controlTokenSetting(host)?.value;
   if (globals.baseUrl !== undefined) {
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
@@ -51,6 +58,7 @@ export async function controlTarget(globals: Globals, host: Host, file: string |
       next: ["emulator", "start"],
     });
   }
+  await noteStateAbove(host, output, stateFile(host, file), file);
   const { routerUrl, token } = running;
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

@@ -74,7 +74,9 @@ export function createOutput(host: Host, globals: Globals): Output {
     const names = chosen ?? view.columns?.filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      return stdout.isTTY ? print(...record(entries)) : printRows(entries);
+      if (stdout.isTTY) return print(...record(entries));
+      // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
+      return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
     }
     return showRows([value], names, view.none);
   }
@@ -110,6 +112,10 @@ export function createOutput(host: Host, globals: Globals): Output {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether no answer of the command has a second value; a single one of several that may be missing keeps its name. */
+const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: View): boolean =>
+  (chosen ?? columns ?? fields)?.length === 1;
 
 function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;

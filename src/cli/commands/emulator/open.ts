@@ -1,5 +1,6 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
+import { makeStateFolder } from "../../connection/state-folder.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 
 /** Starts an emulator that ends with the command; its failures in the words of the command line. */
@@ -9,6 +10,7 @@ export async function openEmulator(options: EmulatorOptions, context: Context): 
     await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
+  if (options.file !== undefined) await makeStateFolder(options.file);
   try {
     const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });
     context.atEnd(() => emulator.close({ hurry: context.cut }));

@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
 import { stateFile } from "../../connection/run-file.ts";
+import { noteStateAbove } from "../../connection/state-folder.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { secretsOf } from "./exec.ts";
@@ -37,6 +38,7 @@ export const emulatorStart = command({
     const readyFile = input.flags["ready-file"];
     if (readyFile !== undefined) await checkedOutput(host, readyFile, "--ready-file");
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
+    if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     await maskSecrets(host, secretsOf(emulator));
     const ready = readyEvent(emulator, context);

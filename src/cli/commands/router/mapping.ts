@@ -2,6 +2,7 @@ import type { CallArguments } from "../../../client/request.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
+import type { IdentifierKind } from "../../bulk/input/identifiers.ts";
 import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
 import { type Command, type Context, command, type InputOf } from "../../command.ts";
@@ -94,7 +95,7 @@ function inputOf({ positionals, flags }: MappingInput): { file: string | undefin
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { kind: { noun }, listField }: MappingTable,
+  { kind, listField }: MappingTable,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -109,12 +110,24 @@ async function runFew(
   const confirm = ({ body }: CallArguments) => {
     const { cluster_id, [listField]: list } = body as Record<string, unknown>;
     return confirmRemoval(
-      { noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
+      { noun: kind.noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
       input.flags.confirm,
       context,
     );
   };
-  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { confirm } : {});
+  const sign = (args: CallArguments) => withSent(args, kind, listField);
+  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { sign, confirm } : { sign });
+}
+
+/** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
+function withSent(args: CallArguments, { problem, value }: IdentifierKind, listField: string): CallArguments {
+  const body = args.body as Record<string, unknown>;
+  const sent = (body[listField] as readonly string[]).map((text) => {
+    const found = problem(text.trim());
+    if (found !== undefined) throw new UsageError(`"${text}" is ${found}`);
+    return value(text.trim());
+  });
+  return { ...args, body: { ...body, [listField]: sent } };
 }
 
 async function runMapping(

@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../../../base/base64.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -15,10 +16,30 @@ type Keyed = InputOf<readonly [typeof keyFlag]>;
 /** The base64 text of the key that was given by file or environment; undefined where none was. Never printed. */
 export async function givenKey({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
-  if (file === undefined) return host.env.SVC_WEBHOOK_HMAC_KEY?.trim() || undefined;
+  if (file === undefined) {
+    const text = host.env.SVC_WEBHOOK_HMAC_KEY?.trim();
+    return text ? checkedKey(keyIn(text), "SVC_WEBHOOK_HMAC_KEY") : undefined;
+  }
   const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
   if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
-  return text;
+  return checkedKey(keyIn(text), `--key-file: ${file}`);
+}
+
+/** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
+function keyIn(text: string): string {
+  try {
+    const found: unknown = [JSON.parse(text)].flat()[0];
+    const key = (found as { hmac_key?: unknown } | null)?.hmac_key;
+    return typeof key === "string" ? key : text;
+  } catch {
+    return text.replace(/^hmac[_ ]key\s+/i, "");
+  }
+}
+
+/** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
+function checkedKey(key: string, place: string): string {
+  if (decodeBase64(key) !== undefined) return key;
+  throw new UsageError(`${place}: The key is not base64; take it from svc webhooks hmac-key.`);
 }
 
 /** The same, for what works without a network. */

@@ -1,0 +1,43 @@
+import { statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
+
+/** Where the state of the emulator is kept when nothing else is said. */
+export const defaultStateFile = ".svc/emulator.json";
+
+/**
+ * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is passed
+ * over: a state in a folder that everybody may write to would choose where our calls go.
+ */
+export function nearestState(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const state = join(at, defaultStateFile);
+    if (isOurs(state) || isOurs(`${state}.run`)) return state;
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+/** Windows tells no owners. */
+function isOurs(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const user = process.getuid?.();
+  return found !== undefined && (user === undefined || found.uid === user);
+}
+
+/** Says which state is used where it was found above this folder. */
+export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
+  const path = relative(cwd, state);
+  if (named === undefined && path.startsWith("..")) await output.note(`Using the emulator's state in ${path}`);
+}
+
+/** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */
+export async function makeStateFolder(state: string): Promise<void> {
+  const folder = dirname(state);
+  if (basename(folder) !== dirname(defaultStateFile)) return;
+  // What is wrong with the place, the emulator says.
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  if (made !== undefined)
+    await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "node:test";
+import { hmac } from "../../../src/base/hmac.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+
+it("the key that hmac-key prints in a pipe is the key, and every format of it is taken by those who read keys", async (t) => {
+  const { svc, cwd, emulator } = await cliEmulator(t);
+  const key = emulator.clusters[0]!.hmacKey!;
+  assert.equal((await svc("webhooks hmac-key")).out, `${key}\n`);
+
+  const body = '{"contract_id":1}';
+  await writeFile(join(cwd, "body.json"), body);
+  const signature = hmac("sha512", Buffer.from(key, "base64"), body).toString("hex");
+  const verify = `webhooks verify body.json --signature ${signature} --key-file key`;
+  for (const format of ["", "--json", "--json=hmac_key", "--format csv", "--format tsv", "--format ndjson"]) {
+    await writeFile(join(cwd, "key"), (await svc(`webhooks hmac-key ${format}`)).out);
+    assert.deepEqual(await svc(verify), { exit: 0, out: "valid\n", err: "" }, format);
+  }
+
+  await writeFile(join(cwd, "key"), `my key: ${key}\n`);
+  for (const command of ["verify", "explain"]) {
+    const refused = await svc(`webhooks ${command} body.json --signature ${signature} --key-file key`);
+    assert.deepEqual([refused.exit, refused.out], [2, ""]);
+    assert.match(refused.err, /^error: --key-file: key: The key is not base64; take it from svc webhooks hmac-key\.\n/);
+  }
+});
