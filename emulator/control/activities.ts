@@ -5,19 +5,18 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { contractFacts } from "../cluster/contracts/facts.ts";
 import { dataPerPerson, emailEventData } from "../cluster/contracts/lifecycle/email-events.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../cluster/contracts/rows.ts";
-import type { Handlers } from "../http/handler.ts";
 import type { View } from "../store/port.ts";
 import { amended } from "../webhooks/amend.ts";
 import { emit } from "../webhooks/emit.ts";
 import { eventBody, type Happening, SYSTEM } from "../webhooks/payload.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { namedContract } from "./named-contract.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
 type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
-export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown> = {
+export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
       const { happening, about } = await store.read((view) => meant(view, body, clock.now(), fail));
@@ -32,7 +31,7 @@ export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown
     await Promise.all(fired.outcomes);
     return fired.told;
   },
-};
+} satisfies ControlHandlers;
 
 /** What is to be told, and of which contract. */
 async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {

@@ -28,7 +28,7 @@ export const webhooksListen: Command = {
       type: "text",
       placeholder: "A,B",
       repeatable: true,
-      description: "Subscribe to these only; left out: all 39",
+      description: `Subscribe to these only; left out: all ${allActivities.length}`,
     },
     {
       flag: "header",
