@@ -45,7 +45,14 @@ const keptFree = 1 / 4;
 const unsureShare = 4;
 const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
-/** Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time. */
+/**
+ * Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time.
+ *
+ * An entry is **due** when its time has come; **admitted** when its concurrency key (the stored field `lane`, which keeps
+ * its name in states that are written) has capacity for it; **prepared** when its job handler has read what it needs, in
+ * one view with others; **running** while its work is done outside the state; **committed** when a transaction has
+ * recorded the outcome, and taken it from the queue or moved it to a later time; **durable** when that is on the disk.
+ */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #lanes: Admission;

@@ -1,5 +1,3 @@
-import type { IdsOf } from "../../src/api/registry.ts";
-import type { Handlers } from "../http/handler.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { executedHandlers } from "./contracts/creation/executed.ts";
@@ -22,7 +20,7 @@ import { templateHandlers } from "./templates/templates.ts";
 import { organizationHandlers } from "./workspace/organizations.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";
-import type { ClusterWorld, Member } from "./world.ts";
+import type { ClusterHandlers } from "./world.ts";
 
 export { storageHandlers } from "./storage/storage.ts";
 
@@ -50,4 +48,4 @@ export const contractApiHandlers = {
   ...keyPointerHandlers,
   ...commentHandlers,
   ...approvalHandlers,
-} satisfies Handlers<IdsOf<"contracts">, ClusterWorld, Member>;
+} satisfies Required<ClusterHandlers>;

@@ -1,4 +1,5 @@
-import type { World } from "../http/handler.ts";
+import type { IdsOf } from "../../src/api/registry.ts";
+import type { Handlers, World } from "../http/handler.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cluster } from "../world/clusters.ts";
 import type { Settings } from "../world/settings.ts";
@@ -19,3 +20,6 @@ export interface Member {
   readonly workspace: Workspace;
   readonly user: User;
 }
+
+/** Handlers of operations of the contract API; the table made of all resources says whether every one is there. */
+export type ClusterHandlers = Partial<Handlers<IdsOf<"contracts">, ClusterWorld, Member>>;

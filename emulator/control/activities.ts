@@ -5,34 +5,33 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { contractFacts } from "../cluster/contracts/facts.ts";
 import { dataPerPerson, emailEventData } from "../cluster/contracts/lifecycle/email-events.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../cluster/contracts/rows.ts";
-import type { Handlers } from "../http/handler.ts";
 import type { View } from "../store/port.ts";
 import { amended } from "../webhooks/amend.ts";
 import { emit } from "../webhooks/emit.ts";
-import { eventBody, type Happening, SYSTEM } from "../webhooks/payload.ts";
+import { eventBody, type Occurrence, SYSTEM } from "../webhooks/payload.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { namedContract } from "./named-contract.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
 type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
-export const activityHandlers: Handlers<"activities.fire", ControlWorld, unknown> = {
+export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      const { happening, about } = await store.read((view) => meant(view, body, clock.now(), fail));
-      return { ...about, deliveries: [], payload: JSON.parse(eventBody(happening)) };
+      const { occurrence, about } = await store.read((view) => meant(view, body, clock.now(), fail));
+      return { ...about, deliveries: [], payload: JSON.parse(eventBody(occurrence)) };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const { happening, about } = await meant(tx, body, clock.now(), fail);
-      const entries = await emit(tx, clock, happening);
+      const { occurrence, about } = await meant(tx, body, clock.now(), fail);
+      const entries = await emit(tx, clock, occurrence);
       const outcomes = body.wait ? entries.map(({ id }) => runner.outcomeOf(id)) : [];
       return { outcomes, told: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
     await Promise.all(fired.outcomes);
     return fired.told;
   },
-};
+} satisfies ControlHandlers;
 
 /** What is to be told, and of which contract. */
 async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
@@ -42,7 +41,7 @@ async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
-  const happening: Happening = {
+  const occurrence: Occurrence = {
     workspace_id: contract.workspace_id,
     activity,
     at,
@@ -55,7 +54,7 @@ async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
         present: (path) => fail("field-is-there", { path }),
       }),
   };
-  return { happening, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
+  return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
 }
 
 async function contractMeant(

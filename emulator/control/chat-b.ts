@@ -2,12 +2,11 @@ import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
 import { seededPrivateJwk } from "../cluster/identity/seeded-rsa.ts";
-import type { Handlers } from "../http/handler.ts";
 import { appsOf } from "../world/apps.ts";
 import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
 
-export const chatBIssuerHandlers: Handlers<`chat-b-issuer.${"mint" | "metadata" | "keys"}`, ControlWorld, unknown> = {
+export const chatBIssuerHandlers = {
   "chat-b-issuer.mint": async ({ body }, world) => {
     const { chat_b: app } = await world.store.read(appsOf);
     if (app.openid_metadata_url !== null) world.fail("foreign-issuer", { url: app.openid_metadata_url });
@@ -37,7 +36,7 @@ export const chatBIssuerHandlers: Handlers<`chat-b-issuer.${"mint" | "metadata" 
     await issuerKey(world);
     return { keys: (await world.store.read(publicChatBKeys)).map((key) => ({ ...key })) };
   },
-};
+} satisfies ControlHandlers;
 
 /** The issuer's private key: made when it is first needed, since that takes longer than starting an emulator. */
 async function issuerKey({ store, settings }: Pick<ControlWorld, "store" | "settings">) {

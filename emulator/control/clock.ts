@@ -4,10 +4,9 @@ import { isoMillis } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { NotAhead, type Target, TooFar } from "../clock/advance.ts";
 import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
-import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const clockHandlers: Handlers<"clock.show" | "clock.set" | "clock.advance", ControlWorld, unknown> = {
+export const clockHandlers = {
   "clock.show": async (_, { runner }) => clockRecord(await runner.status()),
 
   "clock.set": async ({ body }, { runner, fail }) => {
@@ -36,7 +35,7 @@ export const clockHandlers: Handlers<"clock.show" | "clock.set" | "clock.advance
       throw error;
     }
   },
-};
+} satisfies ControlHandlers;
 
 function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): Target {
   if (by !== undefined) return { by: parseDuration(by) ?? 0 };

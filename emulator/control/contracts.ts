@@ -4,20 +4,21 @@ import { approve } from "../cluster/contracts/lifecycle/approve.ts";
 import { decline, sign } from "../cluster/contracts/lifecycle/signatures.ts";
 import { type LifecycleWorld, type TransitionOptions, transition } from "../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
-import type { Call, Handlers, World } from "../http/handler.ts";
+import type { Call, World } from "../http/handler.ts";
 import type { Transaction } from "../store/port.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
+import type { ControlHandlers } from "./world.ts";
 
-type Home = World & LifecycleWorld;
+type ContractWorld = World & LifecycleWorld;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
 
-interface Act {
+interface MoveInput {
   readonly params: { readonly id: string };
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
 /** What people do in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
-export const controlContractHandlers: Handlers<`emulator-contracts.${ContractVerb}`, Home, unknown> = {
+export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     acted("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
 
@@ -31,24 +32,25 @@ export const controlContractHandlers: Handlers<`emulator-contracts.${ContractVer
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    pulled("complete-review", input, call, (tx, row, pull) =>
-      transition(tx, call, row, "complete-review", pull, call.fail),
+    moved("complete-review", input, call, (tx, row, options) =>
+      transition(tx, call, row, "complete-review", options, call.fail),
     ),
   "emulator-contracts.void": (input, call) =>
-    pulled("void", input, call, (tx, row, pull) => transition(tx, call, row, "void", pull, call.fail)),
+    moved("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
   "emulator-contracts.hold": (input, call) =>
-    pulled("hold", input, call, (tx, row, pull) => transition(tx, call, row, "hold", pull, call.fail)),
+    moved("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
   "emulator-contracts.resume": (input, call) =>
-    pulled("resume", input, call, (tx, row, pull) => transition(tx, call, row, "resume", pull, call.fail)),
+    moved("resume", input, call, (tx, row, options) => transition(tx, call, row, "resume", options, call.fail)),
   "emulator-contracts.delete": (input, call) =>
-    pulled("delete", input, call, (tx, row, pull) => transition(tx, call, row, "delete", pull, call.fail)),
-};
+    moved("delete", input, call, (tx, row, options) => transition(tx, call, row, "delete", options, call.fail)),
+} satisfies ControlHandlers<ContractWorld>;
 
-type ControlCall = Home & Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
+type ControlCall = ContractWorld &
+  Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
 function acted(
   verb: ContractVerb,
-  { params }: Act,
+  { params }: MoveInput,
   { store, fail }: ControlCall,
   act: (tx: Transaction, contract: Contract) => Promise<Contract>,
 ) {
@@ -63,13 +65,13 @@ function acted(
   });
 }
 
-const pulled = (
+const moved = (
   verb: ContractVerb & Trigger,
-  input: Act,
+  input: MoveInput,
   call: ControlCall,
-  pull: (tx: Transaction, contract: Contract, pull: TransitionOptions) => Promise<Contract>,
+  move: (tx: Transaction, contract: Contract, options: TransitionOptions) => Promise<Contract>,
 ) =>
   acted(verb, input, call, async (tx, contract) => {
     const { userId: _, ...by } = await personNamed(tx, contract, input.body.email);
-    return pull(tx, contract, { by });
+    return move(tx, contract, { by });
   });

@@ -1,18 +1,13 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import type { Handlers } from "../http/handler.ts";
 import type { Store } from "../store/port.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const deliveryHandlers: Handlers<
-  "deliveries.list" | "deliveries.watch" | "deliveries.show" | "deliveries.resend",
-  ControlWorld,
-  unknown
-> = {
+export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock }) => {
     await dropExpired(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
@@ -47,7 +42,7 @@ export const deliveryHandlers: Handlers<
     await made.outcome;
     return wholeDelivery(store, id, fail);
   },
-};
+} satisfies ControlHandlers;
 
 interface Filters {
   readonly webhook?: number | undefined;

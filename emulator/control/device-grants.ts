@@ -1,4 +1,3 @@
-import type { Handlers } from "../http/handler.ts";
 import { alarm, Html, hiddenFields, html, type Page, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { grantOfUserCode } from "../router/device/rows.ts";
@@ -6,7 +5,7 @@ import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import { oauthClients } from "../world/oauth-clients.ts";
 import { type Approval, approve, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device waits under this code.",
@@ -16,11 +15,7 @@ const why: Readonly<Record<Unapproved, string>> = {
   "no-person": "No active user of that cluster has this address.",
 };
 
-export const deviceGrantHandlers: Handlers<
-  `device-grants.${"approve" | "page" | "submit"}`,
-  Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">,
-  unknown
-> = {
+export const deviceGrantHandlers = {
   "device-grants.approve": async ({ params: { user_code }, body }, world) => {
     const { store, fail } = world;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
@@ -58,7 +53,7 @@ export const deviceGrantHandlers: Handlers<
         : page("Done", html`<p>${outcome[said.status]}</p>`),
     );
   },
-};
+} satisfies ControlHandlers<Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
 const shown = ({ text, headers }: Page) => reply(200, text, headers);
 

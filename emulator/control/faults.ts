@@ -1,9 +1,8 @@
 import { registry } from "../../src/api/registry.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
-import type { Handlers } from "../http/handler.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const faultHandlers: Handlers<"faults.add" | "faults.list" | "faults.remove", ControlWorld, unknown> = {
+export const faultHandlers = {
   "faults.add": ({ body }, { faults, fail }) => {
     const { operation } = body;
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
@@ -18,6 +17,6 @@ export const faultHandlers: Handlers<"faults.add" | "faults.list" | "faults.remo
     if (!faults.remove(id)) fail("no-such-fault", { id });
     return undefined;
   },
-};
+} satisfies ControlHandlers;
 
 const faultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

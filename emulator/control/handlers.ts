@@ -1,5 +1,3 @@
-import type { IdsOf } from "../../src/api/registry.ts";
-import type { Handlers } from "../http/handler.ts";
 import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
@@ -16,7 +14,7 @@ import { requestHandlers } from "./requests.ts";
 import { stateHandlers } from "./state.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
 /** The handlers of the control plane. */
 export const controlHandlers = {
@@ -36,4 +34,4 @@ export const controlHandlers = {
   ...stateHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,
-} satisfies Handlers<IdsOf<"emulator">, ControlWorld, unknown>;
+} satisfies Required<ControlHandlers>;

@@ -1,10 +1,9 @@
 import { isoMillis } from "../../src/base/clock.ts";
 import type { InboxRow } from "../cluster/forwarded/inbox.ts";
-import type { Handlers } from "../http/handler.ts";
 import { fits } from "../http/path-pattern.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const inboxHandlers: Handlers<"clusters.inbox", ControlWorld, unknown> = {
+export const inboxHandlers = {
   "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
     const cluster = clusters.find(({ id }) => id === params.id);
     if (!cluster) return fail("no-such-cluster-here", { cluster: params.id });
@@ -13,7 +12,7 @@ export const inboxHandlers: Handlers<"clusters.inbox", ControlWorld, unknown> = 
     const matching = inbox.list().filter(({ target }) => path === undefined || fits(target, path));
     return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
   },
-};
+} satisfies ControlHandlers;
 
 const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,

@@ -1,15 +1,14 @@
 import * as declarations from "../../src/api/registry.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
-import type { Handlers } from "../http/handler.ts";
 import type { Cluster } from "../world/clusters.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const openApiHandlers: Handlers<"emulator.openapi", ControlWorld, unknown> = {
+export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
     return { openapi: "3.1.0", ...buildOpenApi(name, declarations, serversOf(name, clusters, request.origin)) };
   },
-};
+} satisfies ControlHandlers;
 
 /** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
 function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {

@@ -1,15 +1,14 @@
 import { emailHash } from "../../src/schemes/email-hash.ts";
-import type { Handlers } from "../http/handler.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
 import { ownersByTable } from "../router/resolve/resolve.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const ownerHandlers: Handlers<"owners.list", ControlWorld, unknown> = {
+export const ownerHandlers = {
   "owners.list": async ({ query: { identifier } }, world) => {
     const found = await ownersByTable(world, candidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
-};
+} satisfies ControlHandlers;
 
 /** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */
 function candidates(identifier: string) {

@@ -1,10 +1,9 @@
-import type { Handlers } from "../http/handler.ts";
 import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { keepNewest } from "../store/newest.ts";
 import { providerCodes, providerFlows } from "../world/provider.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 
@@ -17,7 +16,7 @@ interface Asked {
 /** What a form of this page is bound to. */
 const about = ({ flow, state }: Pick<Asked, "flow" | "state">): string => `provider ${flow} ${state}`;
 
-export const providerHandlers: Handlers<"provider.page" | "provider.submit", ProviderWorld, unknown> = {
+export const providerHandlers = {
   "provider.page": ({ query }, world) => shown(question(world, query)),
 
   "provider.submit": async ({ body }, world) => {
@@ -34,7 +33,7 @@ export const providerHandlers: Handlers<"provider.page" | "provider.submit", Pro
     });
     return reply(303, `${settings.publicUrl}${providerFlows[flow]}?${new URLSearchParams({ code, state })}`);
   },
-};
+} satisfies ControlHandlers<ProviderWorld>;
 
 const shown = ({ text, headers }: Page) => reply(200, text, headers);
 

@@ -2,11 +2,10 @@ import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText, redactUrl } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import type { Handlers } from "../http/handler.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
 import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 interface Filters {
   readonly service?: string | undefined;
@@ -15,11 +14,7 @@ interface Filters {
   readonly since?: string | undefined;
 }
 
-export const requestHandlers: Handlers<
-  "requests.list" | "requests.watch" | "requests.clear",
-  Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">,
-  unknown
-> = {
+export const requestHandlers = {
   "requests.list": ({ query }, { requestLog }) => {
     const matching = requestLog.list().filter(filterOf(query));
     return { items: matching.slice(-query.limit).map(shown), total: matching.length };
@@ -31,7 +26,7 @@ export const requestHandlers: Handlers<
     requestLog.clear();
     return undefined;
   },
-};
+} satisfies ControlHandlers<Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">>;
 
 function filterOf({ service, operation, status, since }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);

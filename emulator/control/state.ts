@@ -1,18 +1,13 @@
 import { clockState } from "../clock/virtual-clock.ts";
-import type { Handlers } from "../http/handler.ts";
 import { JsonPieces } from "../http/reply.ts";
 import { format } from "../store/file/format.ts";
 import { StateRefused } from "../store/port.ts";
 import { appRows } from "../world/apps.ts";
 import { adopt, clusterRows } from "../world/clusters.ts";
 import { workspaces } from "../world/workspaces.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
-export const stateHandlers: Handlers<
-  "emulator.workspaces" | "state.export" | "state.import" | "state.reset",
-  ControlWorld,
-  unknown
-> = {
+export const stateHandlers = {
   "emulator.workspaces": (_, { store }) =>
     store.read(async (view) =>
       (await view.list(workspaces)).map(
@@ -60,7 +55,7 @@ export const stateHandlers: Handlers<
     await runner.reload();
     return undefined;
   },
-};
+} satisfies ControlHandlers;
 
 /** What every seed writes, and nothing takes away: without these no listener could answer. */
 const alwaysThere = [clusterRows.name, appRows.name, clockState.name];

@@ -2,12 +2,11 @@ import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
 import { compositeId, contracts } from "../cluster/contracts/rows.ts";
-import type { Handlers } from "../http/handler.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
 import { namedContract } from "./named-contract.ts";
-import type { ControlWorld } from "./world.ts";
+import type { ControlHandlers } from "./world.ts";
 
 type Awaited = InputOf<typeof wait>["query"];
 type ContractNamed = Awaited & { readonly contract_id: number | undefined };
@@ -24,7 +23,7 @@ type Status = NonNullable<Awaited["contract_status"]>;
 /** How many that came near are shown. */
 const nearAtMost = 10;
 
-export const waitHandlers: Handlers<"emulator.wait", ControlWorld, unknown> = {
+export const waitHandlers = {
   "emulator.wait": async ({ query }, { store, clock, wall, request, fail }) => {
     const named =
       query.contract === undefined ? undefined : await store.read((view) => namedContract(view, query.contract!, fail));
@@ -54,7 +53,7 @@ export const waitHandlers: Handlers<"emulator.wait", ControlWorld, unknown> = {
       contract: found.contract ?? null,
     };
   },
-};
+} satisfies ControlHandlers;
 
 /** Looks again after every change, until it is enough, the time is over or the caller goes away. */
 async function until(

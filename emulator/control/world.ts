@@ -1,8 +1,9 @@
+import type { IdsOf } from "../../src/api/registry.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Inbox } from "../cluster/forwarded/inbox.ts";
 import type { Faults } from "../faults/faults.ts";
-import type { World } from "../http/handler.ts";
+import type { Handlers, World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/port.ts";
@@ -35,3 +36,6 @@ export interface Instance {
   /** Ends the emulator, once the answer under way is sent. */
   stop(): void;
 }
+
+/** Handlers of operations of the control plane; the table made of all parts says whether every one is there. */
+export type ControlHandlers<W extends World = ControlWorld> = Partial<Handlers<IdsOf<"emulator">, W, unknown>>;

@@ -57,20 +57,20 @@ type AnswerTo<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | In
  * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where
  * one success is declared, else with `reply(status, body)`; with a Passthrough where that is declared.
  */
-export type Handler<O extends Operation, Home extends World, Caller> = (
+export type Handler<O extends Operation, W extends World, Caller> = (
   input: InputOf<O>,
-  context: Home & Call<CodesOf<O>, Caller>,
+  context: W & Call<CodesOf<O>, Caller>,
 ) => Promise<AnswerTo<O>> | AnswerTo<O>;
 
 /** The handlers of a set of operations: a missing or wrong one does not compile. */
-export type Handlers<Ids extends OperationId, Home extends World, Caller> = {
-  readonly [Id in Ids]: Handler<OperationById<Id>, Home, Caller>;
+export type Handlers<Ids extends OperationId, W extends World, Caller> = {
+  readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
 /** What an authenticator may use beside the request. */
-export interface AuthenticationCall<Home extends object = World> {
+export interface AuthenticationCall<W extends object = World> {
   readonly operation: Operation;
-  readonly world: Home;
+  readonly world: W;
   /** As in Call: notes that something was accepted by leniency. */
   finding(code: string, detail?: string): void;
 }
@@ -79,10 +79,10 @@ export interface AuthenticationCall<Home extends object = World> {
  * Says whom the credentials of a request name, or refuses with `fail` from src/api/failures.ts (the operation must
  * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
  */
-export type Authenticate<Home extends object = World, Caller = unknown> = (
+export type Authenticate<W extends object = World, Caller = unknown> = (
   request: ReceivedRequest,
-  asked: AuthenticationCall<Home>,
+  asked: AuthenticationCall<W>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials; `none` needs none. */
-export type Authenticators<Home extends object = World> = Readonly<Partial<Record<Auth, Authenticate<Home>>>>;
+export type Authenticators<W extends object = World> = Readonly<Partial<Record<Auth, Authenticate<W>>>>;

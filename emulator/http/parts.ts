@@ -14,16 +14,16 @@ export interface Part {
 }
 
 /** Any handler that gets along with this world; its input and its caller were checked where it was written. */
-export type HandlerIn<Home extends object> = (input: never, context: Home & Call<FailureCode, never>) => unknown;
+export type HandlerIn<W extends object> = (input: never, context: W & Call<FailureCode, never>) => unknown;
 
-interface Given<Home extends object> {
+interface Given<W extends object> {
   readonly operations: readonly Operation[];
-  readonly handlers: Readonly<Record<string, HandlerIn<Home>>>;
+  readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
   /** Copied for every request, so its getters are asked anew each time. */
-  readonly world: Home;
-  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<Home>>>>;
+  readonly world: W;
+  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
 }
 
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
-export const part = <Home extends object>({ authenticate = {}, ...rest }: Given<Home>): Part =>
+export const part = <W extends object>({ authenticate = {}, ...rest }: Given<W>): Part =>
   ({ ...rest, authenticate }) as Part;

@@ -1,4 +1,3 @@
-import type { IdsOf } from "../../src/api/registry.ts";
 import { billingHandlers } from "./apps/billing.ts";
 import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
@@ -33,4 +32,4 @@ export const routerHandlers = {
   ...signatoryHandlers,
   ...proxiedHandlers,
   ...catchAllHandlers,
-} satisfies RouterHandlers<IdsOf<"router">>;
+} satisfies Required<RouterHandlers>;

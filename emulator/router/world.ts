@@ -1,5 +1,5 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import type { OperationById, OperationId } from "../../src/api/registry.ts";
+import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
 import type { forwarding } from "../../src/api/router/failures/index.ts";
 import type { Call, Handler, Handlers, World } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
@@ -36,4 +36,5 @@ export type RouterCall<Code extends FailureCode = never> = RouterWorld &
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterWorld, KeyHolder | undefined>;
-export type RouterHandlers<Ids extends OperationId> = Handlers<Ids, RouterWorld, KeyHolder | undefined>;
+/** Handlers of operations of the routing service; the table made of all parts says whether every one is there. */
+export type RouterHandlers = Partial<Handlers<IdsOf<"router">, RouterWorld, KeyHolder | undefined>>;

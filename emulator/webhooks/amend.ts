@@ -18,36 +18,36 @@ export interface Conflicts {
 type Parent = Record<string, unknown> | unknown[];
 
 /** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
-export function amended(body: object, { overrides, additions, removals }: Amendments, misfits: Conflicts): object {
+export function amended(body: object, { overrides, additions, removals }: Amendments, conflicts: Conflicts): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const at = (path: string) => placeOf(copy, path, misfits);
+  const at = (path: string) => placeOf(copy, path, conflicts);
   for (const [path, value] of Object.entries(overrides ?? {})) {
     const { parent, step } = at(path);
-    known(parent, step, path, misfits);
+    known(parent, step, path, conflicts);
     put(parent, step, value);
   }
   for (const path of removals ?? []) {
     const { parent, step } = at(path);
-    known(parent, step, path, misfits);
+    known(parent, step, path, conflicts);
     if (Array.isArray(parent)) parent.splice(Number(step), 1);
     else delete parent[step];
   }
   for (const [path, value] of Object.entries(additions ?? {})) {
     const { parent, step } = at(path);
-    if (fieldsOf(parent).includes(step)) misfits.present(path);
+    if (fieldsOf(parent).includes(step)) conflicts.present(path);
     // A gap in a list would be null in the JSON text.
-    if (Array.isArray(parent) && Number(step) !== parent.length) misfits.missing(path, fieldsOf(parent));
+    if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.missing(path, fieldsOf(parent));
     put(parent, step, value);
   }
   return copy;
 }
 
-function placeOf(body: object, path: string, misfits: Conflicts): { parent: Parent; step: string } {
+function placeOf(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((at, one) => known(at, one, path, misfits), body);
-  if (typeof parent !== "object" || parent === null) misfits.missing(path, []);
+  const parent = steps.reduce<unknown>((at, one) => known(at, one, path, conflicts), body);
+  if (typeof parent !== "object" || parent === null) conflicts.missing(path, []);
   return { parent: parent as Parent, step };
 }
 

@@ -3,7 +3,7 @@ import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import { rows } from "../store/port.ts";
 
-/** One happening as it is told: serialised once, and every delivery of it refers to these bytes. */
+/** One activity as it is told: serialised once, and every delivery of it refers to these bytes. */
 export const WebhookEvent = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),

@@ -2,7 +2,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import { eventBody, type Happening } from "./payload.ts";
+import { eventBody, type Occurrence } from "./payload.ts";
 import { keepUntil } from "./retry-rule.ts";
 import { laneOf, subscriptions, wants } from "./subscriptions.ts";
 
@@ -12,9 +12,9 @@ import { laneOf, subscriptions, wants } from "./subscriptions.ts";
  * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
  * each is the id of its delivery.
  */
-export async function emit(tx: Transaction, clock: Clock, happening: Happening): Promise<readonly Entry[]> {
-  const { workspace_id, activity } = happening;
-  const contract_id = happening.contract?.contract_id ?? null;
+export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence): Promise<readonly Entry[]> {
+  const { workspace_id, activity } = occurrence;
+  const contract_id = occurrence.contract?.contract_id ?? null;
   const due = clock.now();
   const wanting = await tx.list(subscriptions, { by: "wants", equals: wants(workspace_id, activity) });
   // Kept even when nobody listens: a person may wait for the activity.
@@ -23,9 +23,9 @@ export async function emit(tx: Transaction, clock: Clock, happening: Happening):
     workspace_id,
     activity,
     contract_id,
-    at: happening.at,
+    at: occurrence.at,
     // Serialised once: what is signed and what is sent are the same bytes, in every attempt (DECISIONS.md, C17).
-    body: eventBody(happening),
+    body: eventBody(occurrence),
     keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
   };
   tx.put(webhookEvents, event);

@@ -15,7 +15,7 @@ export interface Person {
 export const SYSTEM: Person = { name: "SYSTEM" };
 
 /** Something that happened in a workspace, to be told to its subscriptions. */
-export interface Happening {
+export interface Occurrence {
   readonly workspace_id: number;
   readonly activity: Activity;
   /** Virtual milliseconds. */
@@ -30,12 +30,12 @@ export interface Happening {
 }
 
 /** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
-export function eventBody(happening: Happening): string {
-  const body = eventDocument(happening);
-  return JSON.stringify(happening.amend ? happening.amend(body) : body);
+export function eventBody(occurrence: Occurrence): string {
+  const body = eventDocument(occurrence);
+  return JSON.stringify(occurrence.amend ? occurrence.amend(body) : body);
 }
 
-function eventDocument({ activity, at, performed_by, contract, data }: Happening): object {
+function eventDocument({ activity, at, performed_by, contract, data }: Occurrence): object {
   return {
     activity,
     activity_data: { performed_by: person(performed_by), timestamp: isoMicros(at), ...data },

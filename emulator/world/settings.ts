@@ -1,6 +1,4 @@
-/** The leniencies that `--strict` turns off, by name (DECISIONS.md, E1). */
-export const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
-export type Strictness = (typeof strictnesses)[number];
+import type { Strictness } from "../../src/api/strictnesses.ts";
 
 /** How one emulator was told to behave. Plain values, fixed at start. */
 export interface Settings {

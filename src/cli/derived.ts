@@ -137,9 +137,9 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
 async function confirmed(spec: CommandSpec, { positionals, flags }: Input, context: Context): Promise<void> {
   if (spec.confirm === undefined) return;
   const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
-  const deed = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
-  if (spec.confirm === "yes") return confirmYes(deed, context);
-  return confirmName(deed, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
+  const action = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
+  if (spec.confirm === "yes") return confirmYes(action, context);
+  return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
 /** Notes of an answer that is good all the same. */

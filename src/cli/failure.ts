@@ -50,7 +50,7 @@ export class CommandFailed extends Error {
  * the cause is of no interest.
  */
 export class PartialFailure extends Error {
-  override readonly name = "HalfDone";
+  override readonly name = "PartialFailure";
   /** Sentences. */
   readonly done: readonly string[];
   readonly hint: string | undefined;

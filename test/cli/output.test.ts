@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type View } from "../../src/cli/output/output.ts";
-import { csvLine, tsvLine, width } from "../../src/cli/output/text.ts";
+import { csvLine, table, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 
 async function shown(value: unknown, flags: Record<string, unknown>, view: View = {}, tty = false, env = {}) {
@@ -109,7 +109,18 @@ describe("the layout of an answer", () => {
   });
 
   it("measures wide characters and escapes what would break a row", () => {
-    assert.deepEqual([width("abc"), width("漢字"), width("e\u0301"), width("🎉")], [3, 4, 1, 2]);
+    assert.deepEqual(
+      table(
+        [
+          ["abc", "|"],
+          ["漢字", "|"],
+          ["e\u0301", "|"],
+          ["🎉", "|"],
+        ],
+        ["NAME", ""],
+      ),
+      ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
+    );
     assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(csvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });

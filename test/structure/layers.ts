@@ -110,6 +110,8 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   chalk: ["src/cli"],
   ora: ["src/cli"],
   "csv-parse": ["src/cli"],
+  "fast-string-width": ["src/cli"],
+  "mime-types": ["src/cli", "emulator/cluster"],
   "@bomb.sh/tab": ["src/cli"],
   jose: ["emulator"],
   "pdfjs-dist": ["emulator/cluster"],

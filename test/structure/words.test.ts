@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { documents, filesIn, sources, tests } from "./repository.ts";
-import { strayMarks, vendorWords } from "./words.ts";
+import { retiredWords, strayMarks, vendorWords } from "./words.ts";
 
 // Spelt backwards, so that the rule does not find its own example.
 const vendor = [..."kcals"].reverse().join("");
@@ -42,6 +42,13 @@ describe("the words of the project", () => {
       Object.keys(wireConstants).filter((path) => !guilty.has(path)),
       [],
     );
+  });
+
+  it("are those of the field where it has one", () => {
+    assert.deepEqual(retiredWords([{ path: "a.ts", text: "type Deed = 1; // what is indeed done at HOME" }]), [
+      "a.ts says Deed for action",
+    ]);
+    assert.deepEqual(retiredWords(sources), []);
   });
 
   it("hold nothing of one machine or one afternoon", () => {

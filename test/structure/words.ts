@@ -39,6 +39,28 @@ export const vendorWords = (files: readonly SourceFile[]): string[] =>
     ),
   );
 
+/** Words of a dialect of its own, for which the field has others: see what stands beside each. */
+const retired: Readonly<Record<string, string>> = {
+  Happening: "Occurrence",
+  Deed: "action",
+  deed: "action",
+  Misfits: "conflicts",
+  misfits: "conflicts",
+  HalfDone: "PartialFailure",
+  Home: "a world, W",
+  Pull: "TransitionOptions",
+  Recording: "Commit",
+  answerTo: "serve",
+};
+
+/** Every word that is not to come back, with the one to take instead. */
+export const retiredWords = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    [...new Set(text.match(/[A-Za-z]+/g))]
+      .filter((word) => Object.hasOwn(retired, word))
+      .map((word) => `${path} says ${word} for ${retired[word]}`),
+  );
+
 const machine = [
   { what: "a machine path", pattern: /(?:^|["'\s(])\/(?:home|Users|root|work)\/[\w.-]+/ },
   { what: "a registry host", pattern: /https?:\/\/(?:[\w-]+\.)*(?:npmjs\.(?:org|com)|yarnpkg\.com|jfrog\.io)\b/ },

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import type { Handlers } from "../../http/handler.ts";
 import { rows } from "../../store/port.ts";
 import { pageOfSlice } from "../paging.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { tellOfContract } from "./activities.ts";
 import { requireContractNumber } from "./rows.ts";
 
@@ -23,7 +22,7 @@ export const comments = rows<Comment, "contract">({
   indexes: { contract: (row) => row.contract_id },
 });
 
-export const commentHandlers: Handlers<"comments.list" | "comments.create", ClusterWorld, Member> = {
+export const commentHandlers = {
   "comments.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => {
       const contract = await requireContractNumber(view, caller, params.contract_id, fail);
@@ -48,7 +47,7 @@ export const commentHandlers: Handlers<"comments.list" | "comments.create", Clus
       });
       return commentRecord(row);
     }),
-};
+} satisfies ClusterHandlers;
 
 // Replies are written in the application alone.
 const commentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });

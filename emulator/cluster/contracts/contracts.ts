@@ -1,7 +1,6 @@
 import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import type { Handlers } from "../../http/handler.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
 import { performer } from "./performer.ts";
@@ -10,15 +9,7 @@ import { createdContract } from "./records.ts";
 import { compositeId, requireContract, requireContractNumber } from "./rows.ts";
 import { requireInScope } from "./user-scope.ts";
 
-type ContractOperation =
-  | "contracts.create"
-  | "contracts.send"
-  | "contracts.status"
-  | "contracts.recipients"
-  | "contracts.recipient-link"
-  | "contracts.embedded-link";
-
-export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member> = {
+export const contractHandlers = {
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail }) =>
     store.transaction("contracts.create", async (tx) => {
       const world = { clock, settings };
@@ -71,7 +62,7 @@ export const contractHandlers: Handlers<ContractOperation, ClusterWorld, Member>
       if (!party) return fail("not-a-contact", { email: query.cp_email_id });
       return { url: `${cluster.url}/contracts/${compositeId(row)}?counterparty=${party.counterparty_id}` };
     }),
-};
+} satisfies ClusterHandlers;
 
 interface SendOptions {
   readonly to_emails?: readonly string[] | undefined;

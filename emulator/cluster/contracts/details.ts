@@ -1,11 +1,10 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { templates } from "../../world/workspaces.ts";
 import { problemsOf } from "../templates/answers.ts";
 import { activeUser, noSuchRow } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
 import { contractFacts } from "./facts.ts";
 import { pendingWith } from "./pending-with.ts";
@@ -13,16 +12,8 @@ import { performer } from "./performer.ts";
 import { type Contract, contracts, requireContract, requireContractNumber } from "./rows.ts";
 import { requireInScope } from "./user-scope.ts";
 
-type DetailOperation =
-  | "contract-details.update-data"
-  | "contract-details.notes"
-  | "contract-details.put-note"
-  | "contract-details.business-user"
-  | "contract-details.relate"
-  | "contract-details.process-metrics";
-
 /** What is kept beside a contract (DECISIONS.md, F22). */
-export const contractDetailHandlers: Handlers<DetailOperation, ClusterWorld, Member> = {
+export const contractDetailHandlers = {
   "contract-details.update-data": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.update-data", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
@@ -98,7 +89,7 @@ export const contractDetailHandlers: Handlers<DetailOperation, ClusterWorld, Mem
         contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
       };
     }),
-};
+} satisfies ClusterHandlers;
 
 const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
 

@@ -1,19 +1,16 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { emit } from "../../webhooks/emit.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
 import { contractFacts } from "./facts.ts";
 import { performer } from "./performer.ts";
 import { createdContract } from "./records.ts";
 import { contracts, type ExternalMetadata, inWorkspace, requireContract } from "./rows.ts";
 
-type MetadataOperation = "external-metadata.put" | "external-metadata.show" | "external-metadata.find";
-
 /** DECISIONS.md, F6 */
 const foundAtMost = 50;
 
-export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld, Member> = {
+export const externalMetadataHandlers = {
   "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("external-metadata.put", async (tx) => {
       const row = await requireContract(tx, caller, params.contract_id, fail);
@@ -43,7 +40,7 @@ export const externalMetadataHandlers: Handlers<MetadataOperation, ClusterWorld,
       const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
       return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
     }),
-};
+} satisfies ClusterHandlers;
 
 /** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
 export function requireKnownConfiguration(

@@ -1,19 +1,16 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { type ContractType, contractTypes } from "../../world/workspaces.ts";
 import { problemsOf } from "../templates/answers.ts";
 import { orgUser } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
 import { contractFacts } from "./facts.ts";
 import { performer } from "./performer.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
-type IntakeFormOperation = "intake-form.update" | "intake-form.responses";
-
-export const intakeFormHandlers: Handlers<IntakeFormOperation, ClusterWorld, Member> = {
+export const intakeFormHandlers = {
   "intake-form.update": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("intake-form.update", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
@@ -48,7 +45,7 @@ export const intakeFormHandlers: Handlers<IntakeFormOperation, ClusterWorld, Mem
         respondents: created === undefined ? [] : [{ created_at: isoSeconds(created), ...respondent }],
       };
     }),
-};
+} satisfies ClusterHandlers;
 
 /** DECISIONS.md, C14 */
 function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {

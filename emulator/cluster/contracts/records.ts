@@ -7,26 +7,30 @@ import { orgUser } from "../workspace/people.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type Contract, compositeId, referenceId } from "./rows.ts";
 
-type Home = Pick<ClusterWorld, "cluster">;
+type Where = Pick<ClusterWorld, "cluster">;
 
 /** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
-export async function createdContract(view: View, home: Home, row: Contract): Promise<z.input<typeof CreatedContract>> {
+export async function createdContract(
+  view: View,
+  where: Where,
+  row: Contract,
+): Promise<z.input<typeof CreatedContract>> {
   const creator = await orgUser(view, row.created_by);
-  return { ...(await recordOf(view, home, row)), contract_id: row.id, created_by: creator.email };
+  return { ...(await recordOf(view, where, row)), contract_id: row.id, created_by: creator.email };
 }
 
 /** The record of lists, uploads and the executed import. */
-export async function listedContract(view: View, home: Home, row: Contract): Promise<z.input<typeof ListedContract>> {
+export async function listedContract(view: View, where: Where, row: Contract): Promise<z.input<typeof ListedContract>> {
   const { name, email } = await orgUser(view, row.created_by);
   return {
-    ...(await recordOf(view, home, row)),
+    ...(await recordOf(view, where, row)),
     created_by: name,
     created_by_user_name: name,
     created_by_user_email: email,
   };
 }
 
-async function recordOf(view: View, { cluster }: Home, row: Contract) {
+async function recordOf(view: View, { cluster }: Where, row: Contract) {
   const type = await view.get(contractTypes, String(row.contract_type_id));
   return {
     id: compositeId(row),

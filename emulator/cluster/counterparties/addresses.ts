@@ -1,19 +1,13 @@
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { Transaction } from "../../store/port.ts";
 import { pageOfList } from "../paging.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";
 import { type CounterpartyAddress, counterparties, requireCounterparty } from "./rows.ts";
 
-type AddressOperation =
-  | "counterparty-addresses.list"
-  | "counterparty-addresses.create"
-  | "counterparty-addresses.update";
-
-export const counterpartyAddressHandlers: Handlers<AddressOperation, ClusterWorld, Member> = {
+export const counterpartyAddressHandlers = {
   "counterparty-addresses.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => {
       const { addresses } = await requireCounterparty(view, caller, params, fail);
@@ -47,7 +41,7 @@ export const counterpartyAddressHandlers: Handlers<AddressOperation, ClusterWorl
       await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
       return addressRecord(changed);
     }),
-};
+} satisfies ClusterHandlers;
 
 export const newAddress = (
   tx: Transaction,

@@ -1,20 +1,12 @@
-import type { Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { pageOfList } from "../paging.ts";
 import { noSuchRow } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";
 import { type Contact, counterparties, requireCounterparty } from "./rows.ts";
 
-type ContactOperation =
-  | "counterparty-contacts.list"
-  | "counterparty-contacts.create"
-  | "counterparty-contacts.update-many"
-  | "counterparty-contacts.update"
-  | "counterparty-contacts.delete";
-
-export const counterpartyContactHandlers: Handlers<ContactOperation, ClusterWorld, Member> = {
+export const counterpartyContactHandlers = {
   "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => pageOfList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
 
@@ -68,7 +60,7 @@ export const counterpartyContactHandlers: Handlers<ContactOperation, ClusterWorl
       tx.put(counterparties, { ...row, contacts });
       return reply(204, undefined);
     }),
-};
+} satisfies ClusterHandlers;
 
 interface Change {
   readonly id: number;

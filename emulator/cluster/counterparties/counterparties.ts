@@ -1,20 +1,13 @@
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import { pageOfList, pageOfSlice } from "../paging.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { addressRecord, newAddress } from "./addresses.ts";
 import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
 
-type CounterpartyOperation =
-  | "counterparties.list"
-  | "counterparties.create"
-  | "counterparties.show"
-  | "counterparties.update";
-
-export const counterpartyHandlers: Handlers<CounterpartyOperation, ClusterWorld, Member> = {
+export const counterpartyHandlers = {
   "counterparties.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
@@ -74,7 +67,7 @@ export const counterpartyHandlers: Handlers<CounterpartyOperation, ClusterWorld,
       await tellOfCounterparty(tx, world, "COUNTER_PARTY_UPDATED", after);
       return counterpartyRecord(after);
     }),
-};
+} satisfies ClusterHandlers;
 
 function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
   const primary = row.addresses.find((address) => address.is_primary);

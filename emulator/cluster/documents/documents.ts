@@ -1,7 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { decodeBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { changed } from "../contracts/creation/new-contract.ts";
@@ -12,22 +11,13 @@ import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
 import { problemsOf, withDefaults } from "../templates/answers.ts";
 import { ownTemplate } from "../workspace/own-rows.ts";
 import { noSuchRow } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
 import { contentOf } from "./contract-content.ts";
 import { bytesOf, type Document, docxType, kept, madePdf, newestVersion, previewOf, sheetOf } from "./contract-pdf.ts";
 import { keepFile, newVersion, pdfType } from "./inline-file.ts";
 import { uploadOf } from "./uploaded-document.ts";
 
-type DocumentOperation =
-  | "documents.content"
-  | "documents.download"
-  | "documents.download-docx"
-  | "documents.link"
-  | "documents.preview"
-  | "documents.upload-version"
-  | "documents.add-supporting";
-
-export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member> = {
+export const documentHandlers = {
   "documents.download": async ({ params }, call) => {
     const { document } = await documentOf(params.composite_id, "PDF", call);
     return attachment(document, call.blobs);
@@ -115,7 +105,7 @@ export const documentHandlers: Handlers<DocumentOperation, ClusterWorld, Member>
       return { id: document.id, name, created: isoSeconds(at) };
     });
   },
-};
+} satisfies ClusterHandlers;
 
 function attachment(document: Document, blobs: Blobs) {
   return reply(200, bytesOf(blobs, document), {

@@ -1,20 +1,17 @@
 import type * as z from "zod";
 import type { Assignee } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
 import { workspaceFile } from "../storage/files.ts";
 import type { StoredObject } from "../storage/objects.ts";
 import { activeUser, noSuchRow } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { intakeList } from "./list.ts";
 import { type Intake, intakeDetail, intakes } from "./rows.ts";
 
-type IntakeOperation = "intake.create" | "intake.list" | "intake.show" | "intake.update" | "intake.delete";
-
-export const intakeHandlers: Handlers<IntakeOperation, ClusterWorld, Member> = {
+export const intakeHandlers = {
   // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
   "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
     store.transaction("intake.create", async (tx) => {
@@ -83,7 +80,7 @@ export const intakeHandlers: Handlers<IntakeOperation, ClusterWorld, Member> = {
       tx.put(intakes, { ...row, deleted_at: clock.now() });
       return reply(204, undefined);
     }),
-};
+} satisfies ClusterHandlers;
 
 /** The intake of an id; an unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(

@@ -1,38 +1,19 @@
-import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { withoutTrailing } from "../../../src/base/trailing.ts";
 
-/** Extensions by media type, for names that come without one (DECISIONS.md, F7). */
-const extensions = lookupTable<string>({
-  "application/pdf": "pdf",
-  "application/msword": "doc",
-  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-  "application/vnd.ms-excel": "xls",
-  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-  "application/vnd.ms-powerpoint": "ppt",
-  "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
-  "application/json": "json",
-  "application/zip": "zip",
-  "application/rtf": "rtf",
-  "application/xml": "xml",
-  "text/plain": "txt",
-  "text/csv": "csv",
-  "text/html": "html",
-  "text/markdown": "md",
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/gif": "gif",
-  "image/svg+xml": "svg",
-  "image/tiff": "tiff",
-  "message/rfc822": "eml",
-});
+/** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
+export async function extensionOf(contentType: string): Promise<string | undefined> {
+  const { extension } = await import("mime-types");
+  // Bytes of whatever kind: `.bin` would say no more.
+  return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
+}
 
 const longest = 255;
 
 /**
  * The name under which a file is kept: the last part of a path, without control characters and those that file
- * systems refuse, at most 255 characters, with the extension of its content type when it has none.
+ * systems refuse, at most 255 characters, with `usual` as its extension when it has none.
  */
-export function cleanFilename(name: string, contentType: string): string {
+export function cleanFilename(name: string, usual: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const clean = endsOf(withoutTrailing(last, ". "))
     .normalize("NFC")
@@ -44,8 +25,7 @@ export function cleanFilename(name: string, contentType: string): string {
     .replace(/^[. ]+/, "");
   const base = withoutTrailing(clean, ". ") || "file";
   const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
-  const inferred = extensions[contentType.split(";")[0]!.trim().toLowerCase()];
-  const extension = known ?? (inferred ? `.${inferred}` : "");
+  const extension = known ?? (usual ? `.${usual}` : "");
   const stem = known ? base.slice(0, -known.length) : base;
   return `${[...stem].slice(0, longest - extension.length).join("")}${extension}`;
 }

@@ -1,22 +1,27 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../world.ts";
-import { cleanFilename } from "./filenames.ts";
+import type { ClusterHandlers } from "../world.ts";
+import { cleanFilename, extensionOf } from "./filenames.ts";
 import { type StoredObject, signedObjectUrl, storedObjects } from "./objects.ts";
 
-export const fileHandlers: Handlers<"files.initialize" | "files.show", ClusterWorld, Member> = {
-  "files.initialize": ({ body }, world) =>
-    world.store.transaction("files.initialize", async (tx) => {
+export const fileHandlers = {
+  "files.initialize": async ({ body }, world) => {
+    const named = await Promise.all(
+      body.files.map(async ({ filename, content_type }) => ({
+        filename: cleanFilename(filename, await extensionOf(content_type)),
+        content_type,
+      })),
+    );
+    return world.store.transaction("files.initialize", async (tx) => {
       const files = [];
-      for (const { filename, content_type } of body.files) {
+      for (const { filename, content_type } of named) {
         const object: StoredObject = {
           key: world.ids.uuid(),
           cluster_id: world.cluster.id,
           workspace_id: world.caller.workspace.id,
           purpose: "workspace-file",
-          filename: cleanFilename(filename, content_type),
+          filename,
           content_type,
           created_at: world.clock.now(),
           blob: null,
@@ -31,14 +36,15 @@ export const fileHandlers: Handlers<"files.initialize" | "files.show", ClusterWo
         });
       }
       return { files };
-    }),
+    });
+  },
 
   "files.show": ({ params }, world) =>
     world.store.transaction("files.show", async (tx) => {
       const file = (await workspaceFile(tx, world.caller.workspace, params.file_id)) ?? world.fail("not-found");
       return { signed_url: (await signedObjectUrl(tx, world, "GET", file)).url };
     }),
-};
+} satisfies ClusterHandlers;
 
 /** A file of the workspace; undefined when it is unknown or of another one. It is known once it is initialized. */
 export async function workspaceFile(

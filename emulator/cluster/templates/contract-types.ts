@@ -1,13 +1,10 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type ContractType, contractTypes, entities } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers, Member } from "../world.ts";
 import { attributeRecord } from "./templates.ts";
 
-type ContractTypeOperation = "contract-types.list" | "contract-types.entities" | "contract-types.intake-form";
-
-export const contractTypeHandlers: Handlers<ContractTypeOperation, ClusterWorld, Member> = {
+export const contractTypeHandlers = {
   "contract-types.list": (_, { store, caller }) =>
     store.read(async (view) => {
       const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
@@ -34,7 +31,7 @@ export const contractTypeHandlers: Handlers<ContractTypeOperation, ClusterWorld,
       const { intake_form } = await requireContractType(view, caller, params.contract_type_id, fail);
       return intake_form.map(attributeRecord);
     }),
-};
+} satisfies ClusterHandlers;
 
 async function requireContractType(
   view: View,

@@ -1,14 +1,13 @@
 import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { type ContractType, contractTypes } from "../../world/workspaces.ts";
 import { tellOfContract } from "../contracts/activities.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
 import { requireInScope } from "../contracts/user-scope.ts";
 import { noSuchRow } from "../workspace/people.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
 import { problemsOf } from "./answers.ts";
 import { keyPointerNamed, keyPointerSections } from "./key-pointer-definitions.ts";
 import { attributeRecord } from "./templates.ts";
@@ -32,13 +31,7 @@ export const keyPointers = rows<KeyPointer, "contract">({
   indexes: { contract: (row) => row.contract_id },
 });
 
-type KeyPointerOperation =
-  | "key-pointers.definitions"
-  | "key-pointers.list"
-  | "key-pointers.set"
-  | "key-pointers.update";
-
-export const keyPointerHandlers: Handlers<KeyPointerOperation, ClusterWorld, Member> = {
+export const keyPointerHandlers = {
   "key-pointers.definitions": ({ query }, { store, caller, fail }) =>
     store.read(async (view) => {
       const type = await view.get(contractTypes, String(query.contract_type_id));
@@ -106,7 +99,7 @@ export const keyPointerHandlers: Handlers<KeyPointerOperation, ClusterWorld, Mem
       await told(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
       return keyPointerRecord(row);
     }),
-};
+} satisfies ClusterHandlers;
 
 const ofContract = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
 

@@ -3,14 +3,11 @@ import type { Attribute } from "../../../src/api/contracts/shapes/questions.ts";
 import type { listTemplates } from "../../../src/api/contracts/templates.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import type { Handlers } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type Question, type Template, templates } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers, Member } from "../world.ts";
 
-type TemplateOperation = "templates.list" | "templates.show" | "templates.update" | "templates.metadata";
-
-export const templateHandlers: Handlers<TemplateOperation, ClusterWorld, Member> = {
+export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
@@ -33,7 +30,7 @@ export const templateHandlers: Handlers<TemplateOperation, ClusterWorld, Member>
       const { attributes, counter_party_kind } = await requireTemplate(view, caller, params, fail);
       return { attributes: attributes.map(attributeRecord), counter_party_kind };
     }),
-};
+} satisfies ClusterHandlers;
 
 async function requireTemplate(
   view: View,

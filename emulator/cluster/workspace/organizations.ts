@@ -1,8 +1,7 @@
-import type { Handlers } from "../../http/handler.ts";
 import { type Entity, entities, type Workspace } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 
-export const organizationHandlers: Handlers<"organizations.entities" | "organizations.types", ClusterWorld, Member> = {
+export const organizationHandlers = {
   "organizations.entities": (_, { store, caller: { workspace } }) =>
     store.read(async (view) => {
       const all = await view.list(entities, { by: "workspace", equals: workspace.id });
@@ -26,7 +25,7 @@ export const organizationHandlers: Handlers<"organizations.entities" | "organiza
         }))
     );
   },
-};
+} satisfies ClusterHandlers;
 
 function entityRecord(entity: Entity, workspace: Workspace) {
   const { id, name, reference_id, is_primary, address } = entity;

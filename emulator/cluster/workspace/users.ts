@@ -1,9 +1,8 @@
-import type { Handlers } from "../../http/handler.ts";
 import { roles, type User, users } from "../../world/workspaces.ts";
 import { pageOfList } from "../paging.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 
-export const userHandlers: Handlers<"users.list" | "users.roles", ClusterWorld, Member> = {
+export const userHandlers = {
   "users.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
@@ -20,7 +19,7 @@ export const userHandlers: Handlers<"users.list" | "users.roles", ClusterWorld, 
       const all = await view.list(roles, { by: "workspace", equals: caller.workspace.id });
       return { active_roles: all.map(({ id, name }) => ({ id, name })) };
     }),
-};
+} satisfies ClusterHandlers;
 
 const contains = (text: string, part: string | undefined): boolean =>
   part === undefined || text.toLowerCase().includes(part.trim().toLowerCase());

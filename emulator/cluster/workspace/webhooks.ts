@@ -1,6 +1,5 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import type { Handlers } from "../../http/handler.ts";
 import { forbiddenUrl } from "../../http/outgoing/receivers.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
@@ -8,16 +7,12 @@ import { latestDeliveriesOf, resend } from "../../webhooks/log.ts";
 import { type Subscription, subscriptions } from "../../webhooks/subscriptions.ts";
 import type { Settings } from "../../world/settings.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { ClusterHandlers } from "../world.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { customHeaders } from "./custom-headers.ts";
 import { orgUser } from "./people.ts";
 
-export const webhookHandlers: Handlers<
-  "webhooks.create" | "webhooks.delete" | "webhooks.hmac-key" | "webhooks.re-trigger",
-  ClusterWorld,
-  Member
-> = {
+export const webhookHandlers = {
   "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
@@ -67,7 +62,7 @@ export const webhookHandlers: Handlers<
       for (const delivery of latest) resend(tx, delivery, clock.now());
       return { message: "Success" };
     }),
-};
+} satisfies ClusterHandlers;
 
 async function subscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
   return {

@@ -20,4 +20,4 @@ export const billingHandlers = {
       call.fail("unknown-cluster", { cluster: customer.slice(0, underscore) });
     return forwardTo(call, [owner]);
   },
-} satisfies RouterHandlers<"billing.event">;
+} satisfies RouterHandlers;

@@ -113,13 +113,4 @@ export const chatAHandlers = {
       others: within(call, params.destination)(),
       timeoutMs: call.settings.chatUpstreamTimeoutMs,
     }),
-} satisfies RouterHandlers<ChatAOperation>;
-
-type ChatAOperation = `chat-a.${
-  | "interaction"
-  | "event"
-  | "options"
-  | "destination-interaction"
-  | "destination-event"
-  | "destination-options"
-  | "oauth-redirect"}`;
+} satisfies RouterHandlers;

@@ -45,4 +45,4 @@ function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
 
 export const chatBHandlers = {
   "chat-b.messaging": receiveActivity,
-} satisfies RouterHandlers<"chat-b.messaging">;
+} satisfies RouterHandlers;

@@ -94,4 +94,4 @@ function recordOf({ request }: Pick<RouterCall, "request">) {
 export const crmAHandlers = {
   "crm-a.iframe": openIframe,
   "crm-a.cards": listCards,
-} satisfies RouterHandlers<"crm-a.iframe" | "crm-a.cards">;
+} satisfies RouterHandlers;

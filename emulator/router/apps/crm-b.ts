@@ -53,4 +53,4 @@ function frontEndOf(
 export const crmBHandlers = {
   "crm-b.open": openApp,
   "crm-b.canvas": showCanvas,
-} satisfies RouterHandlers<"crm-b.open" | "crm-b.canvas">;
+} satisfies RouterHandlers;

@@ -11,4 +11,4 @@ export const mailerHandlers = {
     await store.transaction("mailer.blackhole", (tx) => keepMail(tx, mail));
     return {};
   },
-} satisfies RouterHandlers<"mailer.blackhole">;
+} satisfies RouterHandlers;

@@ -80,4 +80,4 @@ export const deviceGrantHandlers = {
   "device-grant.token": redeemDeviceCode,
   "device-grant.create-client": createOAuthClient,
   "device-grant.decide": decideDeviceGrant,
-} satisfies RouterHandlers<`device-grant.${"code" | "token" | "create-client" | "decide"}`>;
+} satisfies RouterHandlers;

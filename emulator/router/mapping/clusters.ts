@@ -35,4 +35,4 @@ const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = asy
 export const clusterHandlers = {
   "clusters.list": (_, { clusters }) => clusters.map(infoOf),
   "clusters.delete-workspace-data": deleteWorkspaceData,
-} satisfies RouterHandlers<"clusters.list" | "clusters.delete-workspace-data">;
+} satisfies RouterHandlers;

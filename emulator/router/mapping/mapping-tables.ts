@@ -63,11 +63,4 @@ export const mappingTableHandlers = {
 
   "external-integrations.map": maps(tables.external_integrations, integrationKeys),
   "external-integrations.unmap": unmaps(tables.external_integrations, integrationKeys),
-} satisfies RouterHandlers<MappingOperation>;
-
-type MappingOperation =
-  | `cluster-emails.${"show" | "map" | "unmap"}`
-  | `cluster-clients.${"show" | "map" | "unmap"}`
-  | `invite-tokens.${"map" | "unmap"}-${"creator" | "counterparty"}`
-  | `chat-a-teams.${"map" | "unmap"}`
-  | `external-integrations.${"map" | "unmap"}`;
+} satisfies RouterHandlers;

@@ -16,7 +16,7 @@ export const signatoryHandlers = {
       return stored;
     });
   },
-} satisfies RouterHandlers<"signatories.add">;
+} satisfies RouterHandlers;
 
 async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<Signatory> {
   const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));

@@ -68,4 +68,4 @@ export const oidcHandlers = {
   "oidc.discovery": showDiscovery,
   "oidc.token": exchangeToken,
   "oidc.userinfo": showUserinfo,
-} satisfies RouterHandlers<`oidc.${"jwks" | "discovery" | "token" | "userinfo"}`>;
+} satisfies RouterHandlers;

@@ -5,4 +5,4 @@ import { forwardTo } from "./forward.ts";
 
 export const catchAllHandlers = {
   "catch-all": async (_, call) => forwardTo(call, await ownersOf(call, identifiersOf(call.request))),
-} satisfies RouterHandlers<"catch-all">;
+} satisfies RouterHandlers;

@@ -39,16 +39,4 @@ export const proxiedHandlers = {
       { table: "cluster_emails", key: Metadata.email_hash ?? "" },
     ),
   "external-oauth.redirect": ({ query }, call) => proxy(call, stateOf(query)),
-} satisfies RouterHandlers<`proxied.${ProxiedVerb}` | "mailer.webhook" | "external-oauth.redirect">;
-
-type ProxiedVerb =
-  | "contract-invite"
-  | "contract-invite-v3"
-  | "invite-info"
-  | "user-invite"
-  | "oauth-login"
-  | "oauth-callback"
-  | "oauth-signup"
-  | "oauth-signup-callback"
-  | "login-v2"
-  | "captcha-config";
+} satisfies RouterHandlers;

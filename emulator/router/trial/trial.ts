@@ -78,4 +78,4 @@ export const trialHandlers = {
   "trial.complete": completeTrialSignup,
   "trial.oauth": startTrialOAuth,
   "trial.oauth-callback": finishTrialOAuth,
-} satisfies RouterHandlers<`trial.${"signup" | "complete" | "oauth" | "oauth-callback"}`>;
+} satisfies RouterHandlers;

@@ -18,7 +18,7 @@ export const fireActivity = operation({
     body: json(
       notTogether(
         z.object({
-          activity: z.enum(activities as [string, ...string[]]).describe("One of the 39 activities"),
+          activity: z.enum(activities as [string, ...string[]]).describe(`One of the ${activities.length} activities`),
           contract_id: z
             .union([z.int(), z.string()])
             .optional()

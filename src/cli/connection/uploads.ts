@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename, extname } from "node:path";
-import { lookupTable } from "../../base/lookup-table.ts";
+import { basename } from "node:path";
 import type { Context } from "../command.ts";
 import { PartialFailure, UsageError } from "../failure.ts";
 import { existingFile } from "../parse/body.ts";
@@ -18,30 +17,6 @@ export interface Uploaded {
 /** One call initializes at most so many (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
-const mediaTypes = lookupTable<string>({
-  ".pdf": "application/pdf",
-  ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-  ".doc": "application/msword",
-  ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-  ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-  ".odt": "application/vnd.oasis.opendocument.text",
-  ".txt": "text/plain",
-  ".csv": "text/csv",
-  ".html": "text/html",
-  ".json": "application/json",
-  ".xml": "application/xml",
-  ".zip": "application/zip",
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-});
-
-/** The media type by the name's extension. */
-export const mediaTypeOf = (path: string): string =>
-  mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
-
 interface Candidate {
   readonly path: string;
   readonly absolute: string;
@@ -53,6 +28,7 @@ interface Candidate {
 /** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
 export async function candidates(context: Context, paths: readonly string[], flag: string, contentType?: string) {
   const found: Candidate[] = [];
+  const { lookup } = await import("mime-types");
   for (const path of paths) {
     if (path === "-") throw new UsageError(`${flag}: an upload needs a name and a size; name a file, not -`);
     const absolute = await existingFile(context.host, path, flag);
@@ -63,7 +39,7 @@ export async function candidates(context: Context, paths: readonly string[], fla
       absolute,
       filename: basename(path),
       bytes: size,
-      contentType: contentType ?? mediaTypeOf(path),
+      contentType: contentType ?? (lookup(basename(path)) || "application/octet-stream"),
     });
   }
   return found;

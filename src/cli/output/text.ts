@@ -1,3 +1,4 @@
+import width from "fast-string-width";
 import { dim, type Line } from "./styled.ts";
 import { visible } from "./visible.ts";
 
@@ -5,21 +6,6 @@ import { visible } from "./visible.ts";
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** Columns on screen: wide East Asian characters and emoji take two, combining marks none. */
-export function width(text: string): number {
-  let columns = 0;
-  for (const char of text) {
-    if (/\p{Mark}|\u200d|\ufe0f/u.test(char)) continue;
-    columns +=
-      /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Emoji_Presentation}|[\uff01-\uff60]/u.test(
-        char,
-      )
-        ? 2
-        : 1;
-  }
-  return columns;
 }
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));

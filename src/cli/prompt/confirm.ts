@@ -6,8 +6,8 @@ import { CommandFailed, UsageError } from "../failure.ts";
 export type Action = string;
 
 /** Asks y/N before what can be repaired with some work; scripts say --yes. */
-export async function confirmYes(deed: Action, context: Context): Promise<void> {
-  if (!(await context.confirm(`${deed}?`, "--yes"))) throw declined();
+export async function confirmYes(action: Action, context: Context): Promise<void> {
+  if (!(await context.confirm(`${action}?`, "--yes"))) throw declined();
 }
 
 /**
@@ -15,7 +15,7 @@ export async function confirmYes(deed: Action, context: Context): Promise<void> 
  * (DECISIONS.md, L8).
  */
 export async function confirmName(
-  deed: Action,
+  action: Action,
   name: string,
   given: string | undefined,
   { host, globals, signal }: Context,
@@ -23,10 +23,10 @@ export async function confirmName(
   if (given === name) return;
   if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
   if (!mayAsk(host, globals)) {
-    throw new UsageError(`--confirm ${name} required: this cannot be undone`, { hint: `What it would do: ${deed}.` });
+    throw new UsageError(`--confirm ${name} required: this cannot be undone`, { hint: `What it would do: ${action}.` });
   }
   const { askText } = await import("../terminal/ask.ts");
-  const typed = await askText(`${deed}: this cannot be undone. Type ${name} to go on:`, host, signal);
+  const typed = await askText(`${action}: this cannot be undone. Type ${name} to go on:`, host, signal);
   if (typed.trim() !== name) throw declined();
 }
 

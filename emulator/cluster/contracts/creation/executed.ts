@@ -1,14 +1,13 @@
 import type * as z from "zod";
 import type { ImportExecutedRequest } from "../../../../src/api/contracts/executed.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import type { Handlers } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { Problems } from "../../field-problems.ts";
 import { type Checked, checkPdf } from "../../pdf/pdf.ts";
 import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
-import type { ClusterWorld, Member } from "../../world.ts";
+import type { ClusterHandlers } from "../../world.ts";
 import { requireKnownConfiguration } from "../external-metadata.ts";
 import { create } from "../lifecycle/transition.ts";
 import { type GivenParty, partiesOf, partyOfFields } from "../parties.ts";
@@ -19,7 +18,7 @@ import { givenParties } from "./template-parties.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
 
-export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member> = {
+export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
     const base64 = body.file_base64 ?? body.file_content;
@@ -48,7 +47,7 @@ export const executedHandlers: Handlers<"executed.import", ClusterWorld, Member>
       );
     });
   },
-};
+} satisfies ClusterHandlers;
 
 /** The rows and the file that a request names, or every field that is wrong (DECISIONS.md, C8). */
 async function acceptable(

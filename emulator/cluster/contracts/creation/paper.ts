@@ -1,7 +1,7 @@
-import type { Call, Handlers } from "../../../http/handler.ts";
+import type { Call } from "../../../http/handler.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { checkPdf } from "../../pdf/pdf.ts";
-import type { ClusterWorld, Member } from "../../world.ts";
+import type { ClusterHandlers, ClusterWorld, Member } from "../../world.ts";
 import { create } from "../lifecycle/transition.ts";
 import { partiesOf } from "../parties.ts";
 import { performer } from "../performer.ts";
@@ -12,13 +12,11 @@ import { acceptable, type PaperRequest, type Reviewer } from "./paper-checks.ts"
 import { paperSignatories } from "./paper-signatories.ts";
 import { signatoryRows } from "./template-signatories.ts";
 
-type PaperOperation = "paper.upload-for-review" | "paper.upload-for-signature";
-
 /** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
-export const paperHandlers: Handlers<PaperOperation, ClusterWorld, Member> = {
+export const paperHandlers = {
   "paper.upload-for-review": ({ body }, call) => uploaded("review", body, call),
   "paper.upload-for-signature": ({ body }, call) => uploaded("sign", body, call),
-};
+} satisfies ClusterHandlers;
 
 type PaperCall = ClusterWorld &
   Pick<

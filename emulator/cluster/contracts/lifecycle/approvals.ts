@@ -2,16 +2,15 @@ import type { listApprovals, requestApprovals } from "../../../../src/api/contra
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { isoSeconds } from "../../../../src/base/clock.ts";
-import type { Handlers } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
 import { activeUser, noSuchRow, orgUser } from "../../workspace/people.ts";
-import type { ClusterWorld, Member } from "../../world.ts";
+import type { ClusterHandlers } from "../../world.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
 import { withTurnsToApprove } from "./approval-order.ts";
 import { transition } from "./transition.ts";
 
-export const approvalHandlers: Handlers<"approvals.create" | "approvals.list", ClusterWorld, Member> = {
+export const approvalHandlers = {
   "approvals.create": ({ params, body }, world) =>
     world.store.transaction("approvals.create", async (tx) => {
       const { caller, fail, clock } = world;
@@ -47,7 +46,7 @@ export const approvalHandlers: Handlers<"approvals.create" | "approvals.list", C
         results: await Promise.all(contract.approvals.map((approval) => approvalRecord(view, approval, contract))),
       };
     }),
-};
+} satisfies ClusterHandlers;
 
 type Asked = InputOf<typeof requestApprovals>["body"]["approvals"];
 

@@ -1,25 +1,17 @@
-import type { Handlers } from "../../../http/handler.ts";
 import { reply } from "../../../http/reply.ts";
 import type { View } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { roles, users, type Workspace } from "../../../world/workspaces.ts";
 import { noSuchRow } from "../../workspace/people.ts";
-import type { ClusterWorld, Member } from "../../world.ts";
+import type { ClusterHandlers } from "../../world.ts";
 import { contractFacts } from "../facts.ts";
 import { performer } from "../performer.ts";
 import { contracts, requireContract, requireContractNumber } from "../rows.ts";
 import { remindLater } from "./timers.ts";
 import { transition } from "./transition.ts";
 
-type ExecutionOperation =
-  | "execution.mark"
-  | "execution.unmark"
-  | "execution.void"
-  | "execution.request-review"
-  | "execution.resend-email";
-
 /** What moves a contract through the public API, beside sending it (DECISIONS.md, F12). */
-export const executionHandlers: Handlers<ExecutionOperation, ClusterWorld, Member> = {
+export const executionHandlers = {
   "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
     store.transaction("execution.mark", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
@@ -90,7 +82,7 @@ export const executionHandlers: Handlers<ExecutionOperation, ClusterWorld, Membe
       });
       return reply(200, undefined);
     }),
-};
+} satisfies ClusterHandlers;
 
 interface Assignee {
   readonly assignee_user_id?: number | undefined;

@@ -1,14 +1,13 @@
-import type { Handlers } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import { Problems } from "../../field-problems.ts";
 import { pageOfList, pageOfSlice } from "../../paging.ts";
-import type { ClusterWorld, Member } from "../../world.ts";
+import type { ClusterHandlers } from "../../world.ts";
 import { listedContract } from "../records.ts";
 import { type Contract, contracts, ofWorkspace } from "../rows.ts";
 import { filtersOf, type Names, namesIn, passes } from "./filters.ts";
 import { type Candidates, type ContractSlice, candidatesFor } from "./slices.ts";
 
-export const contractListHandlers: Handlers<"contracts.list", ClusterWorld, Member> = {
+export const contractListHandlers = {
   "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
     const problems = new Problems();
     const filters = filtersOf(query, problems);
@@ -42,7 +41,7 @@ export const contractListHandlers: Handlers<"contracts.list", ClusterWorld, Memb
       return { ...page, results: await Promise.all(page.results.map((row) => listedContract(view, { cluster }, row))) };
     }
   },
-};
+} satisfies ClusterHandlers;
 
 /**
  * The smallest set of contracts that holds what the filters let through. A filter without an index, and a text, look

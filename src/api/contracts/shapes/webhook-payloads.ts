@@ -93,7 +93,7 @@ const payloadOf = (activity: Activity): z.ZodObject =>
     ...(activity.startsWith("COUNTER_PARTY_") ? ContractFacts.partial() : ContractFacts).shape,
   });
 
-/** The body that a receiver gets, for each of the 39 activities. */
+/** The body that a receiver gets, for each of the activities. */
 export const webhookPayloads: ReadonlyMap<Activity, z.ZodObject> = new Map(
   activities.map((activity) => [activity, payloadOf(activity)]),
 );

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
+import { strictnesses } from "../../../api/strictnesses.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -8,8 +9,6 @@ import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
 import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
 import { meant } from "../../parse/suggest.ts";
-
-const strictnesses = ["bodies", "keys", "storage", "receivers", "signatures"] as const;
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
 export const emulatorFlags = (defaultPort: number) =>

@@ -20,8 +20,8 @@ export async function confirmRemoval(
 ): Promise<void> {
   const { noun, cluster, rows } = of;
   const what = rows === undefined ? `the ${noun}s of standard input` : `${rows} ${noun}${rows === 1 ? "" : "s"}`;
-  const deed = `Remove ${what} from ${cluster}`;
+  const action = `Remove ${what} from ${cluster}`;
   const isMany = rows === undefined || rows > manyRows;
-  if (isMany || given !== undefined) return confirmName(deed, cluster, given, context);
-  return confirmYes(deed, context);
+  if (isMany || given !== undefined) return confirmName(action, cluster, given, context);
+  return confirmYes(action, context);
 }

@@ -23,7 +23,7 @@ const flags = [
     type: "text",
     placeholder: "A,B",
     repeatable: true,
-    description: "Subscribe to these only; left out: all 39",
+    description: `Subscribe to these only; left out: all ${allActivities.length}`,
   },
   {
     flag: "header",

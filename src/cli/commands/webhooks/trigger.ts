@@ -1,4 +1,4 @@
-import { activityGroups } from "../../../api/activities.ts";
+import { activities, activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { type Context, command } from "../../command.ts";
@@ -11,8 +11,7 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 export const webhooksTrigger = command({
   words: ["webhooks", "trigger"],
   summary: "Let the emulator tell its subscriptions of an activity, and report their answers",
-  description:
-    "The contract itself stays as it is. Without an activity all 39 are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.",
+  description: `The contract itself stays as it is. Without an activity all ${activities.length} are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.`,
   positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true }],
   flags: [
     contractFlag,
