@@ -31,7 +31,7 @@ export const variable = ({ env }: Pick<Host, "env">, name: string): Found | unde
 
 /**
  * The one place that decides between flags, environment and profile, in this order; but a profile that --profile names
- * outranks the environment (design.md, section 10). Profiles are read only where they count.
+ * outranks the environment (DECISIONS.md, L20). Profiles are read only where they count.
  */
 export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;

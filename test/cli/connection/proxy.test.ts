@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { proxiesOf } from "../../src/cli/connection/proxies.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
-import { forwardProxy } from "../support/cli/forward-proxy.ts";
-import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
-import { safeService } from "../support/cli/safe-service.ts";
-import { receiver } from "../support/receiver.ts";
+import { proxiesOf } from "../../../src/cli/connection/proxies.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { forwardProxy } from "../../support/cli/forward-proxy.ts";
+import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
+import { safeService } from "../../support/cli/safe-service.ts";
+import { receiver } from "../../support/receiver.ts";
 
 const password = "hunter2%secret";
 const encoded = encodeURIComponent(password);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
-import { runCli } from "../support/cli/run-cli.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 
 /** The command line with one address for both services: the router's. */
 async function throughTheRouter(t: TestContext) {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { instanceAt } from "../../emulator/compose/instance-at.ts";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
-import { following } from "../support/cli/following.ts";
-import { misbehaving } from "../support/cli/misbehaving.ts";
-import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { instanceAt } from "../../../emulator/compose/instance-at.ts";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { misbehaving } from "../../support/cli/misbehaving.ts";
+import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 const mebi = 2 ** 20;
 /** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */
