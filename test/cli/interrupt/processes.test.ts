@@ -72,7 +72,7 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     const run = svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
     await run.saw('"ready"');
     await endsSoon(run);
-    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), ["emulator.json", "files"]);
+    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", "emulator.json", "files"]);
   });
 
   it("at webhooks listen, and the subscription is gone", async (t) => {
