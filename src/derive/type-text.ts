@@ -18,10 +18,10 @@ function written(schema: JsonSchema, at: Place): string {
   }
   if ("const" in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => JSON.stringify(value)));
-  const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
-  if (choices) return union(choices.map((choice) => written(choice, at)));
-  if (Array.isArray(schema.allOf))
-    return (schema.allOf as JsonSchema[]).map((part) => `(${written(part, at)})`).join(" & ");
+  const choices = shapesIn(schema.anyOf ?? schema.oneOf);
+  if (choices.length > 0) return union(choices.map((choice) => written(choice, at)));
+  const parts = shapesIn(schema.allOf);
+  if (parts.length > 0) return parts.map((part) => `(${written(part, at)})`).join(" & ");
   if (Array.isArray(schema.type)) return union(schema.type.map((type) => written({ ...schema, type }, at)));
   switch (schema.type) {
     case "string":
@@ -43,6 +43,12 @@ function written(schema: JsonSchema, at: Place): string {
       return "unknown";
   }
 }
+
+const shaping = ["$ref", "type", "const", "enum", "properties", "anyOf", "oneOf", "allOf"];
+
+/** Those of a list that have a shape; the others only say which fields go together, which no type of ours says. */
+const shapesIn = (list: unknown): readonly JsonSchema[] =>
+  Array.isArray(list) ? list.filter((one: object) => shaping.some((key) => Object.hasOwn(one, key))) : [];
 
 function objectText(schema: JsonSchema, at: Place): string {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);

@@ -2,7 +2,7 @@ import { withoutTrailing } from "../../../src/base/trailing.ts";
 
 /** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
 export async function extensionOf(contentType: string): Promise<string | undefined> {
-  const { extension } = await import("mime-types");
+  const { extension } = await import("./media-types.ts");
   // Bytes of whatever kind: `.bin` would say no more.
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
 }

@@ -28,7 +28,7 @@ interface Candidate {
 /** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
 export async function candidates(context: Context, paths: readonly string[], flag: string, contentType?: string) {
   const found: Candidate[] = [];
-  const { lookup } = await import("mime-types");
+  const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
     if (path === "-") throw new UsageError(`${flag}: an upload needs a name and a size; name a file, not -`);
     const absolute = await existingFile(context.host, path, flag);
