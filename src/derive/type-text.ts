@@ -44,11 +44,12 @@ function written(schema: JsonSchema, at: Place): string {
   }
 }
 
-const shaping = ["$ref", "type", "const", "enum", "properties", "anyOf", "oneOf", "allOf"];
-
 /** Those of a list that have a shape; the others only say which fields go together, which no type of ours says. */
-const shapesIn = (list: unknown): readonly JsonSchema[] =>
-  Array.isArray(list) ? list.filter((one: object) => shaping.some((key) => Object.hasOwn(one, key))) : [];
+const shapesIn = (list: unknown): readonly JsonSchema[] => (Array.isArray(list) ? list.filter(hasShape) : []);
+
+const hasShape = (schema: JsonSchema): boolean =>
+  ["$ref", "type", "const", "enum", "properties"].some((key) => Object.hasOwn(schema, key)) ||
+  [schema.anyOf, schema.oneOf, schema.allOf].some((list) => shapesIn(list).length > 0);
 
 function objectText(schema: JsonSchema, at: Place): string {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
