@@ -1,4 +1,5 @@
 import type { Wall } from "../../../src/base/clock.ts";
+import { late, within } from "../../../src/base/within.ts";
 import { limits, takesTooLong } from "./limits.ts";
 import type { Reading, Task } from "./reading.ts";
 import { ReadingProcess } from "./reading-process.ts";
@@ -98,15 +99,4 @@ export class PdfReader {
 interface Waiting {
   readonly bytes: number;
   leave(hasTurn: boolean): void;
-}
-
-const late = Symbol("late");
-
-async function within<T>(wall: Wall, ms: number, work: Promise<T>): Promise<T | typeof late> {
-  const done = new AbortController();
-  try {
-    return await Promise.race([work, wall.sleep(ms, done.signal).then((): typeof late => late)]);
-  } finally {
-    done.abort();
-  }
 }

@@ -1,8 +1,8 @@
+import { late, within } from "../../../src/base/within.ts";
 import type { Sent } from "../../http/outgoing/forward.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { ForwardCall } from "../world.ts";
-import { late, within } from "./within.ts";
 
 /** What came of asking one cluster. */
 interface Asked {

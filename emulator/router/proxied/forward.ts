@@ -1,8 +1,8 @@
+import { late, within } from "../../../src/base/within.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { ForwardCall } from "../world.ts";
 import { broadcast } from "./broadcast.ts";
-import { late, within } from "./within.ts";
 
 /**
  * Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on

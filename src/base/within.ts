@@ -1,4 +1,4 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { Wall } from "./clock.ts";
 
 /** Stands for a result that did not come in time. */
 export const late = Symbol("late");
