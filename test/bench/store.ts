@@ -101,15 +101,8 @@ async function compareDurable(): Promise<void> {
 /** A process that opens the store, against one that reads and parses the same file; both from their bare start. */
 async function compareStart(path: string): Promise<void> {
   const program = join(folder, "open.mjs");
-  const contents = `
-    import { openFileStore } from "./emulator/store/file-store.ts";
-    import { systemWall } from "./src/base/clock.ts";
-import { collections, owners } from "./test/support/store.ts";
-    const store = await openFileStore({ path: process.argv[2], collections, wall: systemWall });
-    if ((await store.read((view) => view.size(owners))) < ${many}) process.exit(1);
-    process.exit(0);`;
   await build({
-    stdin: { contents, resolveDir: join(import.meta.dirname, "../..") },
+    entryPoints: [join(import.meta.dirname, "support/open-store.ts")],
     outfile: program,
     bundle: true,
     platform: "node",
@@ -127,7 +120,7 @@ import { collections, owners } from "./test/support/store.ts";
   const opened: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     parsed.push(run("-e", parse));
-    opened.push(run(program, path));
+    opened.push(run(program, path, String(many)));
   }
   figure("start with 1,000,000 stored against reading and parsing the file", median(opened) / median(parsed), "<= 3");
   note(`${Math.round(median(opened))} ms against ${Math.round(median(parsed))} ms`);
