@@ -167,17 +167,17 @@ export interface InputOf<O extends Operation> {
   readonly body: BodyOut<O["request"]["body"]>;
 }
 
-type Given<T, Key extends string> = [T] extends [undefined]
+type Argument<T, Key extends string> = [T] extends [undefined]
   ? { readonly [K in Key]?: undefined }
   : Record<never, never> extends T
     ? { readonly [K in Key]?: T }
     : { readonly [K in Key]: T };
 
 /** What a caller of the client passes: only the parts that the operation declares. */
-export type ArgumentsOf<O extends Operation> = Given<PartIn<O["request"]["params"]>, "params"> &
-  Given<PartIn<O["request"]["query"]>, "query"> &
-  Given<PartIn<O["request"]["headers"]>, "headers"> &
-  Given<BodyIn<O["request"]["body"]>, "body">;
+export type ArgumentsOf<O extends Operation> = Argument<PartIn<O["request"]["params"]>, "params"> &
+  Argument<PartIn<O["request"]["query"]>, "query"> &
+  Argument<PartIn<O["request"]["headers"]>, "headers"> &
+  Argument<BodyIn<O["request"]["body"]>, "body">;
 
 type AnswerOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
   ? B extends { kind: "events" }

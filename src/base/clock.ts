@@ -1,6 +1,6 @@
 /**
  * Virtual time: what the emulated services believe the time to be. Every timestamp in a body, every expiry and
- * every retry is judged by it. Milliseconds since the epoch.
+ * every retry goes by it. Milliseconds since the epoch.
  */
 export interface Clock {
   now(): number;

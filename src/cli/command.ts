@@ -33,7 +33,7 @@ export interface Command extends CommandDeclaration {
   readonly extendsDerived?: boolean;
   /** What its own code reads of those; a test holds them against the derived command. */
   readonly readsDerived?: DerivedInput;
-  /** Resolves when done; a verdict says how, where that is not plain success. `spec` is the derived command, if any. */
+  /** Resolves when done; a failure kind or an exit code says how, where that is not plain success. `spec` is the derived command, if any. */
   run(
     input: Input,
     context: Context,

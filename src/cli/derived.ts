@@ -54,7 +54,7 @@ export async function call(
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // What a signature adds, no parser has seen; and --verbose tells where the answer differs from the declaration.
-  const isChecked = !sign && !globals.verbose && !isJudged(spec, input);
+  const isChecked = !sign && !globals.verbose && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const problems = problemsIn(operation, given);
@@ -111,7 +111,7 @@ async function everyPart(paged: Paged, rows: string, args: CallArguments, send: 
 }
 
 /** Whether something was given that the parser cannot check in full. */
-const isJudged = ({ needsSchema }: CommandSpec, { positionals, flags }: Input): boolean =>
+const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: Input): boolean =>
   needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
 /** The operation without its schemas, which take longer to load than all else that comes before a request. */

@@ -56,32 +56,32 @@ export interface Explanation {
 
 /** The only place that turns what was thrown into words and an exit code. */
 export function explain(error: unknown): Explanation {
-  const say = (verdict: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
+  const say = (kind: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
     code,
     message,
     details: [],
     hint: undefined,
     next: undefined,
     requestId: undefined,
-    retryable: verdict === "temporary",
-    exitCode: exitCodeOf[verdict],
+    retryable: kind === "temporary",
+    exitCode: exitCodeOf[kind],
     ...rest,
   });
 
   if (error instanceof PartialFailure) {
     const { details, hint, next, ...cause } = explain(error.cause);
-    const told = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
+    const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
     // The same command line would do again what is done.
-    return { ...cause, ...told, retryable: false };
+    return { ...cause, ...merged, retryable: false };
   }
   if (error instanceof UsageError) return say("usage", "usage", error.message, { hint: error.hint, next: error.next });
   if (error instanceof CommandFailed) {
-    return say(error.verdict, error.code, error.message, { hint: error.hint, next: error.next });
+    return say(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
   }
   if (error instanceof ServiceError) {
     const { status, problem } = error;
     return say(
-      verdictOf(error),
+      failureKindOf(error),
       problem.code ?? `http_${status}`,
       `The service refused (${status}): ${problem.message}`,
       {
@@ -100,7 +100,7 @@ export function explain(error: unknown): Explanation {
     });
   }
   if (error instanceof ProxyTrouble)
-    return say(proxyVerdict(error), "proxy", error.message, { hint: proxyHint(error) });
+    return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
     const isCertificate = /CERT|VERIFY|SIGNED/.test(error.code);
     const hint = isCertificate
@@ -150,14 +150,14 @@ export const interruption = ({ done, hint, next }: PartialFailure, name: keyof t
   exitCode: signalCodes[name],
 });
 
-function verdictOf({ status, method }: ServiceError): FailureKind {
+function failureKindOf({ status, method }: ServiceError): FailureKind {
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404 && method === "GET") return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
 }
 
-const proxyVerdict = ({ status }: ProxyTrouble): FailureKind =>
+const proxyFailureKind = ({ status }: ProxyTrouble): FailureKind =>
   status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
 
 function proxyHint({ status }: ProxyTrouble): string {

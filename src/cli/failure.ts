@@ -25,20 +25,20 @@ export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pe
 /** A command could not do what it was asked: what failed, and what to do next. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
-  readonly verdict: FailureKind;
+  readonly kind: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
   /** A command line that helps, without `svc` and without secrets. */
   readonly next: readonly string[] | undefined;
 
   constructor(
-    verdict: FailureKind,
+    kind: FailureKind,
     code: string,
     message: string,
     options: { hint?: string | undefined; next?: readonly string[] | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
-    this.verdict = verdict;
+    this.kind = kind;
     this.code = code;
     this.hint = options.hint;
     this.next = options.next;

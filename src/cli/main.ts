@@ -106,12 +106,12 @@ async function perform(
   const context = createContext(host, globals, output, stopping, svc);
   try {
     const whole = typed(declaration, await completed(declaration, input, context));
-    const verdict =
+    const result =
       "run" in declaration
         ? await declaration.run(whole, context, declaration.spec)
         : await runDerived(declaration, whole, context);
-    if (verdict === undefined) return 0;
-    return typeof verdict === "string" ? exitCodeOf[verdict] : verdict.exit;
+    if (result === undefined) return 0;
+    return typeof result === "string" ? exitCodeOf[result] : result.exit;
   } catch (error) {
     if (error instanceof Interrupted && !stopping.name) stopping.interrupt("SIGINT");
     throw error;

@@ -4,7 +4,7 @@ import type { Host } from "./host.ts";
 import { checkedUrl, type Globals } from "./parse/globals.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
-export interface Found<T = string> {
+export interface SettingValue<T = string> {
   readonly value: T;
   readonly origin: string;
 }
@@ -15,18 +15,18 @@ type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; re
 export interface ServiceSettings {
   /** Says what the addresses come from as a whole; undefined where nothing names any. */
   readonly chosenBy: string | undefined;
-  readonly router: Found | undefined;
-  readonly contracts: Found | undefined;
-  readonly clientId: Found | undefined;
-  readonly clientSecret: Found | undefined;
+  readonly router: SettingValue | undefined;
+  readonly contracts: SettingValue | undefined;
+  readonly clientId: SettingValue | undefined;
+  readonly clientSecret: SettingValue | undefined;
   /** By cluster id. */
-  readonly clusterKeys: Readonly<Record<string, Found>>;
-  readonly clusterKey: Found | undefined;
-  readonly basicAuth: Found<{ readonly username: string; readonly password: string }> | undefined;
+  readonly clusterKeys: Readonly<Record<string, SettingValue>>;
+  readonly clusterKey: SettingValue | undefined;
+  readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
 }
 
 /** The variable's value; one that is empty is not set. */
-export const variable = ({ env }: Pick<Host, "env">, name: string): Found | undefined =>
+export const variable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
@@ -61,25 +61,26 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   };
 }
 
-const addressesOf = (fromEnv: (name: string) => Found | undefined) => {
+const addressesOf = (fromEnv: (name: string) => SettingValue | undefined) => {
   const base = fromEnv("SVC_BASE_URL");
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
 /** The token that outranks every sign-in. */
-export const tokenSetting = (host: Pick<Host, "env">): Found | undefined => variable(host, "SVC_TOKEN");
+export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => variable(host, "SVC_TOKEN");
 
 /** The token of an emulator's control plane, where no run file tells it. */
-export const controlTokenSetting = (host: Pick<Host, "env">): Found | undefined => variable(host, "SVC_EMULATOR_TOKEN");
+export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+  variable(host, "SVC_EMULATOR_TOKEN");
 
 /** The control plane that the environment names, as the origin of its listener. */
-export function emulatorSetting(host: Pick<Host, "env">): Found | undefined {
+export function emulatorSetting(host: Pick<Host, "env">): SettingValue | undefined {
   const found = checked(variable(host, "SVC_EMULATOR_URL"));
   return found && { ...found, value: found.value.replace(/\/_emulator$/, "") };
 }
 
 /** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
-export async function oauthClientSetting({ globals, host }: Surroundings): Promise<Found | undefined> {
+export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
   const given = variable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
   const chosen = await chosenProfile(globals.profile, host.env);
@@ -87,29 +88,29 @@ export async function oauthClientSetting({ globals, host }: Surroundings): Promi
 }
 
 /** The profile that is meant, with what names it. */
-export async function profileSetting({ globals, host }: Surroundings): Promise<Found | undefined> {
+export async function profileSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
   const chosen = await chosenProfile(globals.profile, host.env);
   return chosen && { value: chosen.name, origin: chosen.namedBy };
 }
 
-const checked = (found: Found | undefined): Found | undefined =>
+const checked = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: checkedUrl(found.value, found.origin) };
 
-const placeOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
+const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name} in ${profilesPath(env)}`;
 
 type TextKey = "router_url" | "contracts_url" | "client_id" | "client_secret" | "oauth_client_id";
 
 const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
   const value = chosen.profile[key];
-  return value ? { value, origin: placeOf(chosen, host) } : undefined;
+  return value ? { value, origin: sourceOf(chosen, host) } : undefined;
 };
 
-const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, Found> =>
+const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
   Object.fromEntries(
     Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
       id,
-      { value, origin: placeOf(chosen, host) },
+      { value, origin: sourceOf(chosen, host) },
     ]),
   );
 
@@ -118,7 +119,7 @@ interface ClusterEntry {
   readonly cluster_key?: string;
 }
 
-function keysOfEnvironment(host: Pick<Host, "env">): Record<string, Found> {
+function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
   const text = variable(host, "SVC_CLUSTERS");
   if (!text) return {};
   try {
@@ -131,7 +132,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, Found> {
   }
 }
 
-function basicOf(text: Found | undefined): ServiceSettings["basicAuth"] {
+function basicOf(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
   const colon = text?.value.indexOf(":") ?? -1;
   if (!text || colon < 1) return undefined;
   return {

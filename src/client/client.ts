@@ -1,9 +1,9 @@
 import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
 import type { Credentials } from "./credentials.ts";
-import type { Reading } from "./limits.ts";
+import type { ReadMode } from "./limits.ts";
 import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
-import { type Answer, type HttpResponse, judgeResponse, readingOf } from "./response.ts";
+import { type Answer, type HttpResponse, readingOf, readResponse } from "./response.ts";
 import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
@@ -47,8 +47,8 @@ export interface Client {
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
   send(operation: Callable, args: CallArguments, options?: CallOptions): Promise<Answer>;
-  /** Sends a request as it is, with retries, and judges nothing. Without `reading` the answer is read whole. */
-  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => Reading): Promise<HttpResponse>;
+  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the answer is read whole. */
+  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
   async function exchange(
     request: HttpRequest,
     call: CallOptions = {},
-    reading?: (status: number) => Reading,
+    reading?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isIdempotent(request.method) || call.repeatable === true;
     const attempt = async () => {
@@ -92,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
   async function send(operation: Callable, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
     const request = buildRequest(operation, args, baseUrls, credentials, call);
     const reading = (status: number) => readingOf(operation, status);
-    return judgeResponse(operation, request, await exchange(request, call, reading));
+    return readResponse(operation, request, await exchange(request, call, reading));
   }
 
   return {

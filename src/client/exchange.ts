@@ -5,7 +5,7 @@ import {
   bytesAllowed,
   interimAnswers,
   OutOfTime,
-  type Reading,
+  type ReadMode,
   streamedBytesPerSecond,
   TooMuch,
   timeText,
@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
   /** How an answer of this status is read. */
-  readonly reading: (status: number) => Reading;
+  readonly reading: (status: number) => ReadMode;
   /** Not aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -53,7 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #body: Readable | undefined;
-  #reading: Reading = "whole";
+  #reading: ReadMode = "whole";
   #allowed = 0;
   #interim = 0;
   #read = 0;

@@ -6,7 +6,7 @@ import { sizeText } from "../base/size.ts";
  * in memory like the first, as long as it comes like the second. `events`: may be silent for long and go on for ever;
  * each event is limited (src/client/events.ts).
  */
-export type Reading = "whole" | "stream" | "export" | "events";
+export type ReadMode = "whole" | "stream" | "export" | "events";
 
 const heldBytes = 256 * 2 ** 20;
 
@@ -22,10 +22,10 @@ export const streamedBytesPerSecond = 1_024;
 export const interimAnswers = 100;
 
 /** So many bytes of an answer are read; `asked` is what the caller allows, where he says so. */
-export function bytesAllowed(reading: Reading, asked: number | undefined): number {
+export function bytesAllowed(reading: ReadMode, requested: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
-  if (reading === "stream") return asked ?? streamedBytes;
-  return Math.min(asked ?? (reading === "export" ? holdableBytes : heldBytes), holdableBytes);
+  if (reading === "stream") return requested ?? streamedBytes;
+  return Math.min(requested ?? (reading === "export" ? holdableBytes : heldBytes), holdableBytes);
 }
 
 /** A limit of time was hit. */

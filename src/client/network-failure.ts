@@ -5,7 +5,7 @@ import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 
 /** What is known of a request that failed. */
-export interface Attempt {
+export interface FailedRequest {
   readonly request: HttpRequest;
   /** Whether sending it again would change nothing more. */
   readonly repeatable: boolean;
@@ -45,7 +45,7 @@ const unconnected: ReadonlySet<string> = new Set([
 const neverSent: ReadonlySet<string> = new Set([...unconnected, ...certificateCodes]);
 
 /** What to throw for what undici threw, or a limit: InvalidArguments, or a NetworkError in words. */
-export function failureOf(attempt: Attempt, error: unknown): Error {
+export function failureOf(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);
   if (isUnsendable(error)) {
@@ -58,7 +58,7 @@ export function failureOf(attempt: Attempt, error: unknown): Error {
     const { status, cause } = error;
     return status === undefined ? unreached(proxy, cause) : refused(proxy, status, origin, cause);
   }
-  const { code, reason } = toldOf(error);
+  const { code, reason } = reasonOf(error);
   // Through a proxy only the proxy itself is connected to.
   if (proxy && unconnected.has(code)) return unreached(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
@@ -93,7 +93,7 @@ export function refused(proxy: ForwardProxy, status: number, origin: string, cau
 }
 
 function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
-  const { code, reason } = toldOf(cause);
+  const { code, reason } = reasonOf(cause);
   return new ProxyTrouble(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
 
@@ -101,7 +101,7 @@ function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-function toldOf(error: unknown): { code: string; reason: string } {
+function reasonOf(error: unknown): { code: string; reason: string } {
   const cause = (error ?? {}) as { code?: string; message?: string; errors?: { code?: string }[] };
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";

@@ -78,20 +78,20 @@ export function problemsIn(operation: Callable, args: CallArguments): ArgumentPr
   // The signed URL of a storage call holds them all.
   if (operation.service.name === "storage") return [];
   return [
-    ...judge("params", params, args.params ?? {}),
-    ...judge("query", query, args.query ?? {}),
-    ...judge("headers", headers, args.headers ?? {}),
-    ...judge("body", body?.schema, args.body),
+    ...partProblems("params", params, args.params ?? {}),
+    ...partProblems("query", query, args.query ?? {}),
+    ...partProblems("headers", headers, args.headers ?? {}),
+    ...partProblems("body", body?.schema, args.body),
   ];
 }
 
-function judge(place: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
+function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
   const parsed = schema?.safeParse(value, { jitless: true });
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
     const given = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], value);
-    return { in: place, path, message: issue.message, missing: given === undefined };
+    return { in: part, path, message: issue.message, missing: given === undefined };
   });
 }
 

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { eventsOf } from "./events.ts";
-import type { Reading } from "./limits.ts";
+import type { ReadMode } from "./limits.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
 
@@ -13,7 +13,7 @@ export interface HttpResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A success, judged. */
+/** A success, checked against its declaration. */
 export interface Answer<Value = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,19 +24,15 @@ export interface Answer<Value = unknown> {
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
-export function readingOf({ id, responses }: Callable, status: number): Reading {
+export function readingOf({ id, responses }: Callable, status: number): ReadMode {
   const kind = responses[status]?.kind;
   // The one document of ours that grows with all the data.
   if (id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-/** Judges an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
-export async function judgeResponse(
-  operation: Callable,
-  request: HttpRequest,
-  response: HttpResponse,
-): Promise<Answer> {
+/** Checks an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
+export async function readResponse(operation: Callable, request: HttpRequest, response: HttpResponse): Promise<Answer> {
   const { status, headers } = response;
   if (headers["x-svc-matched"] === "catch-all" && operation.service.name === "router" && !isCatchAll(operation)) {
     await textOf(response.body);
@@ -48,7 +44,7 @@ export async function judgeResponse(
   const declared = operation.responses[status];
   if (declared === undefined && !passesThrough(operation, status)) {
     // Sign-ins and proxies answer with a page, or send on to one.
-    if (status < 400 && isPage(response)) throw unexpected(wanted(operation), response);
+    if (status < 400 && isPage(response)) throw unexpected(expectedStatuses(operation), response);
     const body = parsed(await textOf(response.body));
     throw new ServiceError({
       operation: operation.id,
@@ -63,7 +59,7 @@ export async function judgeResponse(
   return { status, headers, value, drift };
 }
 
-const wanted = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
+const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
 
 const isCatchAll = (operation: Callable): boolean => Array.isArray(operation.method);
 
@@ -116,16 +112,16 @@ async function read(
 const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
 
 function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
-  const came = isPage(response) ? "HTML" : "something else";
+  const received = isPage(response) ? "HTML" : "something else";
   return new UnreadableAnswer(
     response.status,
-    `Expected ${what}, but the service answered ${response.status} with ${came}.`,
+    `Expected ${what}, but the service answered ${response.status} with ${received}.`,
   );
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
 export function driftIn(schema: z.ZodType, value: unknown): string[] {
-  // Most processes judge one answer: making a fast parser for it would cost them more than all else that they do.
+  // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
   const result = schema.safeParse(value, { jitless: true });
   if (result.success) return [];
   return result.error.issues.flatMap((issue) => {

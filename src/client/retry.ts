@@ -42,14 +42,14 @@ export async function withRetries(
     const failed = outcome instanceof NetworkError;
     if (!failed && !retriedStatuses.has(outcome.status)) return outcome;
 
-    const askedMs = failed ? 0 : (retryAfterMs(outcome.headers["retry-after"], wall.now()) ?? 0);
-    if (askedMs > rule.maxWaitMs) throw new WaitTooLong(askedMs, rule.maxWaitMs);
+    const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers["retry-after"], wall.now()) ?? 0);
+    if (retryAfter > rule.maxWaitMs) throw new WaitTooLong(retryAfter, rule.maxWaitMs);
     if (!failed && attempt >= rule.retries) return outcome;
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
     // Never less than asked for: that is at most maxWaitMs here.
-    const waitMs = Math.min(rule.maxWaitMs, Math.round(askedMs + backoffMs));
+    const waitMs = Math.min(rule.maxWaitMs, Math.round(retryAfter + backoffMs));
     options.onRetry?.({ attempt: attempt + 1, waitMs, reason: failed ? outcome.code : `status ${outcome.status}` });
     await wall.sleep(waitMs, options.signal);
     options.signal?.throwIfAborted();

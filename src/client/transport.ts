@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { Exchange } from "./exchange.ts";
-import type { Reading } from "./limits.ts";
+import type { ReadMode } from "./limits.ts";
 import { failureOf, refused } from "./network-failure.ts";
 import type { ForwardProxy, ProxyFor } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
@@ -14,7 +14,7 @@ export interface SendOptions {
   /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
   readonly silenceMs?: number | undefined;
   /** How an answer of that status is read; left out: whole. */
-  readonly reading?: ((status: number) => Reading) | undefined;
+  readonly reading?: ((status: number) => ReadMode) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;

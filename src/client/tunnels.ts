@@ -19,8 +19,8 @@ export function tunnelsThrough(proxy: ForwardProxy, timeoutMs: number): Dispatch
     clientFactory: (origin, options) => {
       const pool = new Pool(origin, options);
       return Object.assign(pool, {
-        connect: (asked: Dispatcher.ConnectOptions) =>
-          connected(pool, { ...asked, headersTimeout: timeoutMs } as Dispatcher.ConnectOptions),
+        connect: (options: Dispatcher.ConnectOptions) =>
+          connected(pool, { ...options, headersTimeout: timeoutMs } as Dispatcher.ConnectOptions),
       });
     },
   });
@@ -30,8 +30,8 @@ export function tunnelsThrough(proxy: ForwardProxy, timeoutMs: number): Dispatch
  * Throws TunnelFailed, and nothing else: errors of a cut connection are those after which undici tries again, without
  * end where the proxy hangs up each time.
  */
-async function connected(pool: Dispatcher, asked: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-  const answer = await apiConnect.call(pool, asked).catch((cause: unknown) => {
+async function connected(pool: Dispatcher, options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+  const answer = await apiConnect.call(pool, options).catch((cause: unknown) => {
     throw new TunnelFailed({ cause });
   });
   if (answer.statusCode === 200) return answer;

@@ -87,7 +87,7 @@ export interface CommandSpec extends CommandDeclaration {
   readonly output: ResponseBody["kind"];
   /**
    * Flags and positionals that the declaration has rules for beyond their type and choices, which the parser checks.
-   * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to judge.
+   * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to check.
    */
   readonly needsSchema: readonly string[] | "all";
   /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */

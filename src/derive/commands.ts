@@ -70,7 +70,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
       Object.entries(operation.responses).map(([status, answer]) => [status, withoutSchema(answer)]),
     ),
     output: success.kind,
-    needsSchema: judgedOf(operation, flags),
+    needsSchema: needsSchemaOf(operation, flags),
     fields:
       success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
@@ -108,7 +108,7 @@ function withoutSchema(answer: ResponseBody): CommandSpec["answers"][number] {
   return rest;
 }
 
-function judgedOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
+function needsSchemaOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
   const { params, query, headers, body } = request;
   const parts = { params, query, headers };
   if (body && "schema" in body) return "all";

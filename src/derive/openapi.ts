@@ -70,8 +70,8 @@ export function buildOpenApi(
 }
 
 /** Components that nothing refers to would only puzzle a reader. */
-const pick = (parts: Json, wanted: (name: string) => boolean): Json =>
-  Object.fromEntries(Object.entries(parts).filter(([name]) => wanted(name)));
+const pick = (parts: Json, isWanted: (name: string) => boolean): Json =>
+  Object.fromEntries(Object.entries(parts).filter(([name]) => isWanted(name)));
 
 const byDefault = (port: number): Server => ({
   url: `http://127.0.0.1:${port}`,

@@ -3,14 +3,14 @@ import { type JsonSchema, resolved } from "./fields.ts";
 /** A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. */
 export const typeText = (schema: JsonSchema): string => written(schema, { root: schema, depth: 0, open: [] });
 
-interface Place {
+interface Cursor {
   readonly root: JsonSchema;
   readonly depth: number;
   /** References that are being written: one that holds itself ends as unknown. */
   readonly open: readonly string[];
 }
 
-function written(schema: JsonSchema, at: Place): string {
+function written(schema: JsonSchema, at: Cursor): string {
   if (typeof schema.$ref === "string") {
     if (at.open.includes(schema.$ref)) return "unknown";
     const inner = resolved({ $ref: schema.$ref }, at.root);
@@ -51,7 +51,7 @@ const hasShape = (schema: JsonSchema): boolean =>
   ["$ref", "type", "const", "enum", "properties"].some((key) => Object.hasOwn(schema, key)) ||
   [schema.anyOf, schema.oneOf, schema.allOf].some((list) => shapesIn(list).length > 0);
 
-function objectText(schema: JsonSchema, at: Place): string {
+function objectText(schema: JsonSchema, at: Cursor): string {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
   const rest = schema.additionalProperties;
   const others = typeof rest === "object" && rest !== null ? (rest as JsonSchema) : undefined;

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { knock } from "./life-socket.ts";
-import { type Place, processOf, thisPlace } from "./machine.ts";
+import { type Machine, processOf, thisMachine } from "./machine.ts";
 
 /** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
-export interface Holder extends Place {
+export interface Holder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
   readonly pid: number;
@@ -18,10 +18,10 @@ export interface Holder extends Place {
 }
 
 /** A lock's file as it stands on the disk. */
-export interface Found {
+export interface LockFile {
   readonly holder: Holder;
   /** All that the file tells. */
-  readonly told: Readonly<Record<string, unknown>>;
+  readonly content: Readonly<Record<string, unknown>>;
 }
 
 /** Something that is no lock has the lock's name. It is left as it is. */
@@ -41,15 +41,15 @@ export type Life = "alive" | "gone" | "perhaps" | "elsewhere";
 
 /** This process as a holder, under an id of its own. */
 export async function newHolder(now: number): Promise<Holder> {
-  const [place, { began }] = await Promise.all([thisPlace(), processOf(process.pid)]);
+  const [machine, { began }] = await Promise.all([thisMachine(), processOf(process.pid)]);
   const id = randomBytes(9).toString("base64url");
-  return { id, pid: process.pid, began, since: new Date(now).toISOString(), ...place };
+  return { id, pid: process.pid, began, since: new Date(now).toISOString(), ...machine };
 }
 
 export const socketName = (file: string, { id }: Holder): string => `${basename(file)}.${id}.socket`;
 
 /** The file of a lock; undefined when there is none. Fails with NoLockFile over what svc did not write. */
-export async function readLock(file: string): Promise<Found | undefined> {
+export async function readLock(file: string): Promise<LockFile | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;
   if (found.isSymbolicLink()) throw new NoLockFile(file, "a symbolic link");
@@ -58,28 +58,28 @@ export async function readLock(file: string): Promise<Found | undefined> {
   return text === undefined ? undefined : parseLock(file, text);
 }
 
-function parseLock(file: string, text: string): Found {
-  let told: Record<string, unknown> | undefined;
+function parseLock(file: string, text: string): LockFile {
+  let content: Record<string, unknown> | undefined;
   try {
-    told = JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     // What a machine that lost its power leaves of a file that it had not written out: nothing, zeros, or a part.
-    if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { holder: nobody, told: {} };
+    if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { holder: nobody, content: {} };
   }
   // Run files had no id but that of their emulator, and neither they nor the locks of the command line told of sockets.
-  const id = told?.id ?? told?.instance_id;
-  if (typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Number.isInteger(told?.pid)) {
-    return { holder: holderOf(id, told!), told: told! };
+  const id = content?.id ?? content?.instance_id;
+  if (typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Number.isInteger(content?.pid)) {
+    return { holder: holderOf(id, content!), content: content! };
   }
   throw new NoLockFile(file, "a file with something else in it");
 }
 
-function holderOf(id: string, told: Readonly<Record<string, unknown>>): Holder {
-  const text = (name: keyof Holder) => (typeof told[name] === "string" ? (told[name] as string) : undefined);
+function holderOf(id: string, content: Readonly<Record<string, unknown>>): Holder {
+  const text = (name: keyof Holder) => (typeof content[name] === "string" ? (content[name] as string) : undefined);
   const socket = text("socket");
   return {
     id,
-    pid: told.pid as number,
+    pid: content.pid as number,
     began: text("began"),
     since: text("since"),
     // One that tells no machine was written before there were names of machines in it.
@@ -102,7 +102,7 @@ export const heldHere = new Set<string>();
 export async function lifeOf(holder: Holder, file: string): Promise<Life> {
   if (heldHere.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
-  const here = await thisPlace();
+  const here = await thisMachine();
   const isSameMachine =
     holder.machine === "" || (holder.machine === here.machine && same(holder.machine_id, here.machine_id));
   const bootsKnown = holder.boot !== undefined && here.boot !== undefined;

@@ -21,15 +21,15 @@ const longestAddress = 103;
 /** Listens at that path until it is closed or the process ends. Undefined where the system or the disk has no sockets. */
 export async function openLifeSocket(path: string): Promise<LifeSocket | undefined> {
   if (process.platform === "win32") return undefined;
-  const place = await addressOf(path);
-  if (place === undefined) return undefined;
+  const address = await addressOf(path);
+  if (address === undefined) return undefined;
   const server = createServer((socket) => socket.destroy());
   const listens = await new Promise<boolean>((resolve) => {
     server.once("error", () => resolve(false));
-    server.listen(place.address, () => resolve(true));
+    server.listen(address.address, () => resolve(true));
   });
   if (!listens) {
-    await place.done();
+    await address.done();
     return undefined;
   }
   server.on("error", () => {}); // What it says of a single connection is of no interest.
@@ -37,7 +37,7 @@ export async function openLifeSocket(path: string): Promise<LifeSocket | undefin
   return {
     async close() {
       await new Promise((resolve) => server.close(resolve));
-      await place.done();
+      await address.done();
       await rm(path, { force: true });
     },
   };
@@ -48,10 +48,10 @@ export async function knock(path: string): Promise<Knock> {
   const found = await lstat(path).catch(() => undefined);
   // A connection to what is no socket is refused too.
   if (!found?.isSocket()) return "unknown";
-  const place = await addressOf(path);
-  if (place === undefined) return "unknown";
+  const address = await addressOf(path);
+  if (address === undefined) return "unknown";
   const answer = await new Promise<Knock>((resolve) => {
-    const socket = connect(place.address);
+    const socket = connect(address.address);
     socket.once("connect", () => {
       socket.destroy();
       resolve("answered");
@@ -61,7 +61,7 @@ export async function knock(path: string): Promise<Knock> {
       resolve(code === "ECONNREFUSED" ? "refused" : code === "EAGAIN" ? "answered" : "unknown");
     });
   });
-  await place.done();
+  await address.done();
   return answer;
 }
 

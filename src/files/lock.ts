@@ -1,7 +1,7 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../base/clock.ts";
-import { type Found, type Holder, heldHere, type Life, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
+import { type Holder, heldHere, type Life, type LockFile, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
 import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
 import { createWhole, writeWhole } from "./whole-file.ts";
 
@@ -13,7 +13,7 @@ export interface LockOptions {
    * Asks a holder that cannot be seen to live, by what its file tells: `itself` answers, `nobody` is there or somebody
    * else, or all is `silent`.
    */
-  readonly ask?: (told: Found["told"]) => Promise<"itself" | "nobody" | "silent">;
+  readonly ask?: (content: LockFile["content"]) => Promise<"itself" | "nobody" | "silent">;
   /**
    * After how long without a change to the file `life` a holder of another machine is given up. Only where two at
    * once would do no harm that lasts; left out: never.
@@ -29,7 +29,7 @@ export interface Lock {
 }
 
 /** Why a lock was not had. */
-export interface Held extends Found {
+export interface Held extends LockFile {
   readonly life: Life;
   /** Asked, and has not answered in time. */
   readonly silent: boolean;
@@ -58,21 +58,21 @@ export async function takeLock(file: string, options: LockOptions): Promise<Lock
   }
 }
 
-export const isHeld = (result: Lock | Held | Found): result is Held => "life" in result;
+export const isHeld = (result: Lock | Held | LockFile): result is Held => "life" in result;
 
 /** Who holds the lock, if anybody does who is not gone. */
 export async function heldBy(file: string, options: LockOptions): Promise<Held | undefined> {
-  const seen = await look(file, options);
-  return seen && isHeld(seen) ? seen : undefined;
+  const found = await look(file, options);
+  return found && isHeld(found) ? found : undefined;
 }
 
 /** The lock's file: held, or left behind by a holder that is gone. */
-async function look(file: string, options: LockOptions): Promise<Held | Found | undefined> {
+async function look(file: string, options: LockOptions): Promise<Held | LockFile | undefined> {
   const found = await readLock(file);
   if (!found) return undefined;
   const life = await lifeOf(found.holder, file);
   if (life === "alive") return { ...found, life, silent: false };
-  const answer = (await options.ask?.(found.told)) ?? "unasked";
+  const answer = (await options.ask?.(found.content)) ?? "unasked";
   if (answer === "itself") return { ...found, life: "alive", silent: false };
   if (life === "gone" || (life === "perhaps" && answer === "nobody")) return found;
   if (life === "elsewhere" && (await isForgotten(options))) return found;

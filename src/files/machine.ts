@@ -3,7 +3,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 
 /** Where a process runs, as far as the system tells. Beyond Linux only the name of the machine is known. */
-export interface Place {
+export interface Machine {
   /** Its host name; each container has one of its own. */
   readonly machine: string;
   /** A fingerprint of the id that its installation has. */
@@ -14,15 +14,15 @@ export interface Place {
   readonly pid_namespace?: string | undefined;
 }
 
-let known: Promise<Place> | undefined;
+let known: Promise<Machine> | undefined;
 
 /** Where this process runs. */
-export function thisPlace(): Promise<Place> {
+export function thisMachine(): Promise<Machine> {
   known ??= look();
   return known;
 }
 
-async function look(): Promise<Place> {
+async function look(): Promise<Machine> {
   const [id, boot, pid_namespace] = await Promise.all([
     textOf("/etc/machine-id"),
     textOf("/proc/sys/kernel/random/boot_id"),

@@ -49,8 +49,8 @@ export function verifyCrmA(
 ): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARefusal>, typeof holds> {
   const { signature, timestamp = "" } = request;
   if (!signature) return fails("missing");
-  const asked = request.version ?? (timestamp ? "v3" : "v1");
-  const version = crmAVersions.find((known) => known === asked);
+  const named = request.version ?? (timestamp ? "v3" : "v1");
+  const version = crmAVersions.find((known) => known === named);
   if (!version) return fails("unknown-version");
   if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowsMs, crmAMaxAgeMs))) {
     return fails("stale");

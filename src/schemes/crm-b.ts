@@ -15,7 +15,7 @@ export function signCrmB(consumerSecret: string, envelope: string): string {
 /**
  * Verifies a signed request and opens its envelope, in this order: nothing of the JSON is believed before the
  * signature holds. Both parts may use the URL-safe alphabet, as the vendor's own decoder allows. `issuedAt` is not
- * judged: it is documented as internal and often null.
+ * checked: it is documented as internal and often null.
  */
 export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
   const period = signedRequest.indexOf(".");

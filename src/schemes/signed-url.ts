@@ -39,23 +39,23 @@ export function signUrl(grant: Grant & { readonly nowMs: number; readonly expire
 
 /**
  * Verifies a URL that `signUrl` made. `url` is the absolute URL as it was asked for, `contentType` the header as it
- * came. A URL is good up to and including its last millisecond. The signature is judged first, so only a URL that
+ * came. A URL is good up to and including its last millisecond. The signature is checked first, so only a URL that
  * was ours is ever called expired.
  */
-export function verifySignedUrl(asked: Grant & { readonly nowMs: number }): SignedUrlVerdict {
-  const { query } = split(asked.url);
+export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
+  const { query } = split(request.url);
   const value = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
   const signed = query.filter(([name]) => name !== signedUrlParameters.signature);
   const bindsType = value(signedUrlParameters.signedHeaders) === "content-type;host";
-  if (bindsType && asked.contentType === undefined) return mismatch;
+  if (bindsType && request.contentType === undefined) return mismatch;
 
-  const expected = signature({ ...asked, contentType: bindsType ? asked.contentType : undefined }, signed);
+  const expected = signature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
   if (query.length !== signed.length + 1) return mismatch;
   if (!sameSecret(value(signedUrlParameters.signature), expected)) return mismatch;
 
   const expiresSeconds = Number(value(signedUrlParameters.expires));
   const expiresAtMs = parseBasicTime(value(signedUrlParameters.date)) + expiresSeconds * 1_000;
-  return asked.nowMs > expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
+  return request.nowMs > expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
 }
 
 /** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */

@@ -17,7 +17,7 @@ export interface Diagnosis {
   readonly tried: number;
 }
 
-interface Given {
+interface Signed {
   /** As it stands in the file or the variable. */
   readonly key: string;
   readonly body: Uint8Array;
@@ -29,7 +29,7 @@ interface Given {
  * Looks for the mistake that leads to a signature: every usual mistake with key, body, algorithm and encoding, alone
  * and together, those with the fewest mistakes first. Pure; the body is held in memory.
  */
-export function diagnose({ key, body, signature }: Given): Diagnosis {
+export function diagnose({ key, body, signature }: Signed): Diagnosis {
   const digests = signatureVariants(signature);
   const bodies = bodyVariants(body);
   const keys = keyVariants(key);

@@ -19,7 +19,7 @@ export const contentHashOfStream = async (
 ): Promise<string> => (await hmacOfStream("sha512", keyBytes(hmacKeyBase64), body)).toString("hex");
 
 /**
- * Judges a header value against the hash of what came. `malformed`: not 128 lower-case hex digits, so it is of another
+ * Checks a header value against the hash of what came. `malformed`: not 128 lower-case hex digits, so it is of another
  * scheme or encoding; `mismatch`: another key or other bytes.
  */
 export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {

@@ -70,7 +70,7 @@ describe("the bundle", () => {
     assert.ok(files.length <= 5, `${files}`);
   });
 
-  it("loads for a request what parses and sends, in few files; schemas only where they have to judge", async (t) => {
+  it("loads for a request what parses and sends, in few files; schemas only where they have to check", async (t) => {
     const { emulator } = await cliEmulator(t);
     const env = {
       SVC_BASE_URL: emulator.routerUrl,

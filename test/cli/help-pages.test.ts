@@ -113,11 +113,11 @@ describe("every example", () => {
 describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
     const flags: readonly FlagSpec[] = emulatorFlags(0);
-    const said = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
-    const ms = (flag: string) => parseDuration(String(said[flag]));
+    const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
+    const ms = (flag: string) => parseDuration(String(defaults[flag]));
     const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit } = defaultSettings;
     assert.deepEqual(
-      [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), said["rate-limit"]],
+      [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), defaults["rate-limit"]],
       [upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit],
     );
   });
@@ -152,9 +152,9 @@ describe("svc help environment", () => {
   it("is what flags say of themselves", () => {
     const named = new Set(environment.flatMap(([names]) => names.split(", ")));
     const flags = [...globalFlags, ...commands.flatMap((command) => command.flags)];
-    const said = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);
+    const variables = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);
     assert.deepEqual(
-      [...new Set(said)].filter((name) => !named.has(name)),
+      [...new Set(variables)].filter((name) => !named.has(name)),
       [],
     );
   });

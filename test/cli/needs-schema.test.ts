@@ -42,7 +42,7 @@ function isAccepted(text: string, { type = "text", choices }: FlagSpec | Positio
   }
 }
 
-describe("a command whose input need not be judged", () => {
+describe("a command whose input need not be checked", () => {
   const free = specs.filter(({ needsSchema }) => needsSchema !== "all");
 
   it("is one of many", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));

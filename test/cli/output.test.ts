@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import type { Host } from "../../src/cli/host.ts";
-import { createOutput, type View } from "../../src/cli/output/output.ts";
+import { createOutput, type TableView } from "../../src/cli/output/output.ts";
 import { csvLine, table, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 
-async function shown(value: unknown, flags: Record<string, unknown>, view: View = {}, tty = false, env = {}) {
+async function shown(value: unknown, flags: Record<string, unknown>, view: TableView = {}, tty = false, env = {}) {
   const [out, err] = [sink(tty), sink(tty)];
   const host = { env, stdout: out.stream, stderr: err.stream } as unknown as Host;
   await createOutput(host, readGlobals(flags)).show(value, view);

@@ -10,7 +10,7 @@ import { getObject } from "../../src/api/storage/objects.ts";
 import { createClient } from "../../src/client/client.ts";
 import { AnswerTooLarge, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { eventsOf } from "../../src/client/events.ts";
-import { bytesAllowed, type Reading } from "../../src/client/limits.ts";
+import { bytesAllowed, type ReadMode } from "../../src/client/limits.ts";
 import { readingOf, textOf } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
@@ -29,7 +29,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** A request to a server that plays; its time stands still, and passes where the test says so. */
-async function asked(t: TestContext, play: (play: Play) => void, reading: Reading = "whole", maxAnswerBytes?: number) {
+async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMode = "whole", maxAnswerBytes?: number) {
   const server = await misbehaving(t, play);
   const wall = new StandingWall();
   const transport = createTransport({ wall, maxAnswerBytes });
@@ -41,7 +41,7 @@ async function asked(t: TestContext, play: (play: Play) => void, reading: Readin
   return { server, wall, begun, text: async () => textOf((await begun).body) };
 }
 
-const said = (of: Promise<unknown>) =>
+const failureOf = (of: Promise<unknown>) =>
   of.then(
     () => "came through",
     (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
@@ -59,7 +59,7 @@ describe("an answer without end", () => {
         "whole",
         3 * mebi,
       );
-      assert.deepEqual(await said(text()), [
+      assert.deepEqual(await failureOf(text()), [
         "AnswerTooLarge",
         "Failed to read from http://HOST: its answer is larger than 3 MiB.",
       ]);
@@ -73,7 +73,7 @@ describe("an answer without end", () => {
       play.write(`${ok}\r\n`);
       play.flood("x");
     });
-    assert.deepEqual(await said(text()), [
+    assert.deepEqual(await failureOf(text()), [
       "AnswerTooLarge",
       "Failed to read from http://HOST: its answer is larger than 256 MiB.",
     ]);
@@ -83,7 +83,7 @@ describe("an answer without end", () => {
   it("is not begun where it says beforehand that it is too large", async (t) => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
     const { server, begun } = await asked(t, (play) => play.write(head));
-    assert.deepEqual(await said(begun), [
+    assert.deepEqual(await failureOf(begun), [
       "AnswerTooLarge",
       "Failed to read from http://HOST: its answer is larger than 256 MiB.",
     ]);
@@ -132,7 +132,7 @@ describe("an answer without end", () => {
 describe("before an answer", () => {
   it("interim answers are counted", async (t) => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
-    assert.deepEqual(await said(begun), [
+    assert.deepEqual(await failureOf(begun), [
       "AnswerTooLarge",
       "Failed to read from http://HOST: it sent more than 100 interim answers.",
     ]);
@@ -146,7 +146,7 @@ describe("before an answer", () => {
       more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
       more();
     });
-    const outcome = said(begun);
+    const outcome = failureOf(begun);
     await until(() => wall.sleeping.length === 1);
     for (let i = 0; i < 29; i += 1) {
       more();
@@ -166,7 +166,7 @@ describe("before an answer", () => {
         play.write(`${ok}x-flood: `);
         play.flood(piece);
       });
-      assert.deepEqual(await said(begun), [
+      assert.deepEqual(await failureOf(begun), [
         "AnswerTooLarge",
         "Failed to read from http://HOST: its headers are larger than 16 KiB.",
       ]);
@@ -177,7 +177,7 @@ describe("before an answer", () => {
 
   it("headers that drip end with the time limit", async (t) => {
     const { begun, wall } = await asked(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
-    const outcome = said(begun);
+    const outcome = failureOf(begun);
     await until(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
     assert.match(String(await outcome), /no answer in time, which is 30 s/);
@@ -220,7 +220,7 @@ describe("an answer that drips", () => {
   it("may not be silent from its beginning on, where it is streamed", async (t) => {
     const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
     await begun;
-    const outcome = said(text());
+    const outcome = failureOf(text());
     await until(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
     assert.deepEqual(await outcome, [
@@ -236,7 +236,7 @@ describe("an answer that drips", () => {
       drip = () => play.write(" ");
     });
     await begun;
-    const outcome = said(text());
+    const outcome = failureOf(text());
     for (let second = 0; second < 29; second += 1) {
       drip();
       await wall.pass(1_000);
@@ -261,7 +261,7 @@ describe("an answer that drips", () => {
       "stream",
     );
     let read = 0;
-    const reading = said(
+    const reading = failureOf(
       begun.then(async ({ body }) => {
         for await (const part of body) read += part.length;
       }),

@@ -60,7 +60,7 @@ describe("a request through a proxy", () => {
     );
   });
 
-  it("asks it for a tunnel to an https service, whose certificate is judged", async (t) => {
+  it("asks it for a tunnel to an https service, whose certificate is checked", async (t) => {
     const [proxy, url] = [await forwardProxy(t), await safeService(t)];
     assert.deepEqual(await asked(t, url, proxy.url), {
       name: "NetworkError",

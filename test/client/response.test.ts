@@ -16,7 +16,7 @@ import { contracts, router } from "../../src/api/services.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { eventsOf } from "../../src/client/events.ts";
 import { problemOf } from "../../src/client/problem.ts";
-import { judgeResponse, textOf } from "../../src/client/response.ts";
+import { readResponse, textOf } from "../../src/client/response.ts";
 
 const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({
   id: "things.show",
@@ -37,8 +37,8 @@ async function* pieces(...texts: (string | Uint8Array)[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
-const judge = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
-  judgeResponse(
+const read = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
+  readResponse(
     declare(response, service),
     { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
     { status, headers, body: pieces(body) },
@@ -50,9 +50,9 @@ const drained = async (items: unknown): Promise<void> => {
 
 const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) });
 
-describe("the judgement of an answer", () => {
+describe("the check of an answer", () => {
   it("hands over the service's own value, and says where it differs from the declaration", async () => {
-    const answer = await judge(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
+    const answer = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
     assert.deepEqual(answer.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
     assert.deepEqual(
       answer.drift.map((line) => line.split(":")[0]),
@@ -61,7 +61,7 @@ describe("the judgement of an answer", () => {
   });
 
   it("finds no drift where there is none", async () => {
-    const answer = await judge(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
+    const answer = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
     assert.deepEqual(answer.drift, []);
   });
 
@@ -72,14 +72,14 @@ describe("the judgement of an answer", () => {
   ] as const) {
     it(`does not take ${what} for JSON`, async () => {
       await assert.rejects(
-        judge(json(Thing), 200, body),
+        read(json(Thing), 200, body),
         (error) => error instanceof UnreadableAnswer && error.message.includes(what),
       );
     });
   }
 
   it("throws every other status with what the service says", async () => {
-    await assert.rejects(judge(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
+    await assert.rejects(read(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
       assert(error instanceof ServiceError);
       assert.deepEqual(
         [error.status, error.message, error.body, error.headers["x-request-id"]],
@@ -90,22 +90,22 @@ describe("the judgement of an answer", () => {
   });
 
   it("gives text for HTML, the location for a redirect, nothing for an empty answer", async () => {
-    assert.equal((await judge(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
-    assert.equal((await judge(redirect(), 200, "", { location: "/next" })).value, "/next");
-    assert.equal((await judge(empty(), 200, "")).value, undefined);
+    assert.equal((await read(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
+    assert.equal((await read(redirect(), 200, "", { location: "/next" })).value, "/next");
+    assert.equal((await read(empty(), 200, "")).value, undefined);
   });
 
   it("passes a cluster's own success on, unchecked, but not its failures", async () => {
     const declared = passthrough();
-    assert.deepEqual((await judge(declared, 202, '{"any":1}')).value, { any: 1 });
-    assert.equal((await judge(declared, 200, "plain")).value, "plain");
-    assert.equal((await judge(declared, 302, "", { location: "/there" })).value, "/there");
-    await assert.rejects(judge(declared, 404, "{}"), ServiceError);
+    assert.deepEqual((await read(declared, 202, '{"any":1}')).value, { any: 1 });
+    assert.equal((await read(declared, 200, "plain")).value, "plain");
+    assert.equal((await read(declared, 302, "", { location: "/there" })).value, "/there");
+    await assert.rejects(read(declared, 404, "{}"), ServiceError);
   });
 
   it("turns a call that the router only forwarded into an error with the right spelling", async () => {
     await assert.rejects(
-      judge(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
+      read(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
       (error) =>
         error instanceof MisroutedCall && error.declared === "GET /things" && !error.message.includes("secret"),
     );
@@ -117,11 +117,11 @@ describe("the judgement of an answer", () => {
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
-    const answer = await judge(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
+    const answer = await read(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
     for await (const event of answer.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
-    const broken = await judge(events(z.object({})), 200, "data: {\n\n", stream);
+    const broken = await read(events(z.object({})), 200, "data: {\n\n", stream);
     await assert.rejects(drained(broken.value), {
       name: "UnreadableAnswer",
       message: "The service sent an event that is not JSON.",
@@ -141,11 +141,11 @@ describe("the judgement of an answer", () => {
   ];
   for (const [what, response, status, message] of pages) {
     it(`takes no page for ${what}`, () =>
-      assert.rejects(judge(response, status, "<html>", page), { name: "UnreadableAnswer", status, message }));
+      assert.rejects(read(response, status, "<html>", page), { name: "UnreadableAnswer", status, message }));
   }
 
   it("takes a page for a file that somebody uploaded", async () => {
-    const { value } = await judge(bytes("application/octet-stream"), 200, "<html>", page);
+    const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await textOf(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });

@@ -86,8 +86,8 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("names the inputs that type and choices do not describe in full, so that they have to be judged", () => {
-    const judged = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
+  it("names the inputs that type and choices do not describe in full, so that they have to be checked", () => {
+    const needsSchema = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
     const free = {
       text: z.string().describe("Any"),
       count: z.int().default(3),
@@ -96,7 +96,7 @@ describe("the command of an operation", () => {
       urgent: z.boolean(),
       tags: z.array(z.string()),
     };
-    assert.deepEqual(judged(z.object(free)), []);
+    assert.deepEqual(needsSchema(z.object(free)), []);
     const ruled = {
       few: z.int().max(9),
       code: z.string().regex(/^[A-Z]$/),
@@ -105,10 +105,10 @@ describe("the command of an operation", () => {
       some: z.array(z.string()).min(1),
       either: z.union([z.int(), z.string()]),
     };
-    assert.deepEqual(judged(z.object({ ...free, ...ruled })), Object.keys(ruled));
-    assert.equal(judged(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
-    assert.equal(judged(z.object(free).refine(({ count }) => count > 0)), "all");
-    assert.equal(judged(z.object({ nested: z.object({ id: z.int() }) })), "all");
+    assert.deepEqual(needsSchema(z.object({ ...free, ...ruled })), Object.keys(ruled));
+    assert.equal(needsSchema(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
+    assert.equal(needsSchema(z.object(free).refine(({ count }) => count > 0)), "all");
+    assert.equal(needsSchema(z.object({ nested: z.object({ id: z.int() }) })), "all");
     const params = z.object({ thing: z.string().min(2), part: z.int() });
     assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).needsSchema, ["thing"]);
     assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).needsSchema, "all");

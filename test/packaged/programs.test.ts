@@ -74,19 +74,19 @@ describe("programs that use the package", () => {
       "type Plain<T> = T extends Uint8Array | AsyncIterable<Uint8Array> ? T",
       "  : T extends readonly (infer Item)[] ? Plain<Item>[]",
       "  : T extends object ? { -readonly [Name in keyof T]: Plain<T[Name]> } : T;",
-      "type Fits<Given, Wanted> = [Given] extends [Wanted] ? true : false;",
+      "type Fits<Actual, Expected> = [Actual] extends [Expected] ? true : false;",
       "type Both = OperationId & keyof Operations;",
       "type Differing<Part> =",
       "  { [Id in keyof Part as Part[Id] extends true ? never : Id]: true };",
       "type Taken = { [Id in Both]: Fits<Plain<Operations[Id]['args']>, Plain<ArgumentsOf<OperationById<Id>>>> };",
       "// These repeat in the answer what has a default in the request: there it is optional, here it always stands.",
       'type Repeating = "faults.add" | "faults.list";',
-      "type Given = { [Id in Exclude<Both, Repeating>]: Fits<Plain<ResultOf<OperationById<Id>>>, Plain<Operations[Id]['result']>> };",
+      "type Results = { [Id in Exclude<Both, Repeating>]: Fits<Plain<ResultOf<OperationById<Id>>>, Plain<Operations[Id]['result']>> };",
       "// The compiler names the operations that differ as properties that are missing.",
       "export const missing: Record<Exclude<OperationId, keyof Operations>, true> = {};",
       "export const invented: Record<Exclude<keyof Operations, OperationId>, true> = {};",
       "export const taken: Differing<Taken> = {};",
-      "export const given: Differing<Given> = {};",
+      "export const given: Differing<Results> = {};",
     ].join("\n");
     await writeFile(join(folder, "compared.ts"), compared);
     await compile("compared.ts", "--allowImportingTsExtensions", "--skipLibCheck");

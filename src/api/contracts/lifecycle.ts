@@ -193,7 +193,7 @@ type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] ex
   ? never
   : "forbidden-move";
 
-/** The failures that a trigger can be refused with: what an operation that pulls it must declare. */
+/** The failures that a trigger can be refused with: what an operation that applies it must declare. */
 export type RefusalOf<T extends Trigger> =
   | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]

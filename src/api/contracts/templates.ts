@@ -11,7 +11,7 @@ const TemplateRecord = z.strictObject({
 });
 
 const params = z.object({ template_id: z.int().describe("Id of the template") });
-const Kind = z.enum(["Organisation", "Individual"]);
+const CounterpartyKind = z.enum(["Organisation", "Individual"]);
 
 export const listTemplates = operation({
   id: "templates.list",
@@ -24,7 +24,7 @@ export const listTemplates = operation({
     query: z.object({
       tags: z.array(z.string()).optional().describe("With any of these tags"),
       tags_all: z.array(z.string()).optional().describe("With all of these tags"),
-      cp_types: z.array(Kind).optional().describe("For any of these kinds of counterparty"),
+      cp_types: z.array(CounterpartyKind).optional().describe("For any of these kinds of counterparty"),
       cp_types_all: z.boolean().default(false).describe("For all kinds named in cp_types instead of any"),
       exclude_multi_party: z.boolean().default(false).describe("Leave out those for more than one counterparty"),
       include_archived: z.boolean().default(false).describe("Archived ones too"),

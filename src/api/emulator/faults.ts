@@ -63,7 +63,7 @@ const matchers = z.object({
   ...incoming,
   ...outgoing,
 });
-type Given = z.infer<typeof matchers>;
+type FaultFields = z.infer<typeof matchers>;
 
 const onlyIncoming = [
   "service",
@@ -74,14 +74,14 @@ const onlyIncoming = [
   "reset",
   "status",
   "truncated",
-] as const satisfies readonly (keyof Given)[];
+] as const satisfies readonly (keyof FaultFields)[];
 const withStatus = ["answer_headers", "answer_body"] as const;
 const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as const;
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
 /** A fault that does nothing, or asks for what its direction cannot do, is a mistake and not a fault. */
-function contradictions(given: Given): string[] {
+function contradictions(given: FaultFields): string[] {
   const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...withStatus];
   const out = foreign
     .filter((name) => given[name] !== undefined)
@@ -120,14 +120,14 @@ const withoutContradictions = {
   },
 };
 
-const FaultGiven = matchers
+const CheckedFault = matchers
   .superRefine((given, context) => {
     for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
   })
   .meta(withoutContradictions);
 
 /** A scripted fault: whom it hits and what happens then. */
-export type FaultRule = z.infer<typeof FaultGiven>;
+export type FaultRule = z.infer<typeof CheckedFault>;
 
 const Fault = z.strictObject({
   id: z.int(),
@@ -149,7 +149,7 @@ export const addFault = operation({
   method: "POST",
   path: "/_emulator/faults",
   auth: "control-token",
-  request: { body: json(FaultGiven) },
+  request: { body: json(CheckedFault) },
   responses: { 201: json(Fault) },
   failures: [],
   cli: { command: "emulator fault add", columns },

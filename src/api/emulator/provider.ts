@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 const ours = assumed("The emulator stands in for the providers that people sign in with (DECISIONS.md, R25).");
 
 /** What the page was asked for, by the authorization_url of a login or a signup. */
-const asked = {
+const fields = {
   flow: z.enum(["trial", "login", "signup"]).describe("What the person signs in for"),
   provider: z.string().describe("Name of the provider"),
   state: z.string().describe("State that the flow began with"),
@@ -19,7 +19,7 @@ export const showProviderPage = operation({
   method: "GET",
   path: "/_emulator/provider",
   auth: "none",
-  request: { query: z.object(asked) },
+  request: { query: z.object(fields) },
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator provider-page" },
@@ -39,7 +39,7 @@ export const submitProviderPage = operation({
   request: {
     body: form(
       z.object({
-        ...asked,
+        ...fields,
         email: z.string().describe("Address that the provider vouches for"),
         name: z.string().default("").describe("Name that the provider tells"),
         form_token: z.string().describe("Stands in the page"),

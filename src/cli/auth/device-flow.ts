@@ -88,19 +88,19 @@ export async function pollForTokens(
     if (trouble !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(longestBackoffSeconds, intervalSeconds * 2 ** faults));
-      const askedMs =
+      const retryMs =
         answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers["retry-after"], wall.now()) ?? 0);
-      waitMs = Math.max(backoffSeconds * 1_000, askedMs);
+      waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;
-    const settled = answer as OAuthAnswer;
-    if (settled.error === "slow_down") {
+    const final = answer as OAuthAnswer;
+    if (final.error === "slow_down") {
       intervalSeconds += slowDownSeconds;
       watcher.onSlowDown?.(intervalSeconds);
-    } else if (settled.error !== "authorization_pending") {
-      return finished(settled);
+    } else if (final.error !== "authorization_pending") {
+      return finished(final);
     }
     waitMs = intervalSeconds * 1_000;
   }

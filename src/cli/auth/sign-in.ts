@@ -16,13 +16,13 @@ import { tokensOf } from "./tokens.ts";
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** Who signed in where. */
-export interface SignedIn {
+export interface SignInResult {
   readonly address: string;
   readonly account: Account;
 }
 
 /** What a sign-in is to be. */
-export interface Asked {
+export interface SignInRequest {
   readonly clientId: string;
   /** Another OAuth server than the routing service. */
   readonly issuer: string | undefined;
@@ -31,16 +31,16 @@ export interface Asked {
 }
 
 /** The whole device login: asks for a code, shows it, waits, and keeps the tokens. */
-export async function signIn(asked: Asked, context: Context): Promise<SignedIn> {
-  const { begun, challenge } = await begin(asked, context);
+export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
+  const { begun, challenge } = await begin(request, context);
   await announce(challenge, context);
-  const stopOffering = offerBrowser(challenge, asked, context);
-  return finish(begun, context, true).finally(stopOffering) as Promise<SignedIn>;
+  const stopOffering = offerBrowser(challenge, request, context);
+  return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
 /** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
-export async function beginSignIn(asked: Asked, context: Context): Promise<void> {
-  const { begun, challenge } = await begin(asked, context);
+export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
+  const { begun, challenge } = await begin(request, context);
   await keepBegun(begun, context);
   await announce(challenge, context);
 }
@@ -49,7 +49,7 @@ export async function beginSignIn(asked: Asked, context: Context): Promise<void>
 const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
-export async function finishSignIn(context: Context, waits: boolean): Promise<SignedIn | undefined> {
+export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const begun = await readBegun(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
     // Then there is nothing left to go on with; after any other refusal another try may succeed.
@@ -60,7 +60,7 @@ export async function finishSignIn(context: Context, waits: boolean): Promise<Si
   return signedIn;
 }
 
-async function begin({ clientId: client_id, issuer, scope }: Asked, context: Context) {
+async function begin({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
   await refuseUnwritable(context);
   const client = await oauthClient(context);
   const server = await authServer(issuer, client, context);
@@ -77,7 +77,7 @@ async function begin({ clientId: client_id, issuer, scope }: Asked, context: Con
   return { begun, challenge };
 }
 
-async function finish(begun: BegunSignIn, context: Context, waits: boolean): Promise<SignedIn | undefined> {
+async function finish(begun: BegunSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
   const { client_id, device_code, server } = begun;
   const client = await oauthClient(context);
@@ -126,7 +126,7 @@ async function announce(challenge: Challenge, { output }: Context): Promise<void
 }
 
 /** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */
-function offerBrowser(challenge: Challenge, { offersBrowser }: Asked, context: Context): () => void {
+function offerBrowser(challenge: Challenge, { offersBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
   const command = offersBrowser ? browserCommand(host) : undefined;
   if (!command || !mayAsk(host, globals)) return () => {};

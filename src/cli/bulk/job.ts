@@ -12,11 +12,11 @@ import type { OpenJob } from "./log/open-job.ts";
 import { resultLines } from "./log/results.ts";
 import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
-import { createSender, type Outcome } from "./send.ts";
+import { type BatchResult, createSender } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
-const nothing: Outcome = { moved: 0, refused: [] };
+const nothing: BatchResult = { moved: 0, refused: [] };
 
 export interface JobRun {
   readonly record: JobRecord;

@@ -3,7 +3,7 @@ import { email, type IdentifierKind, word } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */
-export interface MappingTable {
+export interface MappingJob {
   /** Second part of the commands: `emails` gives `map-emails` and `unmap-emails`. */
   readonly name: string;
   readonly kind: IdentifierKind;
@@ -12,7 +12,7 @@ export interface MappingTable {
   readonly operations: () => Promise<{ readonly map: Operation; readonly unmap: Operation }>;
 }
 
-export const mappingTables: readonly MappingTable[] = [
+export const mappingTables: readonly MappingJob[] = [
   {
     name: "emails",
     kind: email,
@@ -71,7 +71,7 @@ export const mappingTables: readonly MappingTable[] = [
   },
 ];
 
-const workOf = ({ name, kind, listField, operations }: MappingTable, action: "map" | "unmap"): BulkWork => ({
+const workOf = ({ name, kind, listField, operations }: MappingJob, action: "map" | "unmap"): BulkWork => ({
   ...kind,
   name: `${action}-${name}`,
   place: "<file>",

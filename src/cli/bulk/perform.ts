@@ -121,7 +121,7 @@ async function concluded(
 /** The command line that goes on belongs to what stopped the job. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   if (error instanceof CommandFailed && error.next === undefined) {
-    return new CommandFailed(error.verdict, error.code, error.message, {
+    return new CommandFailed(error.kind, error.code, error.message, {
       hint: error.hint,
       next: resume,
       cause: error,

@@ -2,26 +2,26 @@ import { setMaxListeners } from "node:events";
 import type { Operation } from "../../api/operation.ts";
 import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
-import { judgeResponse } from "../../client/response.ts";
+import { readResponse } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
 import type { BulkWork, Scope } from "./work.ts";
 
-export interface Sender {
+export interface BatchSender {
   /** Sends one batch until every answer is final. Throws what concerns the whole job. */
-  send(batch: Pick<Batch, "index" | "values">): Promise<Outcome>;
+  send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
 }
 
 /** What became of a batch. */
-export interface Outcome {
+export interface BatchResult {
   /** How many identifiers another cluster had before. */
   readonly moved: number;
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly RefusedRange[];
 }
 
 /** The service refused these values of a batch, from the place of the first to before that of the last. */
-export interface Refusal {
+export interface RefusedRange {
   readonly from: number;
   readonly to: number;
   readonly error: ServiceError;
@@ -38,7 +38,7 @@ export interface SenderOptions {
 }
 
 /** Sends batches. Every call repeats without harm, so temporary trouble is retried whatever the method. */
-export async function createSender(options: SenderOptions, context: Context): Promise<Sender> {
+export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
   const { jobId, work, scope, concurrency, cut } = options;
   const { globals, host, signal } = context;
   const operation: Operation = await work.operation();
@@ -77,11 +77,11 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         },
       },
     );
-    const answer = await judgeResponse(operation, request, response);
+    const answer = await readResponse(operation, request, response);
     return Number(answer.headers["x-svc-moved"] ?? 0);
   }
 
-  async function sendFrom(from: number, values: readonly string[], key: string): Promise<Outcome> {
+  async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
     const request = requestOf(values, key);
     const canHalve = values.length > 1;
     if (!canHalve || request.body.length < tooLargeBytes) {

@@ -1,5 +1,5 @@
 import { type Command, command } from "../command.ts";
-import type { Finding } from "../doctor/check.ts";
+import type { CheckResult } from "../doctor/check.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
 const doctor = command({
@@ -30,17 +30,17 @@ const doctor = command({
       ...(await serviceFindings(context)),
       ...(await aroundFindings(context)),
     ]);
-    const rows = findings.map(({ verdict: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
+    const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {
       fields: ["check", "status", "detail", "hint"],
       columns: ["check", "status", "detail"],
     });
     await advise(findings, context);
-    return findings.find(({ status }) => status === "failed")?.verdict;
+    return findings.find(({ status }) => status === "failed")?.kind;
   },
 });
 
-async function advise(findings: readonly Finding[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
+async function advise(findings: readonly CheckResult[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
   if (output.format !== "table") return;
   for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);
 }

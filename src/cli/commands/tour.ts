@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Command, type Context, command } from "../command.ts";
 import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
 import { table } from "../output/text.ts";
-import type { Step, TimelineRow, Walked } from "../tour/walk.ts";
+import type { Step, TimelineRow, TourResult } from "../tour/walk.ts";
 
 const tour = command({
   words: ["tour"],
@@ -30,7 +30,7 @@ const tour = command({
   },
 });
 
-const documentOf = ({ steps, timeline, problem }: Walked, seconds: number) => ({
+const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
   ok: problem === undefined,
   problem: problem ?? null,
   seconds,
@@ -39,7 +39,7 @@ const documentOf = ({ steps, timeline, problem }: Walked, seconds: number) => ({
 });
 
 /** An emulator in memory with standing virtual time, two receivers and a folder with the documents; all gone at the end. */
-async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<Walked> {
+async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
   const [{ startEmulator }, { openReceiver }, { environmentOf }, { walk }, documents] = await Promise.all([
     import("../../../emulator/index.ts"),
     import("../connection/receiver.ts"),
@@ -78,14 +78,14 @@ function stepLines(number: number, { title, command, output, problem, isLong }: 
   ];
 }
 
-function endLines({ steps, timeline, problem }: Walked, seconds: string): Line[] {
+function endLines({ steps, timeline, problem }: TourResult, seconds: string): Line[] {
   const retries =
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
-  const verdict =
+  const summary =
     problem === undefined
       ? green(`Everything did what it should: ${steps.length} commands, 155 virtual minutes, ${seconds} s.`)
       : red(`The tour failed at step ${steps.length}. ${problem}`);
-  return [...retries, [verdict]];
+  return [...retries, [summary]];
 }
 
 function timelineLines(timeline: readonly TimelineRow[]): Line[] {

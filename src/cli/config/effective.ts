@@ -1,9 +1,9 @@
 import type { Context } from "../command.ts";
 import { proxyOf } from "../connection/proxies.ts";
 import {
-  type Found,
   oauthClientSetting,
   profileSetting,
+  type SettingValue,
   serviceSettings,
   tokenSetting,
   variable,
@@ -37,15 +37,15 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
   ];
 }
 
-const shown = (key: string, found: Found | undefined): EffectiveSetting[] =>
+const shown = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
   found ? [{ key, ...found, isSecret: false }] : [];
 
-const hidden = (key: string, found: Found<unknown> | undefined): EffectiveSetting[] =>
+const hidden = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
   found ? [{ key, origin: found.origin, isSecret: true }] : [];
 
-const eitherCase = (host: Context["host"], name: string): Found | undefined =>
+const eitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   variable(host, name) ?? variable(host, name.toUpperCase());
 
 /** Proxies are often named with a password; what names none may hold one all the same. */
-const withoutCredentials = (found: Found | undefined): Found | undefined =>
+const withoutCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: proxyOf(found.value)?.origin ?? "[names no proxy]" };

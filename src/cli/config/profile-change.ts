@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { meant } from "../parse/suggest.ts";
+import { didYouMean } from "../parse/suggest.ts";
 import { changePrivate } from "./private-file-change.ts";
 import { namedProfile, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 
@@ -51,6 +51,6 @@ function refuseMissing({ profiles }: ProfileFile, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
   const known = Object.keys(profiles);
   throw new UsageError(`There is no profile "${name}".`, {
-    hint: known.length > 0 ? meant(name, known) : "svc config set router_url URL --profile NAME makes one.",
+    hint: known.length > 0 ? didYouMean(name, known) : "svc config set router_url URL --profile NAME makes one.",
   });
 }

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { meant } from "../parse/suggest.ts";
+import { didYouMean } from "../parse/suggest.ts";
 import { readPrivate } from "./private-file.ts";
 
 /** Addresses and credentials under a name. */
@@ -67,6 +67,6 @@ export async function chosenProfile(flag: string | undefined, env: Host["env"]):
   if (profile) return { name, profile, namedBy: named?.namedBy ?? profilesPath(env) };
   const known = Object.keys(file.profiles);
   throw new UsageError(`There is no profile "${name}".`, {
-    hint: known.length > 0 ? meant(name, known) : `Profiles stand in ${profilesPath(env)}.`,
+    hint: known.length > 0 ? didYouMean(name, known) : `Profiles stand in ${profilesPath(env)}.`,
   });
 }

@@ -1,6 +1,6 @@
 import { UsageError } from "../failure.ts";
 import { checkedUrl } from "../parse/globals.ts";
-import { meant } from "../parse/suggest.ts";
+import { didYouMean } from "../parse/suggest.ts";
 import type { Profile } from "./profile.ts";
 
 /** A field of a profile that people set. */
@@ -36,7 +36,7 @@ export function settingOf(key: string): Setting {
   if (known) return known;
   if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
   throw new UsageError(`There is no setting "${key}".`, {
-    hint: meant(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
+    hint: didYouMean(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 

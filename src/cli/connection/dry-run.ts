@@ -2,13 +2,13 @@ import type { Callable } from "../../api/operation.ts";
 import { type Credentials, credentialHeaders } from "../../client/credentials.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { Context } from "../command.ts";
-import type { Call } from "../parse/arguments.ts";
+import type { ParsedCall } from "../parse/arguments.ts";
 import { shownHeader } from "./redact.ts";
 
 /** Prints the request that would be sent; secrets are masked, the body is the caller's own. */
 export async function printPlan(
   operation: Callable,
-  call: Call,
+  call: ParsedCall,
   context: Context,
   given: Credentials = {},
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function printPlan(
   await output.note("Dry run: nothing was sent");
 }
 
-function clusterOf({ args }: Call): string | undefined {
+function clusterOf({ args }: ParsedCall): string | undefined {
   const named = args.params?.cluster_id ?? (args.body as Record<string, unknown> | null | undefined)?.cluster_id;
   return typeof named === "string" ? named : undefined;
 }

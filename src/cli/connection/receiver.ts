@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 
 /** One POST that came in, its body as raw bytes. */
-export interface Received {
+export interface ReceivedPost {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -13,7 +13,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string;
   /** Everything received so far, oldest first; empty when `answer` is given. */
-  readonly received: readonly Received[];
+  readonly received: readonly ReceivedPost[];
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface ReceiverOptions {
   /** Told of a request whose body is too large, which is answered 413 and not read on. */
   readonly onTooLarge?: (limitBytes: number) => void;
   /** Decides each answer; nothing is kept then. */
-  readonly answer?: (received: Received) => Promise<ReceiverAnswer>;
+  readonly answer?: (received: ReceivedPost) => Promise<ReceiverAnswer>;
 }
 
 /** A delivery is a few kilobytes; more is not a webhook. */
@@ -47,7 +47,7 @@ const maxConnections = 256;
 /** Listens on loopback. Rejects with the system's error where the port is taken. */
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const { port = 0, status = 200, answer, onTooLarge } = options;
-  const received: Received[] = [];
+  const received: ReceivedPost[] = [];
   const answering = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];

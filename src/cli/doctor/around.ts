@@ -4,14 +4,14 @@ import type { Context } from "../command.ts";
 import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
 import { explain } from "../exit.ts";
 import { tokenSetting } from "../settings.ts";
-import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 
 /** The sign-ins that are kept, and the emulator of this folder. */
-export async function aroundFindings(context: Context): Promise<Finding[]> {
+export async function aroundFindings(context: Context): Promise<CheckResult[]> {
   return [await signIns(context), await emulator(context)];
 }
 
-async function signIns(context: Context): Promise<Finding> {
+async function signIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
   if (tokenSetting(context.host)) return ok("sign-in", "SVC_TOKEN is set");
   try {
@@ -26,7 +26,7 @@ async function signIns(context: Context): Promise<Finding> {
   }
 }
 
-async function emulator({ host }: Context): Promise<Finding> {
+async function emulator({ host }: Context): Promise<CheckResult> {
   const file = stateFile(host, undefined);
   const running = await readRunFile(await runFileOf(file));
   if (!running) return skipped("emulator", "None runs in this folder");

@@ -1,28 +1,28 @@
 import type { FailureKind } from "../failure.ts";
 
 /** What one check found. `skipped` says why it could not be made. */
-export interface Finding {
+export interface CheckResult {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
   /** What to do about it. */
   readonly hint?: string | undefined;
   /** What it means for the exit code; only of failed ones. */
-  readonly verdict?: FailureKind | undefined;
+  readonly kind?: FailureKind | undefined;
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, status: "ok", detail });
-export const warning = (check: string, detail: string, hint?: string): Finding => ({
+export const ok = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
+export const warning = (check: string, detail: string, hint?: string): CheckResult => ({
   check,
   status: "warning",
   detail,
   hint,
 });
-export const failed = (check: string, detail: string, verdict: FailureKind, hint?: string): Finding => ({
+export const failed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
   check,
   status: "failed",
   detail,
   hint,
-  verdict,
+  kind,
 });
-export const skipped = (check: string, detail: string): Finding => ({ check, status: "skipped", detail });
+export const skipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });

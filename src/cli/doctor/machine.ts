@@ -4,17 +4,17 @@ import type { Context } from "../command.ts";
 import { configFolder, profilesPath, readProfiles } from "../config/profile.ts";
 import { explain } from "../exit.ts";
 import { profileSetting } from "../settings.ts";
-import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 
 /** What can be said without sending anything. */
-export async function machineFindings(context: Context): Promise<Finding[]> {
+export async function machineFindings(context: Context): Promise<CheckResult[]> {
   return [versions(context), ...(await files(context)), await profile(context)];
 }
 
 /** engines of package.json */
 const oldest = [20, 19] as const;
 
-function versions({ host }: Context): Finding {
+function versions({ host }: Context): CheckResult {
   const { node } = process.versions;
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
@@ -23,7 +23,7 @@ function versions({ host }: Context): Finding {
 }
 
 /** Secrets must be readable by their owner alone. */
-async function files({ host: { env } }: Context): Promise<Finding[]> {
+async function files({ host: { env } }: Context): Promise<CheckResult[]> {
   const folder = configFolder(env);
   const open: string[] = [];
   let seen = 0;
@@ -38,7 +38,7 @@ async function files({ host: { env } }: Context): Promise<Finding[]> {
   return [warning("files", `Others may read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
 }
 
-async function profile(context: Context): Promise<Finding> {
+async function profile(context: Context): Promise<CheckResult> {
   try {
     const { profiles } = await readProfiles(context.host.env);
     const chosen = await profileSetting(context);

@@ -1,17 +1,21 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Context, Target } from "../command.ts";
 import { explain } from "../exit.ts";
-import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 import { proxyFinding } from "./proxies.ts";
-import { verdictOf } from "./trouble.ts";
+import { failureKindOf } from "./trouble.ts";
 
-/** More than this and signed addresses, codes and tokens are judged wrongly. */
+/** More than this and signed addresses, codes and tokens are refused wrongly. */
 const toleratedSkewMs = 30_000;
 
-type Asked = { readonly headers: Readonly<Record<string, string>>; readonly value: unknown; readonly tookMs: number };
+type ServiceAnswer = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: unknown;
+  readonly tookMs: number;
+};
 
 /** Asks the services: are they there, do they know us, do their clocks agree with ours? */
-export async function serviceFindings(context: Context): Promise<Finding[]> {
+export async function serviceFindings(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
     const { message, hint } = explain(target);
@@ -22,14 +26,14 @@ export async function serviceFindings(context: Context): Promise<Finding[]> {
     import("../../api/contracts/templates.ts"),
   ]);
   const { baseUrls, credentials, origin } = target;
-  const router = baseUrls.router === undefined ? undefined : await asked("router", checkHealth, context);
+  const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
-    baseUrls.contracts !== undefined && hasKey ? await asked("contracts", listTemplates, context) : undefined;
+    baseUrls.contracts !== undefined && hasKey ? await answerOf("contracts", listTemplates, context) : undefined;
   const sent = [
-    { address: String(baseUrls.router), came: router },
-    { address: String(baseUrls.contracts), came: contracts },
-  ].filter(({ came }) => came !== undefined);
+    { address: String(baseUrls.router), outcome: router },
+    { address: String(baseUrls.contracts), outcome: contracts },
+  ].filter(({ outcome }) => outcome !== undefined);
   return [
     proxyFinding(context, sent),
     ok("services", `Found by ${origin}`),
@@ -44,7 +48,11 @@ export async function serviceFindings(context: Context): Promise<Finding[]> {
 const isTarget = (value: unknown): value is Target =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
-async function asked(service: "router" | "contracts", operation: Operation, context: Context): Promise<Asked | Error> {
+async function answerOf(
+  service: "router" | "contracts",
+  operation: Operation,
+  context: Context,
+): Promise<ServiceAnswer | Error> {
   const { wall } = context.host;
   const startedAt = wall.now();
   try {
@@ -58,12 +66,12 @@ async function asked(service: "router" | "contracts", operation: Operation, cont
   }
 }
 
-function troubleFinding(check: string, error: Error): Finding {
+function troubleFinding(check: string, error: Error): CheckResult {
   const { message, hint } = explain(error);
-  return failed(check, message, verdictOf(error), hint);
+  return failed(check, message, failureKindOf(error), hint);
 }
 
-function routerFinding(address: string, answer: Asked | Error): Finding {
+function routerFinding(address: string, answer: ServiceAnswer | Error): CheckResult {
   if (answer instanceof Error) return troubleFinding("router", answer);
   const isWell = (answer.value as { database?: boolean }).database !== false;
   return isWell
@@ -71,7 +79,7 @@ function routerFinding(address: string, answer: Asked | Error): Finding {
     : warning("router", `${address} answers, but its database is down`);
 }
 
-function contractsFinding(address: string, answer: Asked | Error | undefined, hasKey: boolean): Finding {
+function contractsFinding(address: string, answer: ServiceAnswer | Error | undefined, hasKey: boolean): CheckResult {
   if (answer === undefined) {
     const why = hasKey ? "Its address is not known" : "No API key is set (client_id and client_secret)";
     return skipped("contract API", why);
@@ -81,9 +89,9 @@ function contractsFinding(address: string, answer: Asked | Error | undefined, ha
 }
 
 /** Compares the Date header with our clock; HTTP gives whole seconds. */
-function skew({ host: { wall } }: Context, answers: readonly (Asked | Error | undefined)[]): Finding {
+function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Error | undefined)[]): CheckResult {
   const dated = answers.find(
-    (one): one is Asked => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
+    (one): one is ServiceAnswer => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
   );
   const theirs = dated === undefined ? Number.NaN : Date.parse(dated.headers.date!);
   if (Number.isNaN(theirs)) return skipped("clock", "No service told its time");
@@ -93,6 +101,6 @@ function skew({ host: { wall } }: Context, answers: readonly (Asked | Error | un
       ? "agrees with the service"
       : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return Math.abs(seconds) * 1_000 > toleratedSkewMs
-    ? warning("clock", detail, "Set the clock of this machine: expiries are judged wrongly.")
+    ? warning("clock", detail, "Set the clock of this machine: expiries are refused wrongly.")
     : ok("clock", detail);
 }

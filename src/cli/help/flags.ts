@@ -53,6 +53,6 @@ function choiceNote(choices: readonly string[] = []): string[] {
 }
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
-  const said = notes.flat();
-  return [text, said.length > 0 ? `(${said.join("; ")})` : ""].filter(Boolean).join(" ");
+  const texts = notes.flat();
+  return [text, texts.length > 0 ? `(${texts.join("; ")})` : ""].filter(Boolean).join(" ");
 };

@@ -2,7 +2,7 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 import { exampleLines } from "./examples.ts";
 
 /** What stands on a help page, before it is laid out for a window. */
-export interface Page {
+export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
   readonly examples: readonly CommandExample[];
@@ -24,7 +24,7 @@ const narrowestText = 30;
  * The page as text, for a window of so many columns. By hand: the parser's own help knows commands alone, not groups,
  * topics and examples.
  */
-export function laidOut({ usage, about, examples, tables, notes }: Page, columns: number): string {
+export function laidOut({ usage, about, examples, tables, notes }: HelpPage, columns: number): string {
   const width = Math.min(columns, widestColumns);
   const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapped(text, width).join("\n"));
   const blocks = [

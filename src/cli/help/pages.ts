@@ -4,11 +4,11 @@ import { begins } from "../parse/argv.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { type Described, operationBehind } from "./described.ts";
 import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
-import type { Page, Table } from "./layout.ts";
+import type { HelpPage, Table } from "./layout.ts";
 import { topics } from "./topics.ts";
 
 /** The page of the whole program. */
-export const rootPage = (names: readonly string[]): Page => ({
+export const rootPage = (names: readonly string[]): HelpPage => ({
   usage: "svc <group> <command> [options]",
   about: ["Command-line toolkit and local emulator for a contract platform."],
   examples: [
@@ -45,7 +45,7 @@ export const headings = (names: readonly string[]): string[] => [...new Set(name
 export const headingOf = (name: string): string => groups[name]?.heading ?? "More";
 
 /** The page that these words name: of a group, of the words in between, or of a command. */
-export function pageOf(words: readonly string[], declarations: readonly Described[]): Page {
+export function pageOf(words: readonly string[], declarations: readonly Described[]): HelpPage {
   const at = deepest(words, declarations);
   const declared = declarations.find((one) => sameWords(one.words, at));
   const below = declarations.filter(({ words: own }) => own.length > at.length && begins(own, at));
@@ -63,7 +63,7 @@ function deepest(words: readonly string[], declarations: readonly Described[]): 
 
 const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
 
-function commandPage(command: Described, below: readonly Described[]): Page {
+function commandPage(command: Described, below: readonly Described[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom } = command;
   return {
     usage: ["svc", ...words, ...positionals.map(positionalTerm), "[options]"].join(" "),
@@ -74,7 +74,7 @@ function commandPage(command: Described, below: readonly Described[]): Page {
   };
 }
 
-function groupPage(words: readonly string[], below: readonly Described[], group: Group | undefined): Page {
+function groupPage(words: readonly string[], below: readonly Described[], group: Group | undefined): HelpPage {
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     about: group ? [`${group.summary}.`] : [],

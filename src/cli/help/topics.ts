@@ -1,11 +1,11 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { environment } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
-import type { Page } from "./layout.ts";
+import type { HelpPage } from "./layout.ts";
 
 interface Topic {
   readonly summary: string;
-  readonly page: () => Promise<Partial<Page>> | Partial<Page>;
+  readonly page: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
 }
 
 const streams = "Standard output carries data, standard error everything else: notes, progress, questions, failures.";
@@ -125,7 +125,7 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
 
-export const topicPage = async ({ page }: Topic): Promise<Page> => ({
+export const topicPage = async ({ page }: Topic): Promise<HelpPage> => ({
   about: [],
   examples: [],
   tables: [],

@@ -14,8 +14,8 @@ export const annotates = (env: Host["env"], argv: readonly string[] = []): boole
 
 /** Marks a failure in the run. */
 export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
-  const told = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
-  const text = told.join("\n");
+  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
+  const text = lines.join("\n");
   await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
 }
 

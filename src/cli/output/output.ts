@@ -1,13 +1,13 @@
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Format, Globals } from "../parse/globals.ts";
-import { meant } from "../parse/suggest.ts";
+import { didYouMean } from "../parse/suggest.ts";
 import { printerOn } from "./print.ts";
 import { bold, type Line } from "./styled.ts";
 import { cell, record, table } from "./text.ts";
 
 /** How an answer is laid out where it is a table. */
-export interface View {
+export interface TableView {
   /** Names of the fields that may be chosen; empty when they are free. */
   readonly fields?: readonly string[];
   readonly columns?: readonly string[] | undefined;
@@ -25,7 +25,7 @@ export interface Output {
   /** What the flags ask for; `table` is tab-separated when standard output is no terminal. */
   readonly format: Format;
   /** Prints an answer. */
-  show(value: unknown, view?: View): Promise<void>;
+  show(value: unknown, view?: TableView): Promise<void>;
   /** Prints one document of a stream: a line of JSON, or lines for people. */
   event(value: unknown, ...lines: readonly Line[]): Promise<void>;
   /** Lines for people on standard output. */
@@ -55,7 +55,7 @@ export function createOutput(host: Host, globals: Globals): Output {
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
   const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
 
-  async function show(value: unknown, view: View = {}): Promise<void> {
+  async function show(value: unknown, view: TableView = {}): Promise<void> {
     const chosen = globals.fields;
     if (chosen) checkFields(chosen, view.fields ?? []);
     const rows = rowsOf(value, view.rows);
@@ -114,7 +114,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether no answer of the command has a second value; a single one of several that may be missing keeps its name. */
-const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: View): boolean =>
+const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 
 function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
@@ -147,7 +147,7 @@ export function checkFields(chosen: readonly string[], known: readonly string[])
   for (const name of chosen) {
     const first = name.split(".")[0]!;
     if (!known.includes(first)) {
-      throw new UsageError(`Unknown field "${name}". ${meant(first, known)}`, {
+      throw new UsageError(`Unknown field "${name}". ${didYouMean(first, known)}`, {
         hint: `Fields: ${[...known].sort().join(", ")}`,
       });
     }

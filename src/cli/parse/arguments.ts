@@ -9,13 +9,18 @@ import type { Host } from "../host.ts";
 import { assignedBy, assignment, existingFile, openInput, readDocument, readInput } from "./body.ts";
 
 /** The call that a command line asks for, with the content type of bytes. */
-export interface Call {
+export interface ParsedCall {
   readonly args: CallArguments;
   readonly contentType: string | undefined;
 }
 
 /** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
-export async function argumentsOf(spec: CommandSpec, operation: Callable, input: Input, host: Host): Promise<Call> {
+export async function argumentsOf(
+  spec: CommandSpec,
+  operation: Callable,
+  input: Input,
+  host: Host,
+): Promise<ParsedCall> {
   const { body, contentType } = await bodyOf(spec, operation, input, host);
   const query = targeted(spec.flags, input, "query");
   const headers = targeted(spec.flags, input, "headers") as Record<string, string>;

@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** `Did you mean "x"?`, or the whole list when nothing is near. */
-export function meant(word: string, candidates: readonly string[]): string {
+export function didYouMean(word: string, candidates: readonly string[]): string {
   const near = nearest(word, candidates);
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }

@@ -1,6 +1,6 @@
 import type { ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
-import { meant } from "./suggest.ts";
+import { didYouMean } from "./suggest.ts";
 
 /** A word that does not fit where it stands. Who asked for the value names the place. */
 export class InvalidValue extends Error {
@@ -9,7 +9,7 @@ export class InvalidValue extends Error {
 
 /** The value of one word. Throws InvalidValue. */
 export function convert(text: string, type: ValueType, choices: readonly string[] | undefined): unknown {
-  if (choices && !choices.includes(text)) throw new InvalidValue(meant(text, choices));
+  if (choices && !choices.includes(text)) throw new InvalidValue(didYouMean(text, choices));
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {

@@ -21,9 +21,9 @@ export async function askFor(missing: Missing, input: Input, context: Context): 
   return { ...input, positionals, flags };
 }
 
-type Asked = PositionalSpec | FlagSpec;
+type InputSpec = PositionalSpec | FlagSpec;
 
-async function ask(field: string, spec: Asked, context: Context): Promise<string | boolean> {
+async function ask(field: string, spec: InputSpec, context: Context): Promise<string | boolean> {
   const { host, signal } = context;
   const question = questionOf(field, spec);
   const type = spec.type ?? "text";
@@ -34,7 +34,7 @@ async function ask(field: string, spec: Asked, context: Context): Promise<string
   return askText(question, host, signal, checkOf(type, spec.choices));
 }
 
-const questionOf = (field: string, { description }: Asked): string => {
+const questionOf = (field: string, { description }: InputSpec): string => {
   const name = field.replaceAll("_", " ").replaceAll("-", " ");
   const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;

@@ -52,7 +52,7 @@ function lasting(stream: OutputStream): Writable {
 }
 
 /** Ctrl-C at a question, or a terminal that goes away, is no failure of the program. */
-async function asked<T>(question: Promise<T>): Promise<T> {
+async function answered<T>(question: Promise<T>): Promise<T> {
   try {
     return await question;
   } catch (error) {
@@ -63,15 +63,15 @@ async function asked<T>(question: Promise<T>): Promise<T> {
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  asked(confirm({ message: visible(message), default: false, ...themed(host) }, on(host, signal)));
+  answered(confirm({ message: visible(message), default: false, ...themed(host) }, on(host, signal)));
 
 /** Asks for a line of text on standard error. */
 export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
-  asked(input({ message: visible(message), validate: shown(check), ...themed(host) }, on(host, signal)));
+  answered(input({ message: visible(message), validate: shown(check), ...themed(host) }, on(host, signal)));
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  asked(password({ message: visible(message), mask: false, ...themed(host) }, on(host, signal)));
+  answered(password({ message: visible(message), mask: false, ...themed(host) }, on(host, signal)));
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -82,11 +82,11 @@ export function askChoice<T>(
 ): Promise<T> {
   const shown = choices.map(inquired);
   if (shown.length <= longList) {
-    return asked(select<T>({ message: visible(message), choices: shown, ...themed(host) }, on(host, signal)));
+    return answered(select<T>({ message: visible(message), choices: shown, ...themed(host) }, on(host, signal)));
   }
   const source = (term: string | undefined) =>
     shown.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return asked(search<T>({ message: visible(message), source, ...themed(host) }, on(host, signal)));
+  return answered(search<T>({ message: visible(message), source, ...themed(host) }, on(host, signal)));
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -97,7 +97,7 @@ export const askSeveral = <T>(
   host: Host,
   signal: AbortSignal,
 ): Promise<T[]> =>
-  asked(
+  answered(
     checkbox<T>(
       { message: visible(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
       on(host, signal),
@@ -107,8 +107,8 @@ export const askSeveral = <T>(
 const shown =
   (check: Check) =>
   (text: string): true | string => {
-    const verdict = check(text);
-    return verdict === true || visible(verdict);
+    const result = check(text);
+    return result === true || visible(result);
   };
 
 /** Names come from services: nothing in them may move the cursor. */

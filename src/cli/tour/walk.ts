@@ -31,7 +31,7 @@ export interface Ground {
   onStep(step: Step): Promise<void>;
 }
 
-export interface Walked {
+export interface TourResult {
   readonly steps: readonly Step[];
   readonly timeline: readonly TimelineRow[];
   /** Undefined when everything did what it should. */
@@ -41,22 +41,22 @@ export interface Walked {
 class Stumbled extends Error {}
 
 /** The whole journey by the CLI's own commands. Stops at the first step that does not do what it should. */
-export async function walk(ground: Ground): Promise<Walked> {
+export async function walk(ground: Ground): Promise<TourResult> {
   const steps: Step[] = [];
   const timeline: TimelineRow[] = [];
 
-  /** `judge` returns what the next steps need, or throws Stumbled with what is wrong. */
+  /** `read` returns what the next steps need, or throws Stumbled with what is wrong. */
   async function step<T>(
     title: string,
     argv: readonly string[],
-    judge: (answer: Captured) => T,
+    read: (answer: Captured) => T,
     stdin?: string,
   ): Promise<T> {
     const answer = await ground.svc(argv, stdin);
     let value: T | undefined;
     let problem = answer.exit === 0 ? undefined : `exit ${answer.exit}: ${answer.err.trim()}`;
     try {
-      if (problem === undefined) value = judge(answer);
+      if (problem === undefined) value = read(answer);
     } catch (error) {
       problem = error instanceof Stumbled ? error.message : `unreadable answer: ${(error as Error).message}`;
     }
@@ -84,7 +84,7 @@ export async function walk(ground: Ground): Promise<Walked> {
   }
 }
 
-type Take = <T>(title: string, argv: readonly string[], judge: (answer: Captured) => T, stdin?: string) => Promise<T>;
+type Take = <T>(title: string, argv: readonly string[], read: (answer: Captured) => T, stdin?: string) => Promise<T>;
 
 const json = ({ out }: Captured): Record<string, unknown> => JSON.parse(out);
 const hold = (condition: boolean, otherwise: string): void => {

@@ -60,14 +60,14 @@ describe("an endless answer", () => {
   });
 
   it("that refuses, or floods before it, ends with words too", async (t) => {
-    for (const [head, piece, said] of [
+    for (const [head, piece, message] of [
       ["HTTP/1.1 403 No\r\n\r\n", "x", "its answer is larger than 1 MiB"],
       ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim answers"],
       ["HTTP/1.1 200 OK\r\nx: ", "x", "its headers are larger than 16 KiB"],
     ]) {
       const server = await endless(t, head, piece);
       const { exit, err } = await runCli(["router", "health", "--base-url", server.url, ...quick]);
-      assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${said}.`]);
+      assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${message}.`]);
     }
   });
 

@@ -53,7 +53,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
   });
 
-  it("opens tunnels to https services, whose certificates are judged all the same", async (t) => {
+  it("opens tunnels to https services, whose certificates are checked all the same", async (t) => {
     const [proxy, url] = [await forwardProxy(t, password), await safeService(t)];
     const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
@@ -105,10 +105,10 @@ describe("a proxy of the environment", () => {
       [safe, forbids, 1, `The proxy http://${forbids} does not connect to ${safe} (403).`],
       [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],
     ];
-    for (const [url, proxy, exit, said] of cases) {
+    for (const [url, proxy, exit, message] of cases) {
       const result = await health(url, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, "--timeout", "700ms");
       assert.equal(result.exit, exit, `${url} ${proxy}: ${result.err}`);
-      assert.ok(firstLine(result).startsWith(`error: ${said}`), firstLine(result));
+      assert.ok(firstLine(result).startsWith(`error: ${message}`), firstLine(result));
     }
   });
 

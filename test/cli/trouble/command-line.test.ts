@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { globalFlags } from "../../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, said } from "../../support/cli/astray.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
 import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
 import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -107,7 +107,7 @@ describe("every command, given a wrong command line", () => {
         isWhole &&
         positionals.every(({ name }) => out.includes(name.replaceAll("_", "-")))
         ? undefined
-        : said({ exit, out, err });
+        : printedBy({ exit, out, err });
     });
     assert.deepEqual(wrong, {});
   });

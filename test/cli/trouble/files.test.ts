@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
 import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, said } from "../../support/cli/astray.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/cli/command-lines.ts";
 import { wrongText } from "../../support/cli/refused-well.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 /** A place of a command line where a file is named. */
-interface Place {
+interface FileInput {
   readonly command: CommandDeclaration;
   /** `--data` or `<file>`. */
   readonly place: string;
@@ -26,15 +26,15 @@ const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
     ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && spec.flag !== "remove"
     : /\bfiles?\b/i.test(spec.description);
 
-const places: readonly Place[] = (await allCommands()).flatMap((command) =>
+const places: readonly FileInput[] = (await allCommands()).flatMap((command) =>
   [...command.positionals, ...command.flags].filter(namesFile).map((spec) => ({
     command,
     spec,
     place: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
   })),
 );
-const nameOf = ({ command, place }: Place): string => `${wordsOf(command)} ${place}`;
-const isWritten = ({ spec }: Place): boolean => isFlag(spec) && writtenBy.has(spec.flag);
+const nameOf = ({ command, place }: FileInput): string => `${wordsOf(command)} ${place}`;
+const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && writtenBy.has(spec.flag);
 const read = places.filter((one) => !isWritten(one));
 const written = places.filter(isWritten);
 
@@ -58,7 +58,7 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^emulator exec/, "-- true"],
 ];
 /** A command line that names this file there, and is right otherwise. */
-function lineOf({ command, place, spec }: Place, file: string): string[] {
+function lineOf({ command, place, spec }: FileInput, file: string): string[] {
   const name = `${wordsOf(command)} ${place}`;
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
@@ -107,19 +107,19 @@ const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => 
   return runCli([...argv.slice(0, rest), ...nowhere, ...argv.slice(rest)], { cwd, env, ...options });
 };
 
-async function look(t: TestContext, one: Place, file: string, message: RegExp, options: RunOptions = {}) {
+async function look(t: TestContext, one: FileInput, file: string, message: RegExp, options: RunOptions = {}) {
   const cwd = await trap(t);
   const result = await run(lineOf(one, file), cwd, options);
   const names = result.err.includes(one.place) || result.err.includes(one.place.replaceAll("_", "-"));
   return (
     wrongText(result, { exit: 2, message }) ??
-    (names ? undefined : `does not name ${one.place}: ${said(result)}`) ??
+    (names ? undefined : `does not name ${one.place}: ${printedBy(result)}`) ??
     (await strangers(cwd, given))
   );
 }
 
 /** Bodies of requests and of deliveries may be empty: bytes are bytes. */
-const mayBeEmpty = ({ command, place, spec }: Place): boolean =>
+const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
   ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
   (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
@@ -131,7 +131,7 @@ const mayBeEmpty = ({ command, place, spec }: Place): boolean =>
 describe("every place of a command line that names a file to read", () => {
   it("is known here", () => assert.ok(read.length > 120, String(read.length)));
 
-  const cases: [string, string, RegExp, (one: Place) => boolean][] = [
+  const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
     ["is not there", "none.json", /there is no such file|cannot read/, () => true],
     ["is a folder", "folder", /is a folder, not a file/, ({ spec }) => !isFlag(spec) || spec.placeholder !== "DIR"],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],

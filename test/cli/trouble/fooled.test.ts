@@ -13,7 +13,7 @@ type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>
 const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
 
 /** An answer of the shape that the command expects, every text of it an attack, and a field more. */
-function answerTo(one: PreparedLine): unknown {
+function answerFor(one: PreparedLine): unknown {
   const { columns = [], fields = [], rows } = specOf(one);
   const row = Object.fromEntries([...fields, ...columns, "id", attack].map((name) => [name.split(".")[0]!, attack]));
   return rows === undefined ? { ...row, items: [row], url: attack } : { ...row, [rows]: [row] };
@@ -87,7 +87,7 @@ async function look(
     lines.filter((one) => !choosesFormat(one)),
     ({ shown }) => shown,
     async (one) => {
-      const { result } = await runPrepared(t, one, service.lane(answer(one)), at.flags ?? [], at.options);
+      const { result } = await runPrepared(t, one, service.endpoint(answer(one)), at.flags ?? [], at.options);
       if (`${result.out}${result.err}`.includes("pwn")) reached += 1;
       return at.wrong(result, one);
     },
@@ -99,7 +99,7 @@ async function look(
 describe("whatever a service says", () => {
   for (const [where, at] of Object.entries(surroundings)) {
     it(`speaks to nobody but the reader: answers ${where}`, async (t) => {
-      const { wrong, reached } = await look(t, at, (one) => ({ status: 200, body: answerTo(one) }));
+      const { wrong, reached } = await look(t, at, (one) => ({ status: 200, body: answerFor(one) }));
       assert.deepEqual(wrong, {});
       assert.ok(reached > 50, `only ${reached} command lines printed it`);
     });

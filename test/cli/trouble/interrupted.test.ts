@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { astray, said } from "../../support/cli/astray.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
 import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
 import { hostile } from "../../support/cli/hostile-service.ts";
 import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
@@ -29,8 +29,8 @@ const isJob = (one: PreparedLine): boolean =>
 
 function wrongWith(one: PreparedLine, result: RunResult): string | undefined {
   const { exit, out, err } = result;
-  if (`${out}${err}`.includes(secret) || exit !== 130 || out !== "") return said(result);
-  return err === "" || tellsWhatIsDone(one, result) ? undefined : said(result);
+  if (`${out}${err}`.includes(secret) || exit !== 130 || out !== "") return printedBy(result);
+  return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
 }
 
 describe("every command that talks to a service", () => {
@@ -41,8 +41,8 @@ describe("every command that talks to a service", () => {
       ({ shown }) => shown,
       async (one) => {
         let interrupt: (() => void) | undefined;
-        const lane = server.lane({ trouble: "hangs", onTrouble: () => interrupt?.() });
-        const { result, cwd, files } = await runPrepared(t, one, lane, ["--json"], {
+        const endpoint = server.endpoint({ trouble: "hangs", onTrouble: () => interrupt?.() });
+        const { result, cwd, files } = await runPrepared(t, one, endpoint, ["--json"], {
           onStart: ({ signal }) => {
             interrupt = () => signal("SIGINT");
           },

@@ -21,7 +21,7 @@ async function stage(t: TestContext) {
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
   const to = [emulator.routerUrl, emulator.clusters[0]!.url];
   const breaking = async (passes: number, argv: readonly string[]): Promise<Told> => {
-    const { url } = server.lane({ trouble: "hangs up", passes, to });
+    const { url } = server.endpoint({ trouble: "hangs up", passes, to });
     const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json"]);
     assert.equal(out, "");
     return JSON.parse(err).error as Told;

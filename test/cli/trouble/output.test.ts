@@ -89,7 +89,7 @@ describe("a file that an answer is written to", () => {
   it("stays as it was when the answer breaks off, and nothing is left beside it", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
-    const { url } = (await hostile(t)).lane({ trouble: "cuts its answer off" });
+    const { url } = (await hostile(t)).endpoint({ trouble: "cuts its answer off" });
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
     const { exit, err } = await runCli(argv, { cwd, env });

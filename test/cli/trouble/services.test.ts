@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, said } from "../../support/cli/astray.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
 import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
 import { hostile, type Trouble, troubles } from "../../support/cli/hostile-service.ts";
 import { linesThatSend, type PreparedLine, runPrepared, sendsNothing } from "../../support/cli/prepared-lines.ts";
@@ -64,10 +64,10 @@ const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
 
 function wrongWith(one: PreparedLine, result: RunResult, trouble: AnyTrouble): string | undefined {
   const { exit, out, err } = result;
-  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   if (special[nameOf(one)]?.(result, trouble)) return undefined;
   if (trouble === "answers HTML" && takesPages(one)) {
-    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : said(result);
+    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : printedBy(result);
   }
   return wrongJson(result, { ...outcomes[trouble], streams: streams(one) });
 }
@@ -89,9 +89,9 @@ describe("every command that talks to a service", () => {
       lines,
       ({ shown }) => shown,
       async (one) => {
-        const lane = server.lane({ trouble: "answers 500" });
-        const { result } = await runPrepared(t, one, lane, []);
-        if (lane.requests() === 0) return "sends nothing";
+        const endpoint = server.endpoint({ trouble: "answers 500" });
+        const { result } = await runPrepared(t, one, endpoint, []);
+        if (endpoint.requests() === 0) return "sends nothing";
         // As a person reads it.
         const isJson = one.line.argv.some((word) => word.startsWith("--json"));
         const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
@@ -110,7 +110,7 @@ describe("every command that talks to a service", () => {
       const wrong = await astray(
         lines.filter((one) => !isPatient(one, trouble)),
         ({ shown }) => shown,
-        (one) => look(t, one, trouble, trouble === "is not there" ? nowhere : server.lane({ trouble })),
+        (one) => look(t, one, trouble, trouble === "is not there" ? nowhere : server.endpoint({ trouble })),
         // Whatever the limit, silence is noticed a second later.
         isSilent(trouble) ? 150 : 16,
       );

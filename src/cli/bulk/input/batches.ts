@@ -47,7 +47,9 @@ export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batc
   let pending = new RawBatch();
   const finish = (): Batch | undefined => {
     if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
-    const batch = batching.finished.has(index) ? undefined : pending.judged(index, digest || undefined, batching.work);
+    const batch = batching.finished.has(index)
+      ? undefined
+      : pending.validated(index, digest || undefined, batching.work);
     if (batch === undefined) refuseOther(batching.finished.digestOf(index), digest);
     index += 1;
     pending = new RawBatch();
@@ -84,7 +86,7 @@ class RawBatch {
     this.texts.push(text);
   }
 
-  judged(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
+  validated(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
     const { texts } = this;
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {

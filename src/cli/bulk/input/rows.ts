@@ -14,7 +14,7 @@ export interface RowGroup {
 export const inputFormats = ["lines", "csv", "ndjson"] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
-export interface Reading {
+export interface ReadOptions {
   readonly format: InputFormat;
   /** Names of CSV columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
   readonly columns: readonly string[];
@@ -30,7 +30,7 @@ export function formatByName(path: string): InputFormat {
 /** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
 export async function* rowsOf(
   input: AsyncIterable<Uint8Array>,
-  { format, columns }: Reading,
+  { format, columns }: ReadOptions,
 ): AsyncGenerator<RowGroup> {
   const bytes = unzipped(input);
   if (format === "csv") yield* csvRows(bytes, columns);

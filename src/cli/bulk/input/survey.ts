@@ -1,7 +1,7 @@
 import type { BulkWork } from "../work.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes, fileBytes } from "./bytes.ts";
-import { type Reading, rowsOf } from "./rows.ts";
+import { type ReadOptions, rowsOf } from "./rows.ts";
 import { type Shard, shareOf } from "./shard.ts";
 
 /** What one look through an input tells before anything is sent. */
@@ -26,7 +26,7 @@ interface SurveyOptions {
 /** Reads the whole input once: its identity, and every row that is no identifier. */
 export async function surveyOf(
   source: AsyncIterable<Uint8Array>,
-  reading: Reading,
+  reading: ReadOptions,
   { work, shard, onInvalid, signal }: SurveyOptions,
 ): Promise<Survey> {
   const bytes = new FingerprintedBytes(source);

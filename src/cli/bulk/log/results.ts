@@ -1,6 +1,6 @@
 import { csvLine } from "../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
-import type { Refusal } from "../send.ts";
+import type { RefusedRange } from "../send.ts";
 
 /** One row of the results (DECISIONS.md, L17). */
 export interface ResultRow {
@@ -26,7 +26,11 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
 });
 
 /** The results of one batch as lines of CSV: those with trouble, or all. */
-export function resultLines({ rows, invalid }: Batch, refused: readonly Refusal[], kept: "errors" | "all"): string {
+export function resultLines(
+  { rows, invalid }: Batch,
+  refused: readonly RefusedRange[],
+  kept: "errors" | "all",
+): string {
   const lines = invalid.map((row) => resultLine(invalidResult(row)));
   if (refused.length === 0 && kept === "errors") return lines.join("");
   rows().forEach(({ number, text }, place) => {
@@ -37,7 +41,7 @@ export function resultLines({ rows, invalid }: Batch, refused: readonly Refusal[
   return lines.join("");
 }
 
-const reasonOf = ({ error: { status, problem } }: Refusal) => ({
+const reasonOf = ({ error: { status, problem } }: RefusedRange) => ({
   code: problem.code ?? `http_${status}`,
   message: problem.message,
 });

@@ -48,7 +48,7 @@ export const authDeviceLogin = command({
     }
     const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
-    const asked = async () => ({
+    const request = async () => ({
       clientId: await clientIdOf(input.flags["client-id"], context),
       issuer: input.flags.issuer,
       scope: input.flags.scope,
@@ -56,11 +56,11 @@ export const authDeviceLogin = command({
     });
     const next = "Once it is approved: svc auth device-login --finish";
     if (!waits && !input.flags.finish) {
-      await beginSignIn(await asked(), context);
+      await beginSignIn(await request(), context);
       await output.note(next);
       return "pending";
     }
-    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await asked(), context);
+    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await request(), context);
     if (signedIn === undefined) {
       await output.note(`Nobody has approved it yet. ${next}`);
       return "pending";

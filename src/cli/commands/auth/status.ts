@@ -34,14 +34,14 @@ async function signIns(issuer: string | undefined, context: Context) {
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
   // Without a target the only account is the one that is meant.
-  const meant = await accountAddress(issuer, context).catch((error: unknown) => {
+  const chosen = await accountAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
   const given = tokenSetting(host)
     ? [
         {
-          address: meant ?? "any",
+          address: chosen ?? "any",
           source: "SVC_TOKEN",
           location: "environment",
           client_id: null,
@@ -65,7 +65,7 @@ async function signIns(issuer: string | undefined, context: Context) {
       expires_at: account.expires_at ?? null,
       state: isOver ? (refreshable ? "to be refreshed" : "expired") : "good",
       refreshable,
-      current: given.length === 0 && address === meant,
+      current: given.length === 0 && address === chosen,
     };
   });
   return [...given, ...stored];

@@ -31,19 +31,19 @@ export const contractsSend = command({
     { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
   ],
   async run(input, context, spec) {
-    const wanted = input.flags.wait?.toUpperCase();
+    const target = input.flags.wait?.toUpperCase();
     const timeoutMs = checkedDuration(input.flags["wait-timeout"] ?? "10m", "--wait-timeout");
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const id = input.positionals.composite_id;
-    if (wanted === undefined) {
+    if (target === undefined) {
       await prepared.send();
       await context.output.note(`Sent ${id}. Next: svc contracts status ${id}`);
       return undefined;
     }
     await prepared.client.send(prepared.operation, prepared.args, { signal: context.signal });
-    await context.output.note(`Sent ${id}, waiting for ${wanted}`);
-    const answer = await untilStatus(context, id, wanted, timeoutMs).catch((error: unknown) => {
+    await context.output.note(`Sent ${id}, waiting for ${target}`);
+    const answer = await untilStatus(context, id, target, timeoutMs).catch((error: unknown) => {
       throw new PartialFailure(error, [`${id} was sent before`], { next: ["contracts", "status", id] });
     });
     await context.output.show(answer);
@@ -51,15 +51,15 @@ export const contractsSend = command({
   },
 });
 
-async function untilStatus(context: Context, id: string, wanted: string, timeoutMs: number) {
+async function untilStatus(context: Context, id: string, target: string, timeoutMs: number) {
   const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
   const client = await context.client("contracts");
-  return pollUntil(context, timeoutMs, `${id} to be ${wanted}`, async () => {
+  return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
     const answer = await client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
     const status: string = answer.contract_status;
-    if (status === wanted) return answer;
+    if (status === target) return answer;
     if (isFinal(status)) {
-      throw new CommandFailed("failed", "wrong_status", `${id} is ${status} and will never be ${wanted}.`);
+      throw new CommandFailed("failed", "wrong_status", `${id} is ${status} and will never be ${target}.`);
     }
     return undefined;
   });

@@ -8,7 +8,7 @@ import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
 import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
-import { meant } from "../../parse/suggest.ts";
+import { didYouMean } from "../../parse/suggest.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
 export const emulatorFlags = (defaultPort: number) =>
@@ -183,7 +183,7 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
   const names = value.split(",");
   for (const name of names) {
     if (!(strictnesses as readonly string[]).includes(name))
-      throw new UsageError(`--strict: unknown "${name}". ${meant(name, strictnesses)}`);
+      throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictnesses)}`);
   }
   return names;
 }

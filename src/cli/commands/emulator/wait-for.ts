@@ -68,14 +68,14 @@ export const emulatorWaitFor = command({
     },
   ],
   async run(input, context) {
-    const asked = queryOf(input);
+    const base = queryOf(input);
     const within = duration(input.flags.within, "--within");
     const timeoutMs = duration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
     const { signal, output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const { showClock } = await import("../../../api/emulator/clock.ts");
     const { now } = await client.call(showClock, {}, { signal });
-    const query = input.flags.new ? { ...asked, since: now } : asked;
+    const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
     const met = within === undefined ? await wallWait(waiting) : await virtualWait(waiting, Date.parse(now) + within);
     if (!met.reached) throw notReached(query, met, within === undefined ? timeoutMs : within);
@@ -112,16 +112,16 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { client, context, deadline } = waiting;
   const { signal, host } = context;
   let movedTo: string | undefined;
-  const told = (error: unknown): never => {
+  const rethrow = (error: unknown): never => {
     throw movedTo === undefined ? error : new PartialFailure(error, [`Virtual time was moved on to ${movedTo}`]);
   };
   for (;;) {
-    const met = await ask(waiting, 0).catch(told);
-    const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(told);
+    const met = await ask(waiting, 0).catch(rethrow);
+    const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
     if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
-    const { to } = await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 }).catch(told);
+    const { to } = await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 }).catch(rethrow);
     movedTo = to;
   }
 }
@@ -140,8 +140,8 @@ function queryOf({ flags: given }: InputOf<typeof flags>): Query {
   }
   if (status !== undefined && contract === undefined) throw new UsageError("--contract required with --status");
   if (webhook !== undefined && outcome === undefined) throw new UsageError("--outcome required with --webhook");
-  const asked = { activity, outcome, contract_status: status, contract, webhook, count };
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as Query;
+  const query = { activity, outcome, contract_status: status, contract, webhook, count };
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Query;
 }
 
 const duration = (text: string | undefined, flag: string): number | undefined =>
@@ -161,9 +161,9 @@ function notReached(
     ...met.activities.map((one) => `${one.activity}${of(one.contract_id)} at ${one.at}`),
     ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one.contract_id)}: ${one.outcome}`),
   ];
-  const came = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
+  const nearest = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
   const message = `Waited ${Math.round(ms / 1_000)} s for ${many}${what}${about}, until ${met.now}: it did not come.`;
-  return new CommandFailed("temporary", "wait_timeout", message, { hint: came });
+  return new CommandFailed("temporary", "wait_timeout", message, { hint: nearest });
 }
 
 const of = (contract: number | null): string => (contract === null ? "" : ` [contract ${contract}]`);

@@ -3,7 +3,7 @@ import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/comm
 import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import type { IdentifierKind } from "../../bulk/input/identifiers.ts";
-import { type MappingTable, mappingTables } from "../../bulk/mapping-work.ts";
+import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
 import { type Command, type Context, command, type InputOf } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
@@ -50,7 +50,7 @@ type MappingInput = InputOf<
 >;
 
 /** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
-function mappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
+function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   const { name, kind } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
@@ -95,7 +95,7 @@ function inputOf({ positionals, flags }: MappingInput): { file: string | undefin
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { kind, listField }: MappingTable,
+  { kind, listField }: MappingJob,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,

@@ -3,7 +3,7 @@ import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 import { keyFlag, neededKey } from "./key.ts";
-import { givenSignature } from "./verify.ts";
+import { signatureOf } from "./verify.ts";
 
 export const webhooksExplain = command({
   words: ["webhooks", "explain"],
@@ -23,19 +23,19 @@ export const webhooksExplain = command({
     },
   ],
   async run(input, context) {
-    const signature = await givenSignature(context, input);
+    const signature = await signatureOf(context, input);
     if (signature === undefined) throw new UsageError("--signature required: the headers hold none");
     const key = await neededKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const diagnosis = diagnose({ key, body, signature });
-    await told(diagnosis, body.length, context);
+    await report(diagnosis, body.length, context);
     return fits(diagnosis) ? undefined : "failed";
   },
 });
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
-async function told(diagnosis: Diagnosis, bytes: number, { output }: Context): Promise<void> {
+async function report(diagnosis: Diagnosis, bytes: number, { output }: Context): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
     return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });

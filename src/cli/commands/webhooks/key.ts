@@ -14,7 +14,7 @@ export const keyFlag = {
 type Keyed = InputOf<readonly [typeof keyFlag]>;
 
 /** The base64 text of the key that was given by file or environment; undefined where none was. Never printed. */
-export async function givenKey({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
+export async function keyOf({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
     const text = host.env.SVC_WEBHOOK_HMAC_KEY?.trim();
@@ -37,14 +37,14 @@ function keyIn(text: string): string {
 }
 
 /** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
-function checkedKey(key: string, place: string): string {
+function checkedKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
-  throw new UsageError(`${place}: The key is not base64; take it from svc webhooks hmac-key.`);
+  throw new UsageError(`${origin}: The key is not base64; take it from svc webhooks hmac-key.`);
 }
 
 /** The same, for what works without a network. */
 export async function neededKey(context: Context, input: Keyed): Promise<string> {
-  const key = await givenKey(context, input);
+  const key = await keyOf(context, input);
   if (key !== undefined) return key;
   throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY", {
     hint: "svc webhooks hmac-key prints the key of a workspace.",
@@ -53,7 +53,7 @@ export async function neededKey(context: Context, input: Keyed): Promise<string>
 
 /** The same, fetched from the service where none was given. */
 export async function fetchedKey(context: Context, input: Keyed): Promise<string> {
-  const given = await givenKey(context, input);
+  const given = await keyOf(context, input);
   if (given !== undefined) return given;
   const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
   const client = await context.client("contracts", { connections: 2 });

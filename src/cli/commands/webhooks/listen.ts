@@ -6,9 +6,9 @@ import { type Context, command, type InputOf } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
-import { hashOf, judgeDelivery, type Listened, listenedLines } from "./listened.ts";
-import { headerGiven, openPoster, receiverUrl } from "./post.ts";
-import { givenActivities, registered } from "./registration.ts";
+import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
+import { openPoster, parseHeader, receiverUrl } from "./post.ts";
+import { activitiesOf, registered } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
 
 const flags = [
@@ -103,8 +103,8 @@ function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Pla
   if (count !== undefined && count < 1) throw new UsageError("--count takes a number from 1");
   return {
     forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((given.header ?? []).map(headerGiven)),
-    activities: givenActivities(given.activities) ?? allActivities,
+    extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
+    activities: activitiesOf(given.activities) ?? allActivities,
     port: given.port ?? 0,
     publicUrl: publicUrl === undefined ? undefined : receiverUrl(publicUrl, "--public-url"),
     register: given["no-register"] !== true,
@@ -139,15 +139,15 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
           value === undefined ? [] : [[name, [value].flat().join(", ")]],
         ),
       );
-      const judged = judgeDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
-      const file = await saved?.add(judged.activity ?? "UNKNOWN", { body, headers });
+      const checked = verifyDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
+      const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const listened: Listened = { ...judged, file, forwarded };
+      const listened: Listened = { ...checked, file, forwarded };
       await output.event(eventOf(listened), ...listenedLines(listened));
       if (isLast) enough();
       // The other end decides; alone, the receiver does what a careful one does.
-      if (!forwarded) return judged.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
+      if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
       if ("error" in forwarded) return { status: 502, body: forwarded.error };
       return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
     },

@@ -4,7 +4,7 @@ import { keyProblem } from "./key.ts";
 import { answerText, type PostAnswer, succeeded } from "./post.ts";
 
 /** A delivery that came in, and what is to be said of it. */
-export interface Judged {
+export interface VerifiedDelivery {
   /** From 1. */
   readonly number: number;
   /** Wall time, ISO 8601. */
@@ -17,20 +17,20 @@ export interface Judged {
   readonly contract_id: number | undefined;
 }
 
-export interface Listened extends Judged {
+export interface Listened extends VerifiedDelivery {
   readonly file: string | undefined;
   readonly forwarded: PostAnswer | undefined;
 }
 
 /** What a delivery says, and whether its signature holds. Throws a UsageError where the key is none. */
-export function judgeDelivery(of: {
+export function verifyDelivery(of: {
   number: number;
   at: number;
   path: string;
   body: Buffer;
   headers: Readonly<Record<string, string>>;
   key: string;
-}): Judged {
+}): VerifiedDelivery {
   const given = of.headers[contentHashHeader.toLowerCase()];
   const verdict = given === undefined ? undefined : compareContentHash(given, hashOf(of.key, of.body));
   const { activity, contract_id: contract } = payload(of.body);

@@ -101,9 +101,9 @@ export async function editedByHand({ activity, ...changes }: Body, client: Clien
     import("../../terminal/editor.ts"),
   ]);
   const { signal } = context;
-  const seen = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
-  const text = await editText(JSON.stringify(seen.payload, null, 2), `${activity}.json`, context, problemIn);
-  return { activity, contract_id: seen.contract_id, payload: JSON.parse(text), wait: true };
+  const preview = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
+  const text = await editText(JSON.stringify(preview.payload, null, 2), `${activity}.json`, context, problemIn);
+  return { activity, contract_id: preview.contract_id, payload: JSON.parse(text), wait: true };
 }
 
 function problemIn(text: string): string | undefined {

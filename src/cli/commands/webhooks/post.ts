@@ -4,7 +4,7 @@ import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedUrl } from "../../parse/globals.ts";
-import { type Delivery, headersToSend } from "./saved.ts";
+import { headersToSend, type SavedDelivery } from "./saved.ts";
 
 /** What a receiver answered, or why it did not. */
 export type PostAnswer =
@@ -20,7 +20,7 @@ export const answerText = (answer: PostAnswer): string =>
 
 export interface Poster {
   /** Sends raw bytes with their headers once; a receiver that cannot be reached is an answer, too. */
-  post(url: string, delivery: Delivery): Promise<PostAnswer>;
+  post(url: string, delivery: SavedDelivery): Promise<PostAnswer>;
 }
 
 /** The way to send deliveries to receivers, as the service would. Closed at the end of the run. */
@@ -52,7 +52,7 @@ export function receiverUrl(text: string, flag: string): string {
 }
 
 /** `Name: value` of --header. */
-export function headerGiven(text: string): [string, string] {
+export function parseHeader(text: string): [string, string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, colon).trim().toLowerCase();
   if (colon < 1 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {

@@ -1,10 +1,10 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { meant } from "../../parse/suggest.ts";
+import { didYouMean } from "../../parse/suggest.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
-export function givenActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
+export function activitiesOf(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
   const given = names?.filter((name) => name !== "");
   if (given === undefined || given.length === 0) return undefined;
@@ -15,7 +15,7 @@ export function givenActivities(lists: readonly string[] | undefined): readonly 
 export function checkedActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
-  throw new UsageError(`There is no activity "${text}". ${meant(text, known)}`, {
+  throw new UsageError(`There is no activity "${text}". ${didYouMean(text, known)}`, {
     hint: "svc webhooks trigger lists them.",
   });
 }

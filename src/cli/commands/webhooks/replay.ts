@@ -4,13 +4,13 @@ import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { green, red } from "../../output/styled.ts";
-import { givenKey, keyFlag } from "./key.ts";
+import { keyFlag, keyOf } from "./key.ts";
 import { hashOf } from "./listened.ts";
-import { answerText, headerGiven, openPoster, type Poster, receiverUrl, succeeded } from "./post.ts";
-import { type Delivery, readDelivery, savedIn } from "./saved.ts";
+import { answerText, openPoster, type Poster, parseHeader, receiverUrl, succeeded } from "./post.ts";
+import { readDelivery, type SavedDelivery, savedIn } from "./saved.ts";
 
 /** One delivery to be sent again, and where to. */
-interface Replayed extends Delivery {
+interface Replayed extends SavedDelivery {
   readonly name: string;
   readonly url: string;
 }
@@ -62,7 +62,7 @@ export const webhooksReplay = command({
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : receiverUrl(input.flags.to, "--to");
-    const extra = Object.fromEntries((input.flags.header ?? []).map(headerGiven));
+    const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
     const found = await deliveriesOf(input, to, context);
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
@@ -95,8 +95,8 @@ async function replayed(delivery: Replayed, poster: Poster, { output }: Context)
     error: "error" in answer ? answer.error : null,
     duration_ms: answer.duration_ms,
   };
-  const told = (isFine ? green : red)(answerText(answer));
-  await output.event(event, `--> ${name} ${url}`, ["<-- ", told]);
+  const painted = (isFine ? green : red)(answerText(answer));
+  await output.event(event, `--> ${name} ${url}`, ["<-- ", painted]);
   return isFine;
 }
 
@@ -122,11 +122,11 @@ async function deliveriesOf(
 }
 
 /** As it was saved; signed where that is wanted, or where it came without a signature. */
-async function signed(delivery: Delivery, input: ReplayInput, context: Context): Promise<Delivery> {
+async function signed(delivery: SavedDelivery, input: ReplayInput, context: Context): Promise<SavedDelivery> {
   const name = contentHashHeader.toLowerCase();
   const isSigned = Object.keys(delivery.headers).length > 0;
   if (isSigned && input.flags.sign !== true) return delivery;
-  const key = await givenKey(context, input);
+  const key = await keyOf(context, input);
   if (key === undefined) {
     throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed");
   }
@@ -150,7 +150,7 @@ async function logged(
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
   // The environment names one workspace's key; the deliveries may be of several.
-  const given = input.flags["key-file"] === undefined ? undefined : await givenKey(context, input);
+  const given = input.flags["key-file"] === undefined ? undefined : await keyOf(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
   const found: Replayed[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {

@@ -7,7 +7,7 @@ import type { Host } from "../../host.ts";
 import { readInput } from "../../parse/body.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
-export interface Delivery {
+export interface SavedDelivery {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,7 @@ export class SavedDeliveries {
    * Writes a delivery down, under the next number that nobody has taken: another listener may save in the same folder.
    * Nothing that lies there is replaced, and no link is followed. Returns the path of its body.
    */
-  async add(activity: string, { body, headers }: Delivery): Promise<string> {
+  async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
     const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
     for (;;) {
       const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
@@ -78,7 +78,7 @@ export async function savedIn(folder: string): Promise<readonly string[]> {
 }
 
 /** A body from a file or standard input, with the headers that lie beside the file. */
-export async function readDelivery({ host }: Context, path: string, name: string): Promise<Delivery> {
+export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);
   if (body.length === 0) throw new UsageError(`${name}: ${path} is empty; every delivery has a body`);
   return { body, headers: path === "-" ? {} : await savedHeaders(host, path) };
@@ -99,7 +99,7 @@ export function parseHeaders(text: string): Record<string, string> {
 }
 
 /** The headers that go along when a delivery is sent on. */
-export const headersToSend = (headers: Delivery["headers"]): Record<string, string> =>
+export const headersToSend = (headers: SavedDelivery["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
 
 const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;

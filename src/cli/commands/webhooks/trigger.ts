@@ -53,7 +53,7 @@ export const webhooksTrigger = command({
     const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
     // Receivers have a minute to answer (DECISIONS.md, C20).
     const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
-    const told = await Promise.all(
+    const deliveries = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
       const which = fired.deliveries.join(", ");
@@ -61,8 +61,8 @@ export const webhooksTrigger = command({
         next: ["webhooks", "deliveries"],
       });
     });
-    await report(fired.composite_id, told, context);
-    return told.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
+    await report(fired.composite_id, deliveries, context);
+    return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
 
@@ -75,15 +75,15 @@ async function listActivities({ output }: Context) {
 }
 
 /** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */
-async function report(contract: string, told: readonly WholeDelivery[], { output }: Context): Promise<void> {
-  const activity = told[0]?.activity;
+async function report(contract: string, deliveries: readonly WholeDelivery[], { output }: Context): Promise<void> {
+  const activity = deliveries[0]?.activity;
   if (activity === undefined) {
     throw new CommandFailed("failed", "nobody_subscribed", "No subscription wants this activity: nobody was told.", {
       hint: "Subscribe a receiver, such as one on this machine.",
       next: ["webhooks", "listen"],
     });
   }
-  const rows = told.map(({ id, webhook_id, outcome, next_attempt_at, attempts }) => {
+  const rows = deliveries.map(({ id, webhook_id, outcome, next_attempt_at, attempts }) => {
     const last = attempts.at(-1);
     return {
       delivery: id,

@@ -76,7 +76,7 @@ type Reason = keyof typeof reasons;
 /** What speaks against the delivery by the service's own scheme; undefined: nothing. */
 async function reasonAgainst(context: Context, input: SignedInput): Promise<Reason | undefined> {
   const { compareContentHash, contentHashOfStream } = await import("../../../schemes/webhook.ts");
-  const signature = await givenSignature(context, input);
+  const signature = await signatureOf(context, input);
   const key = await neededKey(context, input);
   if (signature === undefined) return "missing";
   const body = await openInput(context.host, input.positionals.body, "<body>");
@@ -92,7 +92,7 @@ async function standardReason(context: Context, input: SignedInput): Promise<Rea
   const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
   const { host } = context;
   const secret = await neededKey(context, input);
-  const headers = (await givenHeaders(context, input)) ?? {};
+  const headers = (await headersOf(context, input)) ?? {};
   const body = await readInput(host, input.positionals.body, "<body>");
   try {
     const verdict = verifyStandardWebhook({ ...headers, secret, body, nowMs: host.wall.now() });
@@ -103,10 +103,10 @@ async function standardReason(context: Context, input: SignedInput): Promise<Rea
 }
 
 /** The signature of the command line, or of headers; undefined when the headers hold none. */
-export async function givenSignature(context: Context, input: HeadedInput): Promise<string | undefined> {
+export async function signatureOf(context: Context, input: HeadedInput): Promise<string | undefined> {
   const given = input.flags.signature;
   if (given !== undefined) return given;
-  const headers = await givenHeaders(context, input);
+  const headers = await headersOf(context, input);
   if (headers === undefined) {
     throw new UsageError(`--signature required: the value of ${contentHashHeader}`, {
       hint: "Or --headers FILE with the headers of the delivery.",
@@ -115,7 +115,7 @@ export async function givenSignature(context: Context, input: HeadedInput): Prom
   return headers[contentHashHeader.toLowerCase()];
 }
 
-async function givenHeaders({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
+async function headersOf({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
   if (file !== undefined) return parseHeaders((await readInput(host, file, "--headers")).toString("utf8"));
   const path = positionals.body;
   const saved = path === "-" ? {} : await savedHeaders(host, path);
