@@ -3,84 +3,84 @@ import { BatchedRead } from "./batched-read.ts";
 import { byKind, type JobHandlers } from "./job-handler.ts";
 import type { Entry } from "./schedule.ts";
 
-/** It is there for as long as something of it is admitted or waits. */
-interface Lane {
+/** The entries of one concurrency key: there for as long as one of them is admitted or waits. */
+interface KeyQueue {
   readonly name: string;
   readonly kind: string;
   readonly waiting: Entry[];
-  /** Let through, and their outcome is not recorded yet. */
+  /** Admitted, and their outcome is not committed yet. */
   admitted: number;
-  /** Its room is being asked for. */
-  asked: boolean;
+  /** Its capacity is being asked for. */
+  asking: boolean;
 }
 
 /**
- * Entries that are due, lane by lane. Those admitted count against their lane's room from the moment they are let
- * through until their outcome is recorded; the others wait in order.
+ * Entries that are due, by their concurrency keys. Each counts against the capacity of its key from the moment it is
+ * admitted until its outcome is committed; the others wait in order.
  */
 export class Admission {
-  readonly #kinds: JobHandlers;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #questions: BatchedRead<Lane, Entry[]>;
+  readonly #handlers: JobHandlers;
+  readonly #queues = new Map<string, KeyQueue>();
+  readonly #capacityReads: BatchedRead<KeyQueue, Entry[]>;
 
-  /** `admit` is told which are let through after they had to wait. */
-  constructor(store: Store, kinds: JobHandlers, admit: (entries: readonly Entry[]) => void) {
-    this.#kinds = kinds;
-    this.#questions = new BatchedRead(
+  /** `admit` is called with those that are admitted after they had to wait. */
+  constructor(store: Store, handlers: JobHandlers, admit: (entries: readonly Entry[]) => void) {
+    this.#handlers = handlers;
+    this.#capacityReads = new BatchedRead(
       store,
-      async (view, lanes) => {
-        const rooms = await this.#roomsOf(view, lanes);
-        // Still inside: no outcome can be recorded between the answer and the count.
-        return lanes.flatMap((lane, i) => release(lane, rooms[i]!));
+      async (view, queues) => {
+        const capacities = await this.#capacitiesOf(view, queues);
+        // Still inside: no outcome can be committed between the answer and the count.
+        return queues.flatMap((queue, i) => release(queue, capacities[i]!));
       },
-      (through) => {
-        if (through.length > 0) admit(through);
+      (admitted) => {
+        if (admitted.length > 0) admit(admitted);
       },
     );
   }
 
-  /** True: it may start at once. False: it waits, and `admit` tells when it is let through. */
+  /** True: it is admitted at once. False: it waits, and `admit` is called with it later. */
   offer(entry: Entry): boolean {
-    const { lane: name, kind } = entry;
-    const lane = this.#lanes.get(name);
-    if (lane === undefined) {
-      // One at a time is always allowed, so a lane with a single entry needs no question.
-      this.#lanes.set(name, { name, kind, waiting: [], admitted: 1, asked: false });
+    const { concurrency_key: name, kind } = entry;
+    const queue = this.#queues.get(name);
+    if (queue === undefined) {
+      // One at a time is always allowed, so the capacity of a key with a single entry is not asked for.
+      this.#queues.set(name, { name, kind, waiting: [], admitted: 1, asking: false });
       return true;
     }
-    lane.waiting.push(entry);
-    this.#ask(lane);
+    queue.waiting.push(entry);
+    this.#ask(queue);
     return false;
   }
 
-  /** The outcome of an admitted entry is in the state. */
-  finished({ lane: name }: Entry): void {
-    const lane = this.#lanes.get(name);
-    if (lane === undefined) return;
-    lane.admitted -= 1;
-    if (lane.waiting.length > 0) this.#ask(lane);
-    else if (lane.admitted === 0) this.#lanes.delete(name);
+  /** The outcome of an admitted entry is committed. */
+  finished({ concurrency_key: name }: Entry): void {
+    const queue = this.#queues.get(name);
+    if (queue === undefined) return;
+    queue.admitted -= 1;
+    if (queue.waiting.length > 0) this.#ask(queue);
+    else if (queue.admitted === 0) this.#queues.delete(name);
   }
 
-  #ask(lane: Lane): void {
-    if (lane.asked) return;
-    lane.asked = true;
-    this.#questions.add(lane);
+  #ask(queue: KeyQueue): void {
+    if (queue.asking) return;
+    queue.asking = true;
+    this.#capacityReads.add(queue);
   }
 
-  #roomsOf(view: View, lanes: readonly Lane[]): Promise<readonly number[]> {
-    return byKind(lanes, async (kind, alike) => {
+  #capacitiesOf(view: View, queues: readonly KeyQueue[]): Promise<readonly number[]> {
+    return byKind(queues, async (kind, alike) => {
       const names = alike.map(({ name }) => name);
-      // A kind that cannot tell must not stop its lanes: one at a time is always allowed.
-      const rooms = await this.#kinds[kind]?.capacity?.(view, names).catch(() => undefined);
-      return rooms ?? names.map(() => 1);
+      // A handler that cannot tell must not stop its keys: one at a time is always allowed.
+      const capacities = await this.#handlers[kind]?.capacity?.(view, names).catch(() => undefined);
+      return capacities ?? names.map(() => 1);
     });
   }
 }
 
-function release(lane: Lane, room: number): Entry[] {
-  lane.asked = false;
-  const through = lane.waiting.splice(0, Math.max(0, Math.max(1, room) - lane.admitted));
-  lane.admitted += through.length;
-  return through;
+function release(queue: KeyQueue, capacity: number): Entry[] {
+  queue.asking = false;
+  const admitted = queue.waiting.splice(0, Math.max(0, Math.max(1, capacity) - queue.admitted));
+  queue.admitted += admitted.length;
+  return admitted;
 }

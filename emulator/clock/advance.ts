@@ -1,6 +1,6 @@
 import type { Wall } from "../../src/base/clock.ts";
 import type { Store } from "../store/port.ts";
-import type { Dispatcher, Ran } from "./dispatcher.ts";
+import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -15,7 +15,7 @@ export interface Advanced {
   readonly from: number;
   readonly to: number;
   /** What was run after `from`, by (at, id). */
-  readonly ran: readonly Ran[];
+  readonly ran: readonly FinishedEntry[];
   readonly next_due: number | null;
   readonly pending: number;
   readonly status: "done" | "stopped";
@@ -51,21 +51,21 @@ interface Parts {
 }
 
 /**
- * Moves time to the target, entry by entry (DECISIONS.md, P23): settle; take the earliest time at which something
+ * Moves time to the target, entry by entry (DECISIONS.md, P23): wait until nothing runs; take the earliest time at which something
  * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
  * target runs too. The clock must be held.
  */
 export async function advance(parts: Parts, from: number, target: Target): Promise<Advanced> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.now() + caps.wallMs;
-  const settled = () => idleBefore(dispatcher, wall, deadline, closing);
-  const ran: Ran[] = [];
+  const idle = () => idleBefore(dispatcher, wall, deadline, closing);
+  const ran: FinishedEntry[] = [];
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
 
   let goal = goalOf(target, from);
   // What was due before is awaited but not reported: how much of it is left is a matter of chance.
-  let arrived = await settled();
-  dispatcher.onRan = (one) => ran.push(one);
+  let arrived = await idle();
+  dispatcher.onFinished = (entry) => ran.push(entry);
   try {
     for (;;) {
       if (!arrived) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
@@ -76,13 +76,13 @@ export async function advance(parts: Parts, from: number, target: Target): Promi
       // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
       const written = clock.jump(next.due);
       dispatcher.wake();
-      [arrived] = await Promise.all([settled(), written]);
+      [arrived] = await Promise.all([idle(), written]);
     }
     if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal);
     await dispatcher.idle();
     return await summary(parts, from, ran);
   } finally {
-    dispatcher.onRan = undefined;
+    dispatcher.onFinished = undefined;
   }
 }
 
@@ -111,18 +111,15 @@ async function idleBefore(
   closing: AbortSignal,
 ): Promise<boolean> {
   const enough = new AbortController();
-  const settled = dispatcher.idle().then(() => enough.abort());
-  await Promise.race([
-    settled,
-    wall.sleep(Math.max(0, deadline - wall.now()), AbortSignal.any([enough.signal, closing])),
-  ]);
+  const idle = dispatcher.idle().then(() => enough.abort());
+  await Promise.race([idle, wall.sleep(Math.max(0, deadline - wall.now()), AbortSignal.any([enough.signal, closing]))]);
   return enough.signal.aborted && !closing.aborted;
 }
 
 async function summary(
   { store, clock }: Parts,
   from: number,
-  ran: Ran[],
+  ran: FinishedEntry[],
   reason?: Advanced["reason"],
 ): Promise<Advanced> {
   const { next_due, pending } = await queueOf(store);

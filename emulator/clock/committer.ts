@@ -1,12 +1,12 @@
 import type { Store } from "../store/port.ts";
 import type { Commit } from "./job-handler.ts";
 
-/** Work that is done and is to be written down. */
+/** A run that has ended and is to be committed. */
 export interface Uncommitted {
-  readonly record: Commit;
+  readonly commit: Commit;
 }
 
-/** What becomes of those that were written down together. */
+/** What becomes of those that are committed together. */
 export interface CommitObserver<One extends Uncommitted> {
   /** Their outcomes are in the state. */
   inState(batch: readonly One[]): void;
@@ -17,20 +17,20 @@ export interface CommitObserver<One extends Uncommitted> {
 }
 
 /**
- * Writes down outcomes, those of one turn of the event loop in one transaction. The next transaction begins while the
+ * Commits outcomes, those of one turn of the event loop in one transaction. The next transaction begins while the
  * last one is on its way to the disk.
  */
 export class Committer<One extends Uncommitted> {
   readonly #store: Store;
   readonly #closing: AbortSignal;
-  readonly #recorded: CommitObserver<One>;
+  readonly #observer: CommitObserver<One>;
   readonly #waiting: One[] = [];
 
-  /** Nothing is recorded any more once `closing` is aborted. */
-  constructor(store: Store, closing: AbortSignal, recorded: CommitObserver<One>) {
+  /** Nothing is committed any more once `closing` is aborted. */
+  constructor(store: Store, closing: AbortSignal, observer: CommitObserver<One>) {
     this.#store = store;
     this.#closing = closing;
-    this.#recorded = recorded;
+    this.#observer = observer;
   }
 
   add(one: One): void {
@@ -44,17 +44,17 @@ export class Committer<One extends Uncommitted> {
       outcomes = await this.#store.transaction("schedule.record", async (tx) => {
         this.#closing.throwIfAborted();
         const outcomes: string[] = [];
-        for (const { record } of batch) outcomes.push(await record(tx));
-        this.#recorded.inState(batch);
+        for (const { commit } of batch) outcomes.push(await commit(tx));
+        this.#observer.inState(batch);
         return outcomes;
       });
     } catch (cause) {
       const [first, ...others] = batch;
-      if (first && others.length === 0) return this.#recorded.failed(first, cause);
+      if (first && others.length === 0) return this.#observer.failed(first, cause);
       // One of them spoils it for the others, which must not be lost.
       for (const one of batch) await this.#write([one]);
       return;
     }
-    this.#recorded.durable(batch, outcomes);
+    this.#observer.durable(batch, outcomes);
   }
 }

@@ -7,8 +7,8 @@ import { Preparer } from "./preparer.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** An entry that was run: the virtual time at which it started, and what came of it. */
-export interface Ran {
+/** An entry whose run has ended: the virtual time at which it started, and its outcome. */
+export interface FinishedEntry {
   readonly id: number;
   readonly at: number;
   readonly kind: string;
@@ -19,10 +19,10 @@ export interface Ran {
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly kinds: JobHandlers;
+  readonly handlers: JobHandlers;
   /** How many entries may be under way over the whole emulator. */
   readonly atOnce: number;
-  /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
+  /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onTrouble: (entry: Entry, error: unknown) => void;
 }
 
@@ -30,64 +30,63 @@ interface StartedRun {
   readonly entry: Entry;
   /** Virtual time. */
   readonly at: number;
-  /** Until its outcome is in the state. */
-  holdsPlace: boolean;
+  /** Until its outcome is committed. */
+  holdsSlot: boolean;
 }
 
 interface FinishedRun extends StartedRun {
-  readonly record: Commit;
+  readonly commit: Commit;
 }
 
 const listedAtOnce = 1_000;
-/** Of this share of the places only lanes that hold none yet may take one: hanging receivers leave room for others. */
-const keptFree = 1 / 4;
-/** So many times the places may be begun and not yet on the disk: after a crash they are done again. */
-const unsureShare = 4;
+/** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
+const reservedShare = 1 / 4;
+/** So many entries for each slot may be begun and not yet durable: after a crash they are run again. */
+const uncommittedPerSlot = 4;
 const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /**
  * Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time.
  *
- * An entry is **due** when its time has come; **admitted** when its concurrency key (the stored field `lane`, which keeps
- * its name in states that are written) has capacity for it; **prepared** when its job handler has read what it needs, in
+ * An entry is **due** when its time has come; **admitted** when its concurrency key has capacity for it; **prepared** when its job handler has read what it needs, in
  * one view with others; **running** while its work is done outside the state; **committed** when a transaction has
  * recorded the outcome, and taken it from the queue or moved it to a later time; **durable** when that is on the disk.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes: Admission;
-  /** Ids of entries that are ready, waiting in their lane, under way, or in trouble. */
+  readonly #admission: Admission;
+  /** Ids of entries that are ready, waiting for capacity, under way, or failed. */
   readonly #taken = new Set<number>();
   readonly #stop = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #ready: Entry[] = [];
   readonly #preparer: Preparer;
-  readonly #recorder: Committer<FinishedRun>;
-  /** Begun, and not yet durably recorded. */
+  readonly #committer: Committer<FinishedRun>;
+  /** Begun, and not yet durable. */
   #underWay = 0;
-  /** Of these, how many hold a place: until their outcome is in the state. */
-  #running = 0;
-  /** How many entries of a lane are under way. */
-  readonly #runningIn = new Map<string, number>();
-  readonly #troubled = new Set<number>();
+  /** Of these, how many hold a slot: until their outcome is committed. */
+  #slotsTaken = 0;
+  /** How many entries of a concurrency key are running. */
+  readonly #runningByKey = new Map<string, number>();
+  readonly #failed = new Set<number>();
   #mayHaveMore = true;
   #listing = false;
   /** Turn of the last entry taken from the queue. */
   #reached = "";
-  /** Told of each entry that was run. */
-  onRan: ((ran: Ran) => void) | undefined;
+  /** Called with each entry whose run has ended. */
+  onFinished: ((entry: FinishedEntry) => void) | undefined;
 
   constructor(options: DispatcherOptions) {
-    const { store, kinds } = options;
+    const { store, handlers } = options;
     this.#options = options;
-    this.#lanes = new Admission(store, kinds, (through) => {
-      for (const entry of through) this.#ready.splice(this.#placeOf(entry), 0, entry);
+    this.#admission = new Admission(store, handlers, (admitted) => {
+      for (const entry of admitted) this.#ready.splice(this.#positionOf(entry), 0, entry);
       // The listing pumps at its end, when all that is due stands in order.
       if (!this.#listing) this.#pump();
     });
-    this.#preparer = new Preparer(store, kinds, (entry, work) => void this.#run(entry, work));
-    this.#recorder = new Committer(store, this.#stop.signal, {
+    this.#preparer = new Preparer(store, handlers, (entry, run) => void this.#run(entry, run));
+    this.#committer = new Committer(store, this.#stop.signal, {
       inState: (batch) => this.#leave(batch),
       durable: (batch, outcomes) => this.#ended(batch, outcomes),
       failed: (run, cause) => this.#inTrouble(run, cause),
@@ -118,14 +117,14 @@ export class Dispatcher {
     return new Promise((resolve) => this.#awaited.set(id, resolve));
   }
 
-  /** Gives the entries that were in trouble another chance: the state was put in as a whole. */
+  /** Gives the entries that failed another chance: the state was put in as a whole. */
   forgive(): void {
-    for (const id of this.#troubled) this.#taken.delete(id);
-    this.#troubled.clear();
+    for (const id of this.#failed) this.#taken.delete(id);
+    this.#failed.clear();
     this.wake();
   }
 
-  /** Starts nothing more, breaks off what is under way without recording it, and resolves when all has ended. */
+  /** Starts nothing more, breaks off what is under way without committing it, and resolves when all has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.idle();
@@ -134,38 +133,37 @@ export class Dispatcher {
 
   #pump(): void {
     const stopped = this.#stop.signal.aborted;
-    while (!stopped && this.#hasRoom) {
+    while (!stopped && this.#hasCapacity) {
       const next = this.#nextReady();
       if (next < 0) break;
       // Shifting costs nothing however long the list is; cutting the first one out moves all the others.
       this.#begin(next === 0 ? this.#ready.shift()! : this.#ready.splice(next, 1)[0]!);
     }
     // The queue is looked at only when something could be started, not after each of its changes.
-    if (!stopped && this.#mayHaveMore && this.#hasRoom) return void this.#list();
+    if (!stopped && this.#mayHaveMore && this.#hasCapacity) return void this.#list();
     if (this.#underWay > 0 || this.#listing) return;
-    if (stopped || this.#taken.size === this.#troubled.size)
-      for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    if (stopped || this.#taken.size === this.#failed.size) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  get #hasRoom(): boolean {
+  get #hasCapacity(): boolean {
     const { atOnce } = this.#options;
-    return this.#running < atOnce && this.#underWay < atOnce * unsureShare;
+    return this.#slotsTaken < atOnce && this.#underWay < atOnce * uncommittedPerSlot;
   }
 
   /**
-   * Which of the ready entries may start: the first, while there is plenty of room; then the first of a lane that has
-   * nothing under way. No more than `atOnce` lanes are busy, each with few entries, so that the search is short.
+   * Which of the ready entries may start: the first, while many slots are free; then the first of a concurrency key
+   * that has nothing running. No more than `atOnce` keys are busy, each with few entries, so that the search is short.
    */
   #nextReady(): number {
     const { atOnce } = this.#options;
-    if (this.#running < atOnce - Math.floor(atOnce * keptFree)) return this.#ready.length > 0 ? 0 : -1;
-    return this.#ready.findIndex(({ lane }) => !this.#runningIn.has(lane));
+    if (this.#slotsTaken < atOnce - Math.floor(atOnce * reservedShare)) return this.#ready.length > 0 ? 0 : -1;
+    return this.#ready.findIndex((entry) => !this.#runningByKey.has(entry.concurrency_key));
   }
 
-  #count(lane: string, change: 1 | -1): void {
-    const count = (this.#runningIn.get(lane) ?? 0) + change;
-    if (count === 0) this.#runningIn.delete(lane);
-    else this.#runningIn.set(lane, count);
+  #count(key: string, change: 1 | -1): void {
+    const count = (this.#runningByKey.get(key) ?? 0) + change;
+    if (count === 0) this.#runningByKey.delete(key);
+    else this.#runningByKey.set(key, count);
   }
 
   async #list(): Promise<void> {
@@ -192,7 +190,7 @@ export class Dispatcher {
       const last = fresh.at(-1);
       if (last) this.#reached = turnOf(last.due, last.id);
     } catch {
-      // The disk refuses, or the store is closed: nothing could be recorded any more, so nothing is begun.
+      // The disk refuses, or the store is closed: nothing could be committed any more, so nothing is begun.
       for (const { id } of fresh) this.#taken.delete(id);
     } finally {
       this.#listing = false;
@@ -201,12 +199,12 @@ export class Dispatcher {
   }
 
   #take(entry: Entry): void {
-    // One at a time needs no lanes: order over all of them is by (due, id) alone.
-    if (this.#options.atOnce === 1 || this.#lanes.offer(entry)) this.#ready.push(entry);
+    // One at a time needs no admission: order over all keys is by (due, id) alone.
+    if (this.#options.atOnce === 1 || this.#admission.offer(entry)) this.#ready.push(entry);
   }
 
   /** Where an entry belongs among those that are ready. */
-  #placeOf(entry: Entry): number {
+  #positionOf(entry: Entry): number {
     let low = 0;
     let high = this.#ready.length;
     while (low < high) {
@@ -219,27 +217,27 @@ export class Dispatcher {
 
   #begin(entry: Entry): void {
     this.#underWay += 1;
-    this.#running += 1;
-    this.#count(entry.lane, 1);
+    this.#slotsTaken += 1;
+    this.#count(entry.concurrency_key, 1);
     this.#preparer.add(entry);
   }
 
-  async #run(entry: Entry, work: Run): Promise<void> {
+  async #run(entry: Entry, run: Run): Promise<void> {
     const at = this.#options.clock.now();
     try {
-      this.#recorder.add({ entry, at, holdsPlace: true, record: await work(this.#stop.signal) });
+      this.#committer.add({ entry, at, holdsSlot: true, commit: await run(this.#stop.signal) });
     } catch (error) {
-      this.#inTrouble({ entry, at, holdsPlace: true }, error);
+      this.#inTrouble({ entry, at, holdsSlot: true }, error);
     }
   }
 
   #leave(batch: readonly StartedRun[]): void {
     for (const run of batch) {
-      if (!run.holdsPlace) continue;
-      run.holdsPlace = false;
-      this.#running -= 1;
-      this.#count(run.entry.lane, -1);
-      this.#lanes.finished(run.entry);
+      if (!run.holdsSlot) continue;
+      run.holdsSlot = false;
+      this.#slotsTaken -= 1;
+      this.#count(run.entry.concurrency_key, -1);
+      this.#admission.finished(run.entry);
     }
     this.#pump();
   }
@@ -254,7 +252,7 @@ export class Dispatcher {
   }
 
   #inTrouble(run: StartedRun, error: unknown): void {
-    this.#troubled.add(run.entry.id);
+    this.#failed.add(run.entry.id);
     if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
     this.#tell(run, "error");
     this.#leave([run]);
@@ -265,6 +263,6 @@ export class Dispatcher {
   #tell({ entry: { id, kind, ref }, at }: StartedRun, outcome: string): void {
     this.#awaited.get(id)?.(outcome);
     this.#awaited.delete(id);
-    this.onRan?.({ id, at, kind, ref, outcome });
+    this.onFinished?.({ id, at, kind, ref, outcome });
   }
 }

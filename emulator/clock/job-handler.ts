@@ -2,14 +2,14 @@ import type { Transaction, View } from "../store/port.ts";
 import type { Entry } from "./schedule.ts";
 
 /**
- * What is done for the entries of one kind, in three steps: what the work needs is read, the work is done, and its
- * outcome is written down. Steps of many entries share one view or one transaction.
+ * What is done for the entries of one kind, in three steps: what the run needs is read, the run does the work, and its
+ * outcome is committed. Steps of many entries share one view or one transaction.
  */
 export interface JobHandler {
-  /** Reads the state as it is when the work begins: what changed while an entry waited decides. One work for each. */
+  /** Reads the state as it is when the run begins: what changed while an entry waited decides. One run for each. */
   prepare(view: View, entries: readonly Entry[]): Promise<readonly Run[]>;
-  /** How many entries of each lane may be under way now; without it, one after the other. */
-  capacity?(view: View, lanes: readonly string[]): Promise<readonly number[]>;
+  /** How many entries of each concurrency key may be under way now; without it, one after the other. */
+  capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
 }
 export type JobHandlers = Readonly<Record<string, JobHandler>>;
 
@@ -20,16 +20,16 @@ export type JobHandlers = Readonly<Record<string, JobHandler>>;
 export type Run = (signal: AbortSignal) => Promise<Commit>;
 
 /**
- * Writes down what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
+ * Commits what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
  * outcome in a word.
  */
 export type Commit = (tx: Transaction) => Promise<string>;
 
-/** Work that is nothing but a change of the state. */
+/** A run that is nothing but a change of the state. */
 export const commitOnly =
-  (record: Commit): Run =>
+  (commit: Commit): Run =>
   () =>
-    Promise.resolve(record);
+    Promise.resolve(commit);
 
 /** Asks each kind once, about all that is of it. The answers come in the order of the things. */
 export async function byKind<Thing extends { readonly kind: string }, Answer>(

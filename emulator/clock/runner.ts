@@ -12,7 +12,7 @@ export interface RunnerOptions {
   readonly wall: Wall;
   /** When it closes: once this is aborted, what is due and under way is not waited for. */
   readonly hurry?: AbortSignal;
-  readonly kinds: JobHandlers;
+  readonly handlers: JobHandlers;
   /** One thing at a time, in order of (due, id). */
   readonly deterministic?: boolean;
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
@@ -56,8 +56,8 @@ export class Runner {
 
   private constructor(options: RunnerOptions) {
     this.#options = options;
-    const { store, clock, kinds, deterministic, onTrouble = () => {} } = options;
-    this.#dispatcher = new Dispatcher({ store, clock, kinds, atOnce: deterministic ? 1 : atOnce, onTrouble });
+    const { store, clock, handlers, deterministic, onTrouble = () => {} } = options;
+    this.#dispatcher = new Dispatcher({ store, clock, handlers, atOnce: deterministic ? 1 : atOnce, onTrouble });
     this.#unwatch = [
       store.watch(schedule, () => {
         this.#dispatcher.wake();
@@ -129,10 +129,10 @@ export class Runner {
     this.#closing.abort();
     this.#ring();
     const enough = new AbortController();
-    const settled = this.#dispatcher.idle().then(() => enough.abort());
+    const idle = this.#dispatcher.idle().then(() => enough.abort());
     const { wall, hurry } = this.#options;
     const waited = AbortSignal.any([enough.signal, ...(hurry ? [hurry] : [])]);
-    await Promise.race([settled, wall.sleep(closingMs, waited)]);
+    await Promise.race([idle, wall.sleep(closingMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();

@@ -1,13 +1,16 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../store/port.ts";
 
-/** One thing to do at a virtual time. `lane` groups entries that share a limit (a subscription); `ref` names the row. */
+/**
+ * One thing to do at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of
+ * a subscription, of a contract) share a capacity.
+ */
 const Entry = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
   due: z.int(),
   kind: z.string(),
-  lane: z.string(),
+  concurrency_key: z.string(),
   ref: z.string(),
 });
 export type Entry = z.infer<typeof Entry>;
@@ -17,6 +20,8 @@ export const schedule = rows<Entry, "turn">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
+  version: 2,
+  migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane })],
   indexes: { turn: (entry) => turnOf(entry.due, entry.id) },
 });
 
@@ -33,10 +38,10 @@ export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGE
  */
 export function enqueue(
   tx: Transaction,
-  { id = tx.next("schedule"), due, kind, lane, ref }: Omit<Entry, "id"> & { readonly id?: number },
+  { id = tx.next("schedule"), due, kind, concurrency_key, ref }: Omit<Entry, "id"> & { readonly id?: number },
 ): Entry {
   // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
-  const entry = { id, due, kind, lane, ref };
+  const entry = { id, due, kind, concurrency_key, ref };
   tx.put(schedule, entry);
   return entry;
 }

@@ -3,7 +3,7 @@ import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { contractKinds } from "../cluster/contracts/lifecycle/job-handlers.ts";
+import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
@@ -19,7 +19,7 @@ import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.t
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
 import type { Store } from "../store/port.ts";
-import { deliveryKinds } from "../webhooks/deliver.ts";
+import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
 import { workspaces } from "../world/workspaces.ts";
@@ -103,9 +103,9 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     wall,
     hurry: hurry.signal,
     deterministic: settings.deterministic,
-    kinds: {
-      ...contractKinds({ clock, settings }),
-      ...deliveryKinds({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
+    handlers: {
+      ...contractJobHandlers({ clock, settings }),
+      ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
     },
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });

@@ -3,7 +3,7 @@ import { isoSeconds } from "../../src/base/clock.ts";
 import { accessLifetime } from "../cluster/identity/lifetimes.ts";
 
 /**
- * What is to be said at the start when virtual time lies so far behind the wall that whoever judges tokens by their own
+ * What is to be said at the start when virtual time lies so far behind the wall that whoever checks tokens by their own
  * clock takes every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is no harm: tokens carry
  * no `nbf`.
  */

@@ -19,23 +19,23 @@ type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "fiel
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      const { occurrence, about } = await store.read((view) => meant(view, body, clock.now(), fail));
+      const { occurrence, about } = await store.read((view) => occurrenceOf(view, body, clock.now(), fail));
       return { ...about, deliveries: [], payload: JSON.parse(eventBody(occurrence)) };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence, about } = await meant(tx, body, clock.now(), fail);
+      const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
       const entries = await emit(tx, clock, occurrence);
       const outcomes = body.wait ? entries.map(({ id }) => runner.outcomeOf(id)) : [];
-      return { outcomes, told: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
+      return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
     await Promise.all(fired.outcomes);
-    return fired.told;
+    return fired.answer;
   },
 } satisfies ControlHandlers;
 
 /** What is to be told, and of which contract. */
-async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
-  const contract = await contractMeant(view, body.contract_id, fail);
+async function occurrenceOf(view: View, body: Body, at: number, fail: Fail<Refusals>) {
+  const contract = await contractOf(view, body.contract_id, fail);
   const activity = body.activity as Activity;
   const [usual = {}] = dataPerPerson(activity, contract);
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
@@ -57,7 +57,7 @@ async function meant(view: View, body: Body, at: number, fail: Fail<Refusals>) {
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
 }
 
-async function contractMeant(
+async function contractOf(
   view: View,
   id: number | string | undefined,
   fail: Fail<"no-such-contract" | "no-contract-yet">,

@@ -24,10 +24,10 @@ export async function deliveryEvents(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
   const news = await store.read((view) => News.from(view, clock.now()));
-  return told(news, store, clock, signal);
+  return events(news, store, clock, signal);
 }
 
-async function* told(news: News, store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
+async function* events(news: News, store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
   let changed = false;
   let wake = () => {};
   const ring = () => {

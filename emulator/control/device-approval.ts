@@ -6,7 +6,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlWorld } from "./world.ts";
 
 /** What a person says about the device that shows a user code. */
-export interface Approval {
+export interface DeviceDecision {
   readonly user_code: string;
   readonly status: "AUTHORIZED" | "DENIED";
   readonly cluster_id?: string | undefined;
@@ -22,7 +22,7 @@ export type Unapproved = Undecidable | "no-cluster" | "no-person";
 export async function approve(
   tx: Transaction,
   { clusters, clock }: Pick<ControlWorld, "clusters" | "clock">,
-  { user_code, status, cluster_id, email }: Approval,
+  { user_code, status, cluster_id, email }: DeviceDecision,
 ): Promise<DeviceGrant | Unapproved> {
   const candidates = clusters.filter(({ id }) => (cluster_id ?? id) === id);
   if (candidates.length === 0) return "no-cluster";

@@ -1,9 +1,9 @@
-import { alarm, Html, hiddenFields, html, type Page, page } from "../http/page.ts";
+import { alarm, Html, type HtmlPage, hiddenFields, html, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { grantOfUserCode } from "../router/device/rows.ts";
 import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import { oauthClients } from "../world/oauth-clients.ts";
-import { type Approval, approve, type Unapproved } from "./device-approval.ts";
+import { approve, type DeviceDecision, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
 
@@ -42,20 +42,20 @@ export const deviceGrantHandlers = {
     shown(user_code === undefined ? entry() : await question(world, { user_code })),
 
   "device-grants.submit": async ({ body }, world) => {
-    const { form_token, email, ...said } = body;
+    const { form_token, email, ...decision } = body;
     requireFormToken(world, about(body.user_code), form_token, world.fail);
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
-      approve(tx, world, { ...said, email: email || undefined }),
+      approve(tx, world, { ...decision, email: email || undefined }),
     );
     return shown(
       typeof decided === "string"
         ? await question(world, body, why[decided])
-        : page("Done", html`<p>${outcome[said.status]}</p>`),
+        : page("Done", html`<p>${outcome[decision.status]}</p>`),
     );
   },
 } satisfies ControlHandlers<Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const shown = ({ text, headers }: Page) => reply(200, text, headers);
+const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. It will notice within seconds.",
@@ -65,7 +65,7 @@ const outcome = {
 const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
 /** The page that asks for a code. */
-const entry = (problem?: string): Page =>
+const entry = (problem?: string): HtmlPage =>
   page(
     "Connect a device",
     html`${alarm(problem)}
@@ -74,14 +74,14 @@ const entry = (problem?: string): Page =>
   );
 
 /** What the form says already, of what it asks for. */
-type Filled = Pick<Approval, "user_code" | "cluster_id" | "email">;
+type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether the device of a code may go on; the other one when the code is good for nothing. */
 async function question(
   world: Pick<ControlWorld, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Filled,
   problem?: string,
-): Promise<Page> {
+): Promise<HtmlPage> {
   const { store, clock, clusters } = world;
   const found = await store.read(async (view) => {
     const grant = await grantOfUserCode(view, user_code);

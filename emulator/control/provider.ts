@@ -1,4 +1,4 @@
-import { alarm, hiddenFields, html, leadsAway, type Page, page } from "../http/page.ts";
+import { alarm, type HtmlPage, hiddenFields, html, leadsAway, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { keepNewest } from "../store/newest.ts";
 import { providerCodes, providerFlows } from "../world/provider.ts";
@@ -7,14 +7,14 @@ import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 
-interface Asked {
+interface ProviderPage {
   readonly flow: string;
   readonly provider: string;
   readonly state: string;
 }
 
 /** What a form of this page is bound to. */
-const about = ({ flow, state }: Pick<Asked, "flow" | "state">): string => `provider ${flow} ${state}`;
+const about = ({ flow, state }: Pick<ProviderPage, "flow" | "state">): string => `provider ${flow} ${state}`;
 
 export const providerHandlers = {
   "provider.page": ({ query }, world) => shown(question(world, query)),
@@ -35,14 +35,14 @@ export const providerHandlers = {
   },
 } satisfies ControlHandlers<ProviderWorld>;
 
-const shown = ({ text, headers }: Page) => reply(200, text, headers);
+const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 /** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
 function question(
   world: ProviderWorld,
-  { flow, provider, state, email, name }: Asked & { readonly email?: string; readonly name?: string },
+  { flow, provider, state, email, name }: ProviderPage & { readonly email?: string; readonly name?: string },
   problem?: string,
-): Page {
+): HtmlPage {
   const hidden = hiddenFields({ flow, provider, state, form_token: formToken(world, about({ flow, state })) });
   return page(
     `Sign in with ${provider}`,

@@ -5,10 +5,10 @@ import type { ReceivedRequest } from "../http/handler.ts";
 import { fits } from "../http/path-pattern.ts";
 import type { Faults } from "./faults.ts";
 
-type Asked = Pick<ReceivedRequest, "method" | "target" | "headers">;
+type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
 /** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
-export function incomingFaults(faults: Faults, isForwarded: (request: Asked) => boolean): FaultFor {
+export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FaultFor {
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
@@ -18,10 +18,15 @@ export function incomingFaults(faults: Faults, isForwarded: (request: Asked) => 
 }
 
 /** Who scripts the trouble must be able to end it. */
-const isControl = ({ target }: Asked, operation: Operation | undefined): boolean =>
+const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : target.startsWith("/_emulator/");
 
-function matches(rule: FaultRule, request: Asked, operation: Operation | undefined, forwarded: boolean): boolean {
+function matches(
+  rule: FaultRule,
+  request: MatchedRequest,
+  operation: Operation | undefined,
+  forwarded: boolean,
+): boolean {
   // One request of a caller is one, though the router sends it on to a listener of the same emulator.
   if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
@@ -34,7 +39,7 @@ function matches(rule: FaultRule, request: Asked, operation: Operation | undefin
 }
 
 /** `name`: whatever its value; `name: value`: with just that one. */
-function hasHeader({ headers }: Asked, wanted: string): boolean {
+function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   const colon = wanted.indexOf(":");
   const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;

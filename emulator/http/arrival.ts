@@ -5,7 +5,7 @@ import { Deadlines } from "./outgoing/deadlines.ts";
 
 /** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
 export interface ArrivalLimits {
-  /** From its first byte to the end of its head. Node judges it, and answers 408 itself. */
+  /** From its first byte to the end of its head. Node checks it, and answers 408 itself. */
   readonly headMs: number;
   /** For the whole of a body that is read into memory, and for what nobody reads once the answer was given. */
   readonly bodyMs: number;
@@ -41,17 +41,18 @@ export class Arrivals {
 
   /** A body in pieces, as they come. Fails with BodyAborted; where they come too slowly the connection is cut. */
   async *pieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
-    let came = 0;
-    let judged = 0;
-    const judge = () => {
-      if (came - judged < this.#limits.paceBytes) return void raw.destroy(new BodyLate("the body comes too slowly"));
-      judged = came;
-      leave = this.#paces.enter(judge);
+    let received = 0;
+    let receivedBefore = 0;
+    const checkPace = () => {
+      if (received - receivedBefore < this.#limits.paceBytes)
+        return void raw.destroy(new BodyLate("the body comes too slowly"));
+      receivedBefore = received;
+      leave = this.#paces.enter(checkPace);
     };
-    let leave = this.#paces.enter(judge);
+    let leave = this.#paces.enter(checkPace);
     try {
       for await (const piece of raw as AsyncIterable<Uint8Array>) {
-        came += piece.byteLength;
+        received += piece.byteLength;
         yield piece;
       }
     } catch (cause) {

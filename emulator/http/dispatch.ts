@@ -16,7 +16,7 @@ import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
 import type { Passthrough } from "./reply.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import { type Found, Routes } from "./routes.ts";
+import { type RouteMatch, Routes } from "./routes.ts";
 import { refusedAsStranger, serve } from "./serve.ts";
 import {
   forbidden,
@@ -126,7 +126,7 @@ export class Dispatch {
     return this.#answerUnknown(raw, response, this.#services, this.#routes, target);
   }
 
-  async #serve({ bound, params }: Found, raw: Raw, response: ServerResponse, target: Target): Promise<void> {
+  async #serve({ bound, params }: RouteMatch, raw: Raw, response: ServerResponse, target: Target): Promise<void> {
     const { operation } = bound;
     const exchange = this.#begin(raw, response, operation.service.name, operation.id);
     try {

@@ -51,7 +51,7 @@ type PassedOn<O extends Operation> =
 type InPieces<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
 
-type AnswerTo<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
+type OutputOf<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
 
 /**
  * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where
@@ -60,7 +60,7 @@ type AnswerTo<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | In
 export type Handler<O extends Operation, W extends World, Caller> = (
   input: InputOf<O>,
   context: W & Call<CodesOf<O>, Caller>,
-) => Promise<AnswerTo<O>> | AnswerTo<O>;
+) => Promise<OutputOf<O>> | OutputOf<O>;
 
 /** The handlers of a set of operations: a missing or wrong one does not compile. */
 export type Handlers<Ids extends OperationId, W extends World, Caller> = {
@@ -81,7 +81,7 @@ export interface AuthenticationCall<W extends object = World> {
  */
 export type Authenticate<W extends object = World, Caller = unknown> = (
   request: ReceivedRequest,
-  asked: AuthenticationCall<W>,
+  call: AuthenticationCall<W>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials; `none` needs none. */

@@ -15,7 +15,7 @@ const maxBodyBytes = 64 * 1024 * 1024;
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
 
-/** What requests are judged by, of the settings of an emulator. */
+/** The settings of an emulator that requests are checked by. */
 export interface HttpSettings {
   /** The leniencies that are turned off, by name (`--strict`). */
   readonly strict: ReadonlySet<string>;

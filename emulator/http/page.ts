@@ -49,13 +49,13 @@ export const framedByAnybody: Policy = { "frame-ancestors": null };
 export const leadsAway: Policy = { "form-action": null };
 
 /** A whole page, with the headers that belong to it. */
-export interface Page {
+export interface HtmlPage {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A small page of the emulator. The one place that makes them; `policy` says how it differs from the strictest. */
-export const page = (title: string, content: Html, policy: Policy = {}): Page => ({
+export const page = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>

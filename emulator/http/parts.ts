@@ -16,7 +16,7 @@ export interface Part {
 /** Any handler that gets along with this world; its input and its caller were checked where it was written. */
 export type HandlerIn<W extends object> = (input: never, context: W & Call<FailureCode, never>) => unknown;
 
-interface Given<W extends object> {
+interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
   /** Copied for every request, so its getters are asked anew each time. */
@@ -25,5 +25,5 @@ interface Given<W extends object> {
 }
 
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
-export const part = <W extends object>({ authenticate = {}, ...rest }: Given<W>): Part =>
+export const part = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
   ({ ...rest, authenticate }) as Part;

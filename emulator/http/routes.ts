@@ -16,7 +16,7 @@ interface Route {
   readonly names: readonly string[];
 }
 
-export interface Found {
+export interface RouteMatch {
   readonly bound: Bound;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ export class Routes {
   }
 
   /** The operation that takes a request, with the values of its parameters. */
-  find(method: string, path: string): Found | undefined {
+  find(method: string, path: string): RouteMatch | undefined {
     const values: string[] = [];
     const route = findIn(this.#root, path.split("/"), 0, method, values);
     return route && { bound: route.bound, params: paramsOf(route, values) };
@@ -51,50 +51,50 @@ export class Routes {
 
   #add(bound: Bound, order: number): void {
     const names: string[] = [];
-    let place = this.#root;
+    let node = this.#root;
     for (const segment of bound.operation.path.split("/")) {
       if (segment.startsWith("{")) {
         names.push(segment.slice(1, -1));
-        place.parameter ??= nowhere();
-        place = place.parameter;
+        node.parameter ??= nowhere();
+        node = node.parameter;
       } else {
-        const next = place.literal.get(segment) ?? nowhere();
-        place.literal.set(segment, next);
-        place = next;
+        const next = node.literal.get(segment) ?? nowhere();
+        node.literal.set(segment, next);
+        node = next;
       }
     }
-    place.ends.push({ bound, order, names, methods: [bound.operation.method].flat() });
+    node.ends.push({ bound, order, names, methods: [bound.operation.method].flat() });
   }
 }
 
 /** Leaves the values of the parameters in `values`. */
 function findIn(
-  place: RouteNode,
+  node: RouteNode,
   path: readonly string[],
   at: number,
   method: string,
   values: string[],
 ): Route | undefined {
-  if (at === path.length) return place.ends.find(({ methods }) => methods.includes(method));
+  if (at === path.length) return node.ends.find(({ methods }) => methods.includes(method));
   const segment = path[at]!;
-  const literal = place.literal.get(segment);
+  const literal = node.literal.get(segment);
   const found = literal && findIn(literal, path, at + 1, method, values);
-  if (found || !place.parameter || segment === "") return found;
+  if (found || !node.parameter || segment === "") return found;
   values.push(segment);
-  const other = findIn(place.parameter, path, at + 1, method, values);
+  const other = findIn(node.parameter, path, at + 1, method, values);
   if (!other) values.pop();
   return other;
 }
 
-function collect(place: RouteNode, path: readonly string[], at: number, into: Route[]): void {
+function collect(node: RouteNode, path: readonly string[], at: number, into: Route[]): void {
   if (at === path.length) {
-    into.push(...place.ends);
+    into.push(...node.ends);
     return;
   }
   const segment = path[at]!;
-  const literal = place.literal.get(segment);
+  const literal = node.literal.get(segment);
   if (literal) collect(literal, path, at + 1, into);
-  if (place.parameter && segment !== "") collect(place.parameter, path, at + 1, into);
+  if (node.parameter && segment !== "") collect(node.parameter, path, at + 1, into);
 }
 
 function paramsOf({ names }: Route, values: readonly string[]): Record<string, string> {

@@ -3,14 +3,14 @@ import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { type Dialect, spelled } from "./dialects/dialect.ts";
 import { nearestOperation } from "./request-log/nearest.ts";
-import type { Found, Routes } from "./routes.ts";
+import type { RouteMatch, Routes } from "./routes.ts";
 
 export const methodsOf = (bounds: readonly Bound[]): string[] => [
   ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
 ];
 
 /** The operation that the same path with the other slash would have meant, of those services that care. */
-export function otherSlash(routes: Routes, method: string, path: string): (Found & { path: string }) | undefined {
+export function otherSlash(routes: Routes, method: string, path: string): (RouteMatch & { path: string }) | undefined {
   const toggled = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
   const found = routes.find(method, toggled);
   return found?.bound.operation.service.slashes === "redirect" ? { ...found, path: toggled } : undefined;
@@ -49,15 +49,15 @@ const nearestOf = (method: string, path: string, bounds: readonly Bound[]): Oper
     bounds.filter(({ isCatchAll }) => !isCatchAll).map(({ operation }) => operation),
   );
 
-const said = (isControl: boolean, code: string, message: string) =>
+const errorBody = (isControl: boolean, code: string, message: string) =>
   isControl ? { error: { code, message } } : { detail: message };
 
 export const forbidden = (isControl: boolean, message: string): Answer =>
-  jsonAnswer(403, said(isControl, "forbidden", message));
+  jsonAnswer(403, errorBody(isControl, "forbidden", message));
 
 /** The rest of the body is not waited for, so nothing else can come on this connection. */
 export const tooLate = (isControl: boolean): Answer =>
-  jsonAnswer(408, said(isControl, "request_timeout", "The rest of the request did not come in time."), [
+  jsonAnswer(408, errorBody(isControl, "request_timeout", "The rest of the request did not come in time."), [
     "connection",
     "close",
   ]);

@@ -6,12 +6,12 @@ import { appsOf } from "../world/apps.ts";
 import type { KeyHolder, RouterWorld } from "./world.ts";
 
 /** The key of a cluster, in x-cluster-key (DECISIONS.md, R6). Whether it is of the right one, the handler knows. */
-const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
-  holderOf(headers["x-cluster-key"], asked);
+const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
+  holderOf(headers["x-cluster-key"], call);
 
 /** As above; chat_a team operations also take it as a bearer token. Any other `authorization` is ignored. */
-const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, asked) =>
-  holderOf(headers["x-cluster-key"] ?? bearerKey(headers, asked.world), asked);
+const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
+  holderOf(headers["x-cluster-key"] ?? bearerKey(headers, call.world), call);
 
 function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterWorld>): KeyHolder {
   if (key === undefined) {

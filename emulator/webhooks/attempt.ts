@@ -19,7 +19,7 @@ export interface Sendable {
   readonly hmacKey: string;
 }
 
-export interface Sender {
+export interface AttemptContext {
   readonly clock: Clock;
   readonly wall: Wall;
   readonly settings: Settings;
@@ -35,7 +35,7 @@ export interface Attempted {
 }
 
 /** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with BrokenOff. */
-export function createAttempt(sender: Sender): (sendable: Sendable, otherwise?: Send) => Promise<Attempted> {
+export function createAttempt(sender: AttemptContext): (sendable: Sendable, otherwise?: Send) => Promise<Attempted> {
   const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents();
 

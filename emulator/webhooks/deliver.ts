@@ -3,15 +3,15 @@ import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
 import type { Intervene } from "../faults/intervention.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { type Attempted, createAttempt, type Sendable, type Sender } from "./attempt.ts";
+import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
 import { purge } from "./purge.ts";
 import { putOff } from "./put-off.ts";
 import { recordAttempt } from "./record.ts";
-import { keepUntil, roomFor } from "./retry-rule.ts";
+import { capacityFor, keepUntil } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 
-export interface DeliveryWorld extends Sender {
+export interface DeliveryWorld extends AttemptContext {
   readonly intervene?: Intervene | undefined;
 }
 
@@ -19,20 +19,23 @@ export interface DeliveryWorld extends Sender {
  * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
  * schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
  */
-export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHandler; readonly resend: JobHandler } {
+export function deliveryJobHandlers(world: DeliveryWorld): {
+  readonly deliver: JobHandler;
+  readonly resend: JobHandler;
+} {
   const { clock, settings, outgoing } = world;
   const attempt = createAttempt(world);
   const heard = new WeakSet<AbortSignal>();
 
-  const kind = (resend: boolean): JobHandler => ({
+  const handlerFor = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
       const found = await sendables(view, entries, resend);
-      return found.map((one, i) => workOf(entries[i]!, one, resend));
+      return found.map((one, i) => runOf(entries[i]!, one, resend));
     },
-    capacity: roomsOf,
+    capacity: capacitiesOf,
   });
 
-  function workOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
+  function runOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
     if (found === "gone") return commitOnly((tx) => forget(tx, entry));
     if ("skip" in found) return commitOnly((tx) => record(tx, entry, found, resend));
     const trouble = world.intervene?.(found);
@@ -46,12 +49,12 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHand
   /** What changed while an entry waited decides (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly Entry[], resend: boolean) {
     const waiting = await view.getAll(schedule, entries, ({ id }) => String(id));
-    const told = await view.getAll(deliveries, entries, ({ ref }) => ref);
-    const events = await view.getAll(webhookEvents, told, (row) => row && String(row.event_id));
-    const receivers = await view.getAll(subscriptions, told, (row) => row && String(row.webhook_id));
-    const owners = await view.getAll(workspaces, told, (row) => row && String(row.workspace_id));
+    const rows = await view.getAll(deliveries, entries, ({ ref }) => ref);
+    const events = await view.getAll(webhookEvents, rows, (row) => row && String(row.event_id));
+    const receivers = await view.getAll(subscriptions, rows, (row) => row && String(row.webhook_id));
+    const owners = await view.getAll(workspaces, rows, (row) => row && String(row.workspace_id));
     return entries.map((entry, i): Sendable | Skip | "gone" => {
-      const [delivery, event, subscription, workspace] = [told[i], events[i], receivers[i], owners[i]];
+      const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
       if (waiting[i]?.due !== entry.due || !delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
@@ -78,16 +81,16 @@ export function deliveryKinds(world: DeliveryWorld): { readonly deliver: JobHand
   }
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
-  async function record(tx: Transaction, entry: Entry, came: Attempted | Skip, resend: boolean): Promise<string> {
+  async function record(tx: Transaction, entry: Entry, result: Attempted | Skip, resend: boolean): Promise<string> {
     const dropped = dropOld(tx);
     if (dropped) await dropped;
     const delivery = await tx.get(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
-    if ("skip" in came) return skip(tx, entry, delivery, came.skip, clock.now(), resend);
-    return recordAttempt(tx, { entry, delivery, attempted: came, resend, workerTick: settings.workerTick });
+    if ("skip" in result) return skip(tx, entry, delivery, result.skip, clock.now(), resend);
+    return recordAttempt(tx, { entry, delivery, attempted: result, resend, workerTick: settings.workerTick });
   }
 
-  return { deliver: kind(false), resend: kind(true) };
+  return { deliver: handlerFor(false), resend: handlerFor(true) };
 }
 
 interface Skip {
@@ -117,9 +120,9 @@ function skip(
 }
 
 /** While nothing is sent, because it is disabled or deleted, there is nothing to hold back. */
-async function roomsOf(view: View, lanes: readonly string[]): Promise<readonly number[]> {
-  const found = await view.getAll(subscriptions, lanes, (lane) => lane.slice(lane.indexOf(":") + 1));
+async function capacitiesOf(view: View, keys: readonly string[]): Promise<readonly number[]> {
+  const found = await view.getAll(subscriptions, keys, (key) => key.slice(key.indexOf(":") + 1));
   return found.map((subscription) =>
-    subscription?.status === "ACTIVE" ? roomFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
+    subscription?.status === "ACTIVE" ? capacityFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
   );
 }

@@ -4,7 +4,7 @@ import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { eventBody, type Occurrence } from "./payload.ts";
 import { keepUntil } from "./retry-rule.ts";
-import { laneOf, subscriptions, wants } from "./subscriptions.ts";
+import { concurrencyKeyOf, subscriptions, wants } from "./subscriptions.ts";
 
 /**
  * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
@@ -31,7 +31,7 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
   tx.put(webhookEvents, event);
   return wanting.map(({ id: webhook_id }) => {
     const id = tx.next("delivery");
-    const entry = enqueue(tx, { due, kind: "deliver", lane: laneOf(webhook_id), ref: String(id) });
+    const entry = enqueue(tx, { due, kind: "deliver", concurrency_key: concurrencyKeyOf(webhook_id), ref: String(id) });
     tx.put(deliveries, {
       id,
       event_id: event.id,

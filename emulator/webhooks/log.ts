@@ -11,7 +11,7 @@ import {
   webhookEvents,
 } from "./deliveries.ts";
 import { purge } from "./purge.ts";
-import { laneOf } from "./subscriptions.ts";
+import { concurrencyKeyOf } from "./subscriptions.ts";
 
 /** What the log is searched by; everything given must hold. */
 export interface DeliveryFilter {
@@ -22,7 +22,7 @@ export interface DeliveryFilter {
   readonly outcome?: Outcome | undefined;
 }
 
-export interface Page {
+export interface DeliveryPage {
   readonly offset: number;
   readonly limit: number;
 }
@@ -37,7 +37,7 @@ export interface Logged {
 export async function listDeliveries(
   view: View,
   filter: DeliveryFilter,
-  { offset, limit }: Page,
+  { offset, limit }: DeliveryPage,
 ): Promise<{ readonly items: readonly Logged[]; readonly total: number }> {
   const { slice, rest } = narrowest(filter);
   if (rest.length === 0) {
@@ -70,7 +70,12 @@ export async function dropExpired(store: Store, now: number): Promise<void> {
 
 /** Plans one attempt outside the schedule, now (DECISIONS.md, C18). Returns its entry. */
 export function resend(tx: Transaction, delivery: Delivery, now: number): Entry {
-  return enqueue(tx, { due: now, kind: "resend", lane: laneOf(delivery.webhook_id), ref: String(delivery.id) });
+  return enqueue(tx, {
+    due: now,
+    kind: "resend",
+    concurrency_key: concurrencyKeyOf(delivery.webhook_id),
+    ref: String(delivery.id),
+  });
 }
 
 /** The last webhook call of each contract of a workspace; contracts without one are left out. */

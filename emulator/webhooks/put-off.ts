@@ -16,15 +16,15 @@ export async function putOff(
   const waiting = await tx.get(schedule, String(entry.id));
   const delivery = await tx.get(deliveries, entry.ref);
   if (waiting?.due !== entry.due || !delivery) return "gone";
-  const next = behindNext ? await nextInLane(tx, entry, now + byMs) : undefined;
+  const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
   tx.put(deliveries, { ...delivery, next_attempt_at: due });
   return "put_off";
 }
 
-/** What comes after an entry in its lane, when it is due by `until`. */
-async function nextInLane(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
+/** What comes after an entry of its concurrency key, when it is due by `until`. */
+async function nextOfKey(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
   const slice = { by: "turn", from: turnOf(entry.due, entry.id + 1), to: endOf(until) } as const;
-  return (await tx.list(schedule, slice)).find(({ lane }) => lane === entry.lane);
+  return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
 }

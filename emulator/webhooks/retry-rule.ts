@@ -3,7 +3,7 @@ import { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 export { failuresUntilDisabled, nextAttemptAt } from "../../src/api/webhook-retries.ts";
 
 /** How many attempts of a subscription may be in flight: a dead receiver gets no more than six (DECISIONS.md, C18). */
-export const roomFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
+export const capacityFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
 const dayMs = 24 * 60 * 60_000;
 

@@ -39,8 +39,8 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
 /** Finds the subscriptions of a workspace that want an activity. */
 export const wants = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
-/** The lane of a subscription in the schedule: its attempts share the limit of `6 − counter`. */
-export const laneOf = (webhookId: number): string => `webhook:${webhookId}`;
+/** What the attempts of a subscription share in the schedule: a capacity of `6 − counter` (DECISIONS.md, C18). */
+export const concurrencyKeyOf = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
  * What a person does in the application's settings: enabling sets the counter to 0 and resends nothing, disabling

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { bundled } from "./support/bundled.ts";
 
 /**
- * Runs the benchmarks of this folder, or those that are named (`npm run bench -- store http`), and judges what they
+ * Runs the benchmarks of this folder, or those that are named (`npm run bench -- store http`), and checks what they
  * print: a line `what  figure  goal` is a figure, any other a note. Writes nothing unless told `--write`, which
  * refreshes the table in README.md. Exits with 1 when a goal is missed.
  */

@@ -24,7 +24,7 @@ const linksOf: Readonly<Record<string, number>> = {
 };
 
 /** Texts that stick out of the window, and user codes that are broken over lines. */
-const misfits = `(() => {
+const overflows = `(() => {
   const out = document.documentElement.scrollWidth > innerWidth ? ["the page is " + document.documentElement.scrollWidth] : [];
   for (const code of document.querySelectorAll(".user-code")) {
     const text = document.createRange();
@@ -46,7 +46,7 @@ describe("every page in a browser", { skip }, () => {
         await page.emulateMedia({ colorScheme });
         for (const width of [320, 375, 1280]) {
           await page.setViewportSize({ width, height: 800 });
-          assert.deepEqual(await page.evaluate(misfits), [], `${width} px`);
+          assert.deepEqual(await page.evaluate(overflows), [], `${width} px`);
           if (width !== 320) assert.deepEqual(await barriers(page), [], `${width} px, ${colorScheme}`);
         }
         backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));

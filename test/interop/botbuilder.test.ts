@@ -94,7 +94,7 @@ function asResponse(response: ServerResponse): Response {
   } as unknown as Response;
 }
 
-/** A router with the bot as the cluster of tenant-1, and an emulated one for tenant-2, which judges nothing. */
+/** A router with the bot as the cluster of tenant-1, and an emulated one for tenant-2, which checks nothing. */
 const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
   emulator(t, {
     seed: {
@@ -178,7 +178,7 @@ describe("a cluster that is chat_b's own library", () => {
   };
   const bearer = (token: string) => `Bearer ${token}`;
   for (const [name, { token, body = activity, key, authorization = bearer }] of Object.entries(cases)) {
-    it(`judges ${name} as the router does`, async (t) => {
+    it(`checks ${name} as the router does`, async (t) => {
       const trusted = await issuer(t);
       if (key) trusted.publish(key as never);
       const target = await bot(t, () => trusted.metadataUrl);

@@ -4,7 +4,7 @@ import * as openid from "openid-client";
 import { emulator } from "../support/emulator.ts";
 import { callback } from "../support/identity/sign-in.ts";
 
-/** Like somebody's own time: these clients judge tokens by the machine's clock. */
+/** Like somebody's own time: these clients check tokens by the machine's clock. */
 const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });
 
 const discover = (routerUrl: string) =>

@@ -30,7 +30,7 @@ interface StageOptions extends Pick<RunnerOptions, "caps" | "deterministic"> {
 
 /**
  * Clock and runner with one kind of work, which does what the script says for its name: `after 5 other` adds an entry
- * five minutes later, `throw` fails. Each name has a lane of its own.
+ * five minutes later, `throw` fails. Each name is a concurrency key of its own.
  */
 export async function stage(
   t: Pick<TestContext, "after">,
@@ -48,7 +48,7 @@ export async function stage(
     clock,
     wall,
     onTrouble: (entry) => troubles.push(entry.ref),
-    kinds: {
+    handlers: {
       play: {
         prepare: async (_, entries) =>
           entries.map((entry) => async () => {
@@ -59,7 +59,7 @@ export async function stage(
                 const [verb, after, ...name] = line.split(" ");
                 if (verb === "throw") throw new Error("as the script says");
                 const ref = name.join(" ");
-                enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", lane: ref, ref });
+                enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", concurrency_key: ref, ref });
               }
               return "done";
             };
@@ -76,7 +76,8 @@ export async function stage(
     troubles,
     add: (...entries) =>
       store.transaction("add", (tx) => {
-        for (const [after, ref] of entries) enqueue(tx, { due: begin + after, kind: "play", lane: ref, ref });
+        for (const [after, ref] of entries)
+          enqueue(tx, { due: begin + after, kind: "play", concurrency_key: ref, ref });
       }),
   };
 }

@@ -6,7 +6,7 @@ import type { Intervene } from "../../emulator/faults/intervention.ts";
 import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
-import { deliveryKinds } from "../../emulator/webhooks/deliver.ts";
+import { deliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
 import { emit } from "../../emulator/webhooks/emit.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { type Subscription, subscriptions } from "../../emulator/webhooks/subscriptions.ts";
@@ -60,7 +60,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     store,
     clock,
     wall,
-    kinds: { ...deliveryKinds({ clock, wall, settings, outgoing, intervene: options.intervene }) },
+    handlers: { ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: options.intervene }) },
     deterministic: settings.deterministic,
     onTrouble: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });
@@ -88,7 +88,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
       }),
     happen: (...activities) =>
       store.transaction("happen", async (tx) => {
-        for (const activity of activities) await emit(tx, clock, happening(activity, clock.now()));
+        for (const activity of activities) await emit(tx, clock, occurrence(activity, clock.now()));
       }),
     story: async () => {
       const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));
@@ -136,7 +136,7 @@ export const subscriptionOf = (id: number, url: string): Subscription => ({
   created_at: begin,
 });
 
-const happening = (activity: Activity, at: number) => ({
+const occurrence = (activity: Activity, at: number) => ({
   workspace_id: 1,
   activity,
   at,

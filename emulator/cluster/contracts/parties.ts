@@ -4,12 +4,12 @@ import { counterpartyNamed } from "../counterparties/rows.ts";
 import type { Party } from "./rows.ts";
 
 /** A party of the other side as a request names it. */
-export type GivenParty = Omit<Party, "counterparty_id">;
+export type PartyInput = Omit<Party, "counterparty_id">;
 
 /** The parties of a contract, each with its row in the workspace's list of counterparties. */
 export async function partiesOf(
   tx: Transaction,
-  given: readonly GivenParty[],
+  given: readonly PartyInput[],
   workspace: Workspace,
   at: number,
 ): Promise<Party[]> {
@@ -40,8 +40,8 @@ export function partyOfFields({
 }: {
   readonly counterparty_organization_name?: string | null | undefined;
   readonly counterparty_is_individual?: boolean | null | undefined;
-  readonly counterparty_poc_details?: GivenParty["poc"] | undefined;
-}): GivenParty | undefined {
+  readonly counterparty_poc_details?: PartyInput["poc"] | undefined;
+}): PartyInput | undefined {
   const called = name ?? (poc ? fullName(poc) : undefined);
   if (called === undefined) return undefined;
   return {

@@ -1,4 +1,4 @@
-import type { Page } from "../../http/page.ts";
+import type { HtmlPage } from "../../http/page.ts";
 import { Passthrough } from "../../http/reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export const json = (status: number, body: unknown, headers: Headers = {}): Pass
     Buffer.from(JSON.stringify(body)),
   );
 
-export const pageAnswer = (status: number, { text, headers }: Page): Passthrough =>
+export const pageAnswer = (status: number, { text, headers }: HtmlPage): Passthrough =>
   new Passthrough(
     status,
     Object.entries({ "content-type": "text/html; charset=utf-8", ...headers }).flat(),

@@ -10,9 +10,9 @@ export const wordsOf = (scope: string): string[] => scope.split(" ").filter((wor
 
 /** What is told of a person under a scope, beside `sub`. */
 export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
-  const asked = wordsOf(scope);
+  const requested = wordsOf(scope);
   return {
-    ...(asked.includes("profile") && { name: user.name }),
-    ...(asked.includes("email") && { email: user.email, email_verified: true }),
+    ...(requested.includes("profile") && { name: user.name }),
+    ...(requested.includes("email") && { email: user.email, email_verified: true }),
   };
 }

@@ -13,13 +13,13 @@ const lifetimeMs = 12 * 60 * 60 * 1_000;
  * Who signed in with this browser before. All clusters share the router's name and so the cookie; `foreign` is one of
  * another cluster, which is the one that should answer.
  */
-export type SignedIn = { readonly user: User; readonly session: Session } | "foreign" | undefined;
+export type SessionState = { readonly user: User; readonly session: Session } | "foreign" | undefined;
 
 export async function sessionOf(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
   { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
-): Promise<SignedIn> {
+): Promise<SessionState> {
   const [, value] = cookieValue.exec(headers.cookie ?? "") ?? [];
   if (value === undefined) return undefined;
   const prefix = `${encodeURIComponent(cluster.id)}_`;

@@ -74,12 +74,12 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   }
   if (row.expires_at <= world.clock.now()) return invalid("The token has expired");
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
-  const asked = scope === undefined ? row.scope : wordsOf(scope).join(" ");
-  if (!wordsOf(asked).every((word) => wordsOf(row.scope).includes(word))) {
+  const requested = scope === undefined ? row.scope : wordsOf(scope).join(" ");
+  if (!wordsOf(requested).every((word) => wordsOf(row.scope).includes(word))) {
     return oauthError("invalid_scope", "The scope is wider than the one that was granted");
   }
   tx.put(refreshTokens, { ...row, used: true });
-  return { granted: { ...row, scope: asked }, refresh_token: await keepRefreshToken(tx, world, row) };
+  return { granted: { ...row, scope: requested }, refresh_token: await keepRefreshToken(tx, world, row) };
 };
 
 const redeemers = lookupTable<Redeem>({

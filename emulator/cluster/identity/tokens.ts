@@ -29,7 +29,7 @@ export interface Issued {
 
 /**
  * Signs an access token and, for the scope `openid`, an ID token. Times are virtual; there is no `nbf`, which real
- * clients would judge by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
+ * clients would check by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
  */
 export async function issueTokens(world: Signing, granted: Granted): Promise<Issued> {
   const { store, cluster, settings, clock, ids } = world;

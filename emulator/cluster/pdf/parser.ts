@@ -9,10 +9,10 @@ import type { Reading, Task } from "./reading.ts";
 speak();
 
 /** Parses a PDF and reads its first page, or all text; pictures of text have none. Never rejects. */
-export async function readPdf({ wanted, file }: Task): Promise<Reading> {
+export async function readPdf({ goal, file }: Task): Promise<Reading> {
   beginBudget();
   try {
-    const reading = await opened(file, wanted === "check" ? check : textOf);
+    const reading = await opened(file, goal === "check" ? check : textOf);
     return isOverBudget() ? { problem: takesTooMuch } : reading;
   } catch (error) {
     return { problem: problemOf(error) };
@@ -48,7 +48,7 @@ async function textOf(document: PDFDocumentProxy): Promise<Reading> {
 /** Undefined: it is longer than that. */
 async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
-  // In pieces as they come, so that no more is read than is wanted.
+  // In pieces as they come, so that no more is read than is needed.
   const pieces = page.streamTextContent().getReader();
   for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
     for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;

@@ -6,10 +6,10 @@
 import { Worker } from "node:worker_threads";
 import { isLimit } from "./limits.ts";
 import { problemOf, readPdf } from "./parser.ts";
-import type { Reading, Said, Task } from "./reading.ts";
+import type { Reading, Task, WorkerMessage } from "./reading.ts";
 
-const say = (said: Said) => process.send?.(said);
-const tell = (reading: Reading, broken: boolean) => say({ reading, broken });
+const send = (message: WorkerMessage) => process.send?.(message);
+const tell = (reading: Reading, broken: boolean) => send({ reading, broken });
 
 process.on("message", async (task: Task) => {
   const reading = await readPdf(task);
@@ -32,4 +32,4 @@ const watch = `
   }`;
 new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
 
-say({ up: true });
+send({ up: true });

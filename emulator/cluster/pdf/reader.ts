@@ -22,10 +22,10 @@ export class PdfReader {
   }
 
   /** `busy`: too many files wait, or this one has waited too long. Rejects when no process can be started. */
-  async read(wanted: Task["wanted"], file: Uint8Array): Promise<Reading | typeof busy> {
+  async read(goal: Task["goal"], file: Uint8Array): Promise<Reading | typeof busy> {
     if (!(await this.#turn(file.length))) return busy;
     try {
-      return await this.#readNow({ wanted, file });
+      return await this.#readNow({ goal, file });
     } catch (error) {
       if (this.#isClosed) return busy;
       throw error;

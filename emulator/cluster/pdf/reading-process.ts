@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { limits, takesTooMuch, unparsable } from "./limits.ts";
-import type { Reading, Said, Task } from "./reading.ts";
+import type { Reading, Task, WorkerMessage } from "./reading.ts";
 
 /** The process that reads, seen from here. It holds this one up while something is asked of it. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
-  #heard: (said: Said | Ended) => void = () => {};
+  #onMessage: (message: WorkerMessage | Ended) => void = () => {};
   #isFresh = true;
   #hasEnded = false;
 
@@ -21,9 +21,9 @@ export class ReadingProcess {
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    this.#child.on("message", (said: Said) => {
-      if ("broken" in said && said.broken) this.end();
-      this.#heard(said);
+    this.#child.on("message", (message: WorkerMessage) => {
+      if ("broken" in message && message.broken) this.end();
+      this.#onMessage(message);
     });
     this.#child.on("error", (error) => this.#end({ error: error.message, outOfMemory: false }));
     this.#child.on("exit", (code, signal) => {
@@ -45,16 +45,16 @@ export class ReadingProcess {
   /** Never rejects; never resolves where the file keeps the process busy for ever. */
   async read(task: Task): Promise<Reading> {
     this.#isFresh = false;
-    const answer = this.#hear();
+    const answer = this.#nextMessage();
     // A failure to send is seen at its end.
     this.#child.send(task, () => {});
-    const said = await answer;
-    if ("reading" in said) return said.reading;
-    return { problem: "outOfMemory" in said && said.outOfMemory ? takesTooMuch : unparsable };
+    const message = await answer;
+    if ("reading" in message) return message.reading;
+    return { problem: "outOfMemory" in message && message.outOfMemory ? takesTooMuch : unparsable };
   }
 
   async #beUp(): Promise<void> {
-    const first = await this.#hear();
+    const first = await this.#nextMessage();
     if ("error" in first) throw new Error(`The process that reads PDFs cannot be started: ${first.error}`);
   }
 
@@ -64,21 +64,21 @@ export class ReadingProcess {
     this.#child.kill("SIGKILL");
   }
 
-  #hear(): Promise<Said | Ended> {
+  #nextMessage(): Promise<WorkerMessage | Ended> {
     this.#child.ref();
     this.#child.channel?.ref();
     return new Promise((resolve) => {
-      this.#heard = (said) => {
+      this.#onMessage = (message) => {
         this.#child.unref();
         this.#child.channel?.unref();
-        resolve(said);
+        resolve(message);
       };
     });
   }
 
   #end(ended: Ended): void {
     this.#hasEnded = true;
-    this.#heard(ended);
+    this.#onMessage(ended);
   }
 }
 

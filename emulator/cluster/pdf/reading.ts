@@ -1,6 +1,6 @@
 /** What is asked of the process that reads PDFs: whether a file is one, or its text too. */
 export interface Task {
-  readonly wanted: "check" | "text";
+  readonly goal: "check" | "text";
   readonly file: Uint8Array;
 }
 
@@ -10,4 +10,4 @@ export type Reading =
   | { readonly problem: string; readonly lines?: undefined };
 
 /** What the process says: that it is up, or what came of a file. `broken`: it must read no other. */
-export type Said = { readonly up: true } | { readonly reading: Reading; readonly broken: boolean };
+export type WorkerMessage = { readonly up: true } | { readonly reading: Reading; readonly broken: boolean };

@@ -51,10 +51,10 @@ const idsOf = ({ ids, cluster }: Pick<ClusterWorld, "ids" | "cluster">) => ({
 });
 
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
-type Asked = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+type StorageCall = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
 
 /** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
-async function requireSigned(method: "GET" | "PUT", key: string, world: Asked): Promise<StoredObject> {
+async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [

@@ -75,7 +75,7 @@ export const keyPointerHandlers = {
         tx.put(keyPointers, row);
         written.set(field_name, row);
         touched.add(field_name);
-        await told(
+        await tell(
           tx,
           world,
           before ? "CONTRACT_KEY_POINTER_UPDATION" : "CONTRACT_KEY_POINTER_CREATION",
@@ -96,7 +96,7 @@ export const keyPointerHandlers = {
       if (problem) world.fail("invalid-fields", { value: problem });
       const row = { ...before, value };
       tx.put(keyPointers, row);
-      await told(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+      await tell(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
       return keyPointerRecord(row);
     }),
 } satisfies ClusterHandlers;
@@ -118,13 +118,13 @@ const keyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointe
   format_option: {},
 });
 
-type Given = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
+type PointerInput = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
 type Match =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
 /** The key pointer that a row names by id or by field name, or what is wrong with the row. */
-function matched(given: Given, type: ContractType, known: readonly KeyPointer[]): Match {
+function matched(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): Match {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;
   if (key_pointer_id !== undefined) {
@@ -150,7 +150,7 @@ function problemWith(fieldName: string, value: unknown, type: ContractType): rea
   return problemsOf([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
 }
 
-const told = (
+const tell = (
   tx: Transaction,
   world: Pick<ClusterWorld, "clock"> & { readonly caller: Member },
   activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",

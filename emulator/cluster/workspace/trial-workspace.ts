@@ -22,14 +22,14 @@ export async function createTrialWorkspace(
   { store, cluster, ids }: ClusterWorld,
 ): Promise<Passthrough> {
   if (!sameSecret(headers["x-cluster-key"] ?? "", cluster.key)) return json(401, { detail: "Invalid cluster key" });
-  const asked = NewWorkspace.safeParse(parsed(body));
-  if (!asked.success) return json(400, { detail: "This is no request for a workspace" });
+  const request = NewWorkspace.safeParse(parsed(body));
+  if (!request.success) return json(400, { detail: "This is no request for a workspace" });
   const created = await store.transaction("create a trial workspace", async (tx): Promise<CreatedWorkspace> => {
-    const known = await tx.get(trialWorkspaces, asked.data.signup_token);
+    const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
       ? await tx.get(workspaces, String(known.workspace_id))
-      : await addWorkspace(tx, { cluster, ids }, asked.data);
-    if (!workspace) throw new Error(`The workspace of signup ${asked.data.email} is gone`);
+      : await addWorkspace(tx, { cluster, ids }, request.data);
+    if (!workspace) throw new Error(`The workspace of signup ${request.data.email} is gone`);
     return {
       workspace_id: workspace.id,
       client_id: workspace.client_id,

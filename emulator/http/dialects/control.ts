@@ -2,7 +2,7 @@ import { failureAnswer, jsonAnswer } from "../answer.ts";
 import type { Unreadable } from "../bodies/decode.ts";
 import { bugWords, type Dialect, spelled } from "./dialect.ts";
 import type { Problem } from "./problem.ts";
-import { verdictsOn } from "./pydantic.ts";
+import { pydanticErrors } from "./pydantic.ts";
 
 const error = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint === undefined ? {} : { hint }) },
@@ -33,10 +33,10 @@ export const control: Dialect = {
 
 /** `by: Input should be a valid string`; `query limit: …` and `path id: …` say where else to look. */
 const wordsOf = (problem: Problem): string[] =>
-  verdictsOn(problem).map(({ path, msg }) => {
+  pydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
-    const place = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
-    return `${place}: ${msg}`;
+    const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
+    return `${field}: ${msg}`;
   });
 
 function unreadableWords(problem: Unreadable): string {

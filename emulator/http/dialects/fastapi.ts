@@ -2,7 +2,7 @@ import type { ValidationItem } from "../../../src/api/router/failures/index.ts";
 import { failureAnswer, jsonAnswer } from "../answer.ts";
 import { bugWords, type Dialect } from "./dialect.ts";
 import type { Problem } from "./problem.ts";
-import { verdictsOn } from "./pydantic.ts";
+import { pydanticErrors } from "./pydantic.ts";
 
 /** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
@@ -33,7 +33,7 @@ export const fastapi: Dialect = {
 
 /** Keys in the order of the wire; `input` is always there, `null` where nothing was sent. */
 const itemsOf = (problem: Problem): ValidationItem[] =>
-  verdictsOn(problem).map(({ type, path, msg, input, ctx }) => ({
+  pydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
     type,
     loc: [problem.part, ...path],
     msg,

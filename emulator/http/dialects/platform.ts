@@ -3,7 +3,7 @@ import { type Answer, failureAnswer, jsonAnswer } from "../answer.ts";
 import type { Unreadable } from "../bodies/decode.ts";
 import { bugWords, type Dialect } from "./dialect.ts";
 import { type Problem, valueAt } from "./problem.ts";
-import { verdictsOn } from "./pydantic.ts";
+import { pydanticErrors } from "./pydantic.ts";
 
 /** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
 export const platform: Dialect = {
@@ -39,7 +39,7 @@ interface Fields {
 function fieldsOf(problems: readonly Problem[]): Fields {
   const fields: Fields = Object.create(null);
   for (const problem of problems) {
-    for (const { path, msg, type, input } of verdictsOn(problem)) {
+    for (const { path, msg, type, input } of pydanticErrors(problem)) {
       if (path.length === 0) add(fields, ["non_field_errors"], wholeBody(type, input));
       else add(fields, path.map(String), msg);
     }

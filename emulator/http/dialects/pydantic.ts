@@ -3,7 +3,7 @@ import { SourceNumber } from "../bodies/python-json.ts";
 import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
-/** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod judges, and nothing else words it so. */
+/** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod checks, and nothing else words it so. */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
@@ -13,8 +13,8 @@ export interface PydanticError {
   readonly input: unknown;
 }
 
-/** The verdicts on one problem: a zod issue may name several keys, or several branches of a union. */
-export function verdictsOn({ part, issue, schema, sent }: Problem): readonly PydanticError[] {
+/** The errors of one problem: a zod issue may name several keys, or several branches of a union. */
+export function pydanticErrors({ part, issue, schema, sent }: Problem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
@@ -27,7 +27,7 @@ export function verdictsOn({ part, issue, schema, sent }: Problem): readonly Pyd
   if (issue.code === "invalid_union") {
     const branch = likeliestBranch(issue.errors);
     return branch.flatMap((inner) =>
-      verdictsOn({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
+      pydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
     );
   }
 

@@ -1,18 +1,18 @@
 import type { Wall } from "../../../src/base/clock.ts";
 
 /** Somebody who waits, between those who came before and after. */
-class Place<Waiting> {
+class Waiter<Waiting> {
   readonly waiting: Waiting | undefined;
   readonly until: number;
-  before: Place<Waiting> = this;
-  after: Place<Waiting> = this;
+  before: Waiter<Waiting> = this;
+  after: Waiter<Waiting> = this;
 
   constructor(waiting: Waiting | undefined, until: number) {
     this.waiting = waiting;
     this.until = until;
   }
 
-  enter(end: Place<Waiting>): void {
+  enter(end: Waiter<Waiting>): void {
     this.before = end.before;
     this.after = end;
     this.before.after = this;
@@ -38,7 +38,7 @@ export class Deadlines<Waiting> {
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
   /** In the order in which they were set, which is the order in which they come. */
-  readonly #end = new Place<Waiting>(undefined, Number.POSITIVE_INFINITY);
+  readonly #end = new Waiter<Waiting>(undefined, Number.POSITIVE_INFINITY);
   readonly #stop = new AbortController();
   #sleeping = false;
 
@@ -51,10 +51,10 @@ export class Deadlines<Waiting> {
 
   /** Returns the way to leave, which may be used again. */
   enter(waiting: Waiting): () => void {
-    const place = new Place(waiting, this.#wall.now() + this.#afterMs);
-    place.enter(this.#end);
+    const waiter = new Waiter(waiting, this.#wall.now() + this.#afterMs);
+    waiter.enter(this.#end);
     if (!this.#sleeping) void this.#watch();
-    return () => place.leave();
+    return () => waiter.leave();
   }
 
   /** Everybody leaves, the first one first. */

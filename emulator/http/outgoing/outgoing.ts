@@ -62,7 +62,7 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
   );
   const targets = new Map<string, Target>();
 
-  // The rules never change, so each URL is judged once.
+  // The rules never change, so each URL is checked once.
   function targetOf(url: string): Target {
     const known = targets.get(url);
     if (known) return known;
@@ -109,14 +109,14 @@ const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: 
 class TooLate extends Error {}
 
 /**
- * Resolves a name, judges every address it stands for, and connects to just those: a name cannot mean something else
- * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` judges.
+ * Resolves a name, checks every address it stands for, and connects to just those: a name cannot mean something else
+ * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
  */
 function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      // The rules about ports were judged with the URL; here only the host decides.
+      // The rules about ports were checked with the URL; here only the host decides.
       const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
       const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
       for (const { address } of addresses) {

@@ -36,7 +36,7 @@ privateNet.addSubnet("fc00::", 7, "ipv6");
 
 const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
-/** Why nothing may be sent to a URL; undefined when it may. Names are judged again when they are resolved. */
+/** Why nothing may be sent to a URL; undefined when it may. Names are checked again when they are resolved. */
 export function forbiddenUrl(text: string, rules: ReceiverRules): Forbidden | undefined {
   if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL cannot be read." };
   const url = new URL(text);

@@ -16,7 +16,7 @@ export interface Input {
 }
 
 /** What came, in parts. */
-export interface Sent {
+export interface RequestParts {
   readonly params: Fields;
   /** Without the question mark. */
   readonly search: string;
@@ -25,9 +25,9 @@ export interface Sent {
 }
 
 /** Checks every part of a request and puts the values into `input`; the answer lists what is wrong, in wire order. */
-export type Validate = (sent: Sent, input: Input) => readonly Problem[];
+export type Validate = (sent: RequestParts, input: Input) => readonly Problem[];
 
-type Check = (sent: Sent, input: Input, problems: Problem[]) => void;
+type Check = (sent: RequestParts, input: Input, problems: Problem[]) => void;
 
 const none: readonly Problem[] = [];
 
@@ -56,10 +56,10 @@ function paramsCheck(schema: z.ZodObject): Check {
 
 const partOfInput = { path: "params", query: "query", header: "headers" } as const;
 
-function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (sent: Sent) => Fields): Check {
+function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (sent: RequestParts) => Fields): Check {
   const read = edgeOf(schema);
   const names = Object.keys(schema.shape);
-  const place = partOfInput[part];
+  const target = partOfInput[part];
   return (sent, input, problems) => {
     let fields = pick(sent);
     // Of the headers only those that are declared; the others are the protocol's business.
@@ -67,7 +67,7 @@ function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (se
     const values = read(fields);
     const parsed = schema.safeParse(values);
     if (parsed.success) {
-      input[place] = parsed.data;
+      input[target] = parsed.data;
       return;
     }
     const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : lastOf(fields[name]));

@@ -17,7 +17,7 @@ const emulatorIssuers = new Set(
   ]),
 );
 
-interface Asked {
+interface TokenCheck {
   readonly authorization: string | undefined;
   /** Undefined: the body is none. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
@@ -31,22 +31,22 @@ interface Asked {
  * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key,
  * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
  */
-export async function verifyChatBToken(asked: Asked): Promise<Verdict<string>> {
+export async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   // The scheme is compared as the vendor's own library does: `bearer` is refused.
-  const [, token] = /^Bearer (\S+)$/.exec(asked.authorization ?? "") ?? [];
+  const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return fails("no bearer token");
-  const signed = await signedBy(token, asked);
+  const signed = await signedBy(token, check);
   if (!signed.ok) return signed;
   const { key, claims } = signed;
-  const { activity } = asked;
+  const { activity } = check;
 
   const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];
   if (activity && endorsements.length > 0 && !endorsements.includes(textAt(activity, "channelId"))) {
     return fails("the key is not endorsed for the activity's channelId");
   }
-  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== asked.app.issuer) return ofEmulator(claims, asked);
-  if (claims.iss !== asked.app.issuer) return fails("another issuer");
-  if (![claims.aud].flat().includes(asked.app.app_id)) return fails("for another app");
+  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer) return ofEmulator(claims, check);
+  if (claims.iss !== check.app.issuer) return fails("another issuer");
+  if (![claims.aud].flat().includes(check.app.app_id)) return fails("for another app");
   const serviceUrl = textAt(activity, "serviceUrl");
   return serviceUrl === undefined || claims.serviceurl === serviceUrl
     ? holds
@@ -54,14 +54,14 @@ export async function verifyChatBToken(asked: Asked): Promise<Verdict<string>> {
 }
 
 /** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
-function ofEmulator(claims: JWTPayload, { app }: Asked): Verdict<string> {
+function ofEmulator(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
   const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
   return asking === app.app_id ? holds : fails("for another app");
 }
 
 async function signedBy(
   token: string,
-  { nowMs, keyOf }: Asked,
+  { nowMs, keyOf }: TokenCheck,
 ): Promise<
   | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
   | { readonly ok: false; readonly reason: string }

@@ -7,7 +7,7 @@ import { ownersOf } from "../resolve/resolve.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
 import { verifyChatBToken } from "./chat-b-token.ts";
 
-/** The token is judged before anything of the body is believed (DECISIONS.md, R22). */
+/** The token is checked before anything of the body is believed (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
   const { chat_b: app } = await call.store.read(appsOf);
   const activity = jsonObject(call.request.body);

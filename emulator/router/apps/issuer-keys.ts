@@ -1,5 +1,5 @@
 import type { IssuerKey } from "../../world/chat-b-issuer.ts";
-import { type Asking, askCluster } from "../proxied/ask-cluster.ts";
+import { type AskContext, askCluster } from "../proxied/ask-cluster.ts";
 
 interface KeySet {
   /** Wall time at which it was asked for. */
@@ -15,10 +15,10 @@ const pauseMs = 10_000;
 
 /** The published keys of issuers that are not ours, by the URL of their metadata. */
 export class IssuerKeys {
-  readonly #asking: Asking;
+  readonly #asking: AskContext;
   readonly #sets = new Map<string, KeySet>();
 
-  constructor(asking: Asking) {
+  constructor(asking: AskContext) {
     this.#asking = asking;
   }
 
@@ -49,7 +49,7 @@ export class IssuerKeys {
   async #document(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
-    const said = await askCluster(
+    const reply = await askCluster(
       this.#asking,
       { url: url.origin },
       {
@@ -61,7 +61,7 @@ export class IssuerKeys {
         origin: this.#asking.settings.publicUrl,
       },
     );
-    return said.kind === "said" && said.status === 200 ? said.body : undefined;
+    return reply.kind === "answered" && reply.status === 200 ? reply.body : undefined;
   }
 }
 

@@ -24,10 +24,10 @@ export type Polled =
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
 /**
- * Judges a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
+ * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
  * authorized. Whoever polls while the cluster is being asked already is told to wait.
  */
-export function judgePoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 

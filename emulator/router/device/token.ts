@@ -5,7 +5,7 @@ import { reply } from "../../http/reply.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
-import { judgePoll, type Polled } from "./poll.ts";
+import { checkPoll, type Polled } from "./poll.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
@@ -38,7 +38,7 @@ function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: 
     const at = clock.now();
     // Wall time would make two equal runs differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
-    const polled = judgePoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
+    const polled = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
     if (polled.grant) tx.put(deviceGrants, polled.grant);
     return polled;
   });
@@ -47,7 +47,7 @@ function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: 
 async function tokensFor(call: RouterCall, grant: DeviceGrant): Promise<Answer> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  return judged(call, cluster.id, await askCluster(call, cluster, call.request));
+  return answerFrom(call, cluster.id, await askCluster(call, cluster, call.request));
 }
 
 /** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
@@ -58,13 +58,13 @@ const refusals = lookupTable<Refused>({
   expired_token: "expired-token",
 });
 
-function judged({ finding }: RouterCall, cluster: string, said: ClusterReply): Answer {
-  if (said.kind === "said" && said.status === 200 && isTokens(said.body)) return { tokens: said.body };
-  if (said.kind === "said" && said.status >= 400 && said.status < 500) {
-    finding("tokens-refused", `${cluster} answered ${said.status} ${String(said.body?.error ?? "")}`);
-    return { refused: refusals[String(said.body?.error)] ?? "invalid-grant" };
+function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
+  if (reply.kind === "answered" && reply.status === 200 && isTokens(reply.body)) return { tokens: reply.body };
+  if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
+    finding("tokens-refused", `${cluster} answered ${reply.status} ${String(reply.body?.error ?? "")}`);
+    return { refused: refusals[String(reply.body?.error)] ?? "invalid-grant" };
   }
-  const why = said.kind === "said" ? `answered ${said.status}` : said.kind === "late" ? "is late" : said.reason;
+  const why = reply.kind === "answered" ? `answered ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
   finding("cluster-unreachable", `${cluster}: ${why}`);
   return { refused: "token-cluster-down" };
 }

@@ -1,8 +1,8 @@
 import type { Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../world.ts";
-import { type Signatory, signatories, signatoryKey } from "./signatory-rows.ts";
+import { type SignatoryMapping, signatories, signatoryKey } from "./signatory-rows.ts";
 
-type New = Pick<Signatory, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
+type New = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
 
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
@@ -11,14 +11,14 @@ export const signatoryHandlers = {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
-      const stored: Signatory[] = [];
+      const stored: SignatoryMapping[] = [];
       for (const signatory of given) stored.push(await addOnce(tx, signatory));
       return stored;
     });
   },
 } satisfies RouterHandlers;
 
-async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<Signatory> {
+async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<SignatoryMapping> {
   const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
   if (known) return known;
   const row = { id: tx.next("signatory"), uuid: uuid ?? null, cluster, signatory_hash };

@@ -13,10 +13,10 @@ const fresh = { "cache-control": "no-store" };
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const answers = await Promise.all(
-    call.clusters.map(async (cluster) => ({ cluster, said: await askCluster(call, cluster, call.request) })),
+    call.clusters.map(async (cluster) => ({ cluster, reply: await askCluster(call, cluster, call.request) })),
   );
-  const answered = answers.flatMap(({ cluster, said }) => {
-    const keys = said.kind === "said" && said.status === 200 ? said.body?.keys : undefined;
+  const answered = answers.flatMap(({ cluster, reply }) => {
+    const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
     if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} gave no keys`);
     return Array.isArray(keys) ? [keys] : [];
   });
@@ -28,9 +28,9 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
 const showDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) => {
   refuseLoop(call);
   for (const cluster of call.clusters) {
-    const said = await askCluster(call, cluster, call.request);
-    if (said.kind === "said" && said.status === 200 && said.body) {
-      return reply(200, discoveryOf(said.body, cluster.url, call.settings.publicUrl), fresh);
+    const found = await askCluster(call, cluster, call.request);
+    if (found.kind === "answered" && found.status === 200 && found.body) {
+      return reply(200, discoveryOf(found.body, cluster.url, call.settings.publicUrl), fresh);
     }
     call.finding("configuration-missing", `${cluster.id} gave no OpenID configuration`);
   }

@@ -7,12 +7,12 @@ import { jsonObject } from "../resolve/request-fields.ts";
 
 /** What a cluster said to a question of the router's own; `body` is undefined when it is no JSON object. */
 export type ClusterReply =
-  | { readonly kind: "said"; readonly status: number; readonly body: Readonly<Record<string, unknown>> | undefined }
+  | { readonly kind: "answered"; readonly status: number; readonly body: Readonly<Record<string, unknown>> | undefined }
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "late" };
 
 /** What a question to a cluster is sent with. */
-export interface Asking {
+export interface AskContext {
   readonly forwarder: Forwarder;
   readonly wall: Wall;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
@@ -23,14 +23,14 @@ const maxAnswerBytes = 1024 * 1024;
 
 /** Sends a request to one cluster and reads its answer whole, in the time that a forwarded request may take. */
 export async function askCluster(
-  { forwarder, wall, settings }: Asking,
+  { forwarder, wall, settings }: AskContext,
   { url }: Pick<Cluster, "url">,
   request: Forwardable,
 ): Promise<ClusterReply> {
   const gaveUp = new AbortController();
   const asking = ask();
-  const said = await within(wall, settings.upstreamTimeoutMs, asking);
-  if (said !== late) return said;
+  const reply = await within(wall, settings.upstreamTimeoutMs, asking);
+  if (reply !== late) return reply;
   gaveUp.abort(new Error("Nobody waits for the answer any more"));
   return { kind: "late" };
 
@@ -47,7 +47,7 @@ export async function askCluster(
         size += chunk.length;
         if (size > maxAnswerBytes) return { kind: "unreachable", reason: "the answer is too long" };
       }
-      return { kind: "said", status, body: jsonObject(Buffer.concat(chunks)) };
+      return { kind: "answered", status, body: jsonObject(Buffer.concat(chunks)) };
     } catch {
       return { kind: "unreachable", reason: "the answer broke off" };
     }

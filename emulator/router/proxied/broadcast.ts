@@ -5,7 +5,7 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { ForwardCall } from "../world.ts";
 
 /** What came of asking one cluster. */
-interface Asked {
+interface ClusterResult {
   readonly cluster: Cluster;
   readonly sent: Sent | typeof late;
 }
@@ -21,34 +21,34 @@ export async function broadcast(
   timeoutMs: number,
 ): Promise<Passthrough> {
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
-  const asked = clusters.map(async (cluster): Promise<Asked> => {
+  const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.url, call.request);
     const sent = await within(call.wall, timeoutMs, sending);
     if (sent === late) void sending.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };
   });
 
-  const early = call.inSeedOrder() ? undefined : await firstSuccess(asked);
-  const chosen = early ?? best(await Promise.all(asked));
-  for (const other of asked) {
+  const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
+  const chosen = early ?? best(await Promise.all(results));
+  for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
   }
   if (chosen && isAnswered(chosen)) return chosen.sent.answer;
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
-type Answered = Asked & { readonly sent: Extract<Sent, { kind: "answered" }> };
-const isAnswered = (one: Asked): one is Answered => one.sent !== late && one.sent.kind === "answered";
-const isSuccess = (one: Asked): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
+type Answered = ClusterResult & { readonly sent: Extract<Sent, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is Answered => one.sent !== late && one.sent.kind === "answered";
+const isSuccess = (one: ClusterResult): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
-const firstSuccess = (asked: readonly Promise<Asked>[]): Promise<Asked | undefined> =>
-  Promise.any(asked.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
+const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
+  Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
     () => undefined,
   );
 
 /** The best of all outcomes in seed order: a success, the lowest status, a cluster that is late, nothing. */
-function best(all: readonly Asked[]): Asked | undefined {
+function best(all: readonly ClusterResult[]): ClusterResult | undefined {
   const answered = all.filter(isAnswered);
   return (
     answered.find(isSuccess) ??
@@ -59,7 +59,7 @@ function best(all: readonly Asked[]): Asked | undefined {
 }
 
 /** Lets an answer that nobody gets run out, and notes it. */
-function drop({ finding }: ForwardCall, { cluster, sent }: Asked, why: string): void {
+function drop({ finding }: ForwardCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === late) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);

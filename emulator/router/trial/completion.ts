@@ -100,7 +100,7 @@ async function createWorkspace(
 ): Promise<CreatedWorkspace> {
   const { remoteAddress, origin, headers } = call.request;
   const caller = headers["x-forwarded-for"];
-  const said = await askCluster(call, cluster, {
+  const reply = await askCluster(call, cluster, {
     method: "POST",
     target: newWorkspacePath,
     rawHeaders: [
@@ -111,10 +111,12 @@ async function createWorkspace(
     remoteAddress,
     origin,
   });
-  if (said.kind === "late") return call.fail("cluster-timeout", { cluster: cluster.id });
-  const created = CreatedWorkspace.safeParse(said.kind === "said" && said.status === 201 ? said.body : undefined);
+  if (reply.kind === "late") return call.fail("cluster-timeout", { cluster: cluster.id });
+  const created = CreatedWorkspace.safeParse(
+    reply.kind === "answered" && reply.status === 201 ? reply.body : undefined,
+  );
   if (created.success) return created.data;
-  const why = said.kind === "said" ? `answered ${said.status} when asked for a workspace` : said.reason;
+  const why = reply.kind === "answered" ? `answered ${reply.status} when asked for a workspace` : reply.reason;
   call.finding("cluster-unreachable", `${cluster.id} ${why}`);
   return call.fail("cluster-unreachable", { cluster: cluster.id });
 }

@@ -1,12 +1,12 @@
 import type { MappingTable } from "../live/mapping-table.ts";
-import { Misfit } from "../live/misfit.ts";
+import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import { addRow, addSequence, membersOf, versionsIn } from "./document.ts";
 import { requireFormat } from "./format.ts";
 
-type Place =
+type Section =
   | "start"
   | "version"
   | "head"
@@ -28,7 +28,7 @@ export class DocumentReader {
   readonly head: Record<string, unknown> = Object.create(null);
   /** The line that is read next, from 1. */
   line = 1;
-  #place: Place = "start";
+  #section: Section = "start";
   #upgrade: Upgrade | undefined;
   /** The svc that wrote it, as far as that can be seen before the form of the head is known. */
   #writer: string | undefined;
@@ -44,24 +44,24 @@ export class DocumentReader {
 
   /** True once the sections are closed: what follows is the container's. */
   get ended(): boolean {
-    return this.#place === "end";
+    return this.#section === "end";
   }
 
   /** Takes whole lines. Returns how many characters it took: fewer than all when the document has ended in them. */
   feed(text: string): number {
     let at = 0;
-    if (this.#place === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
-    while (at < text.length && this.#place !== "end") {
-      if (typeof this.#place === "object") at = this.#table(text, at, this.#place);
-      else at = this.#single(text, at, this.#place);
+    if (this.#section === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
+    while (at < text.length && this.#section !== "end") {
+      if (typeof this.#section === "object") at = this.#table(text, at, this.#section);
+      else at = this.#single(text, at, this.#section);
     }
     return at;
   }
 
-  #table(text: string, at: number, table: Exclude<Place, string>): number {
+  #table(text: string, at: number, table: Exclude<Section, string>): number {
     const close = "rows" in table ? "]" : "}";
     if (text.startsWith(close, at)) {
-      this.#place = "rows" in table ? "rows" : "mappings";
+      this.#section = "rows" in table ? "rows" : "mappings";
       this.line += 1;
       return lineEnd(text, at);
     }
@@ -101,55 +101,55 @@ export class DocumentReader {
       if (lines.length <= 1) throw damaged(cause);
       for (const line of lines) {
         // The recursion ends at single lines; one of them throws.
-        if (typeof this.#place === "object") this.#table(`${line}\n`, 0, this.#place);
+        if (typeof this.#section === "object") this.#table(`${line}\n`, 0, this.#section);
       }
       throw new StateRefused("these lines do not belong together", { cause });
     }
   }
 
-  #single(text: string, at: number, place: Exclude<Place, object>): number {
+  #single(text: string, at: number, section: Exclude<Section, object>): number {
     const end = lineEnd(text, at);
-    this.#take(text.slice(at, end).trimEnd(), place);
+    this.#take(text.slice(at, end).trimEnd(), section);
     this.line += 1;
     return end;
   }
 
-  #take(line: string, place: Exclude<Place, object>): void {
-    if (place === "start" && line === "{") {
-      this.#place = "version";
+  #take(line: string, section: Exclude<Section, object>): void {
+    if (section === "start" && line === "{") {
+      this.#section = "version";
       return;
     }
-    if ((place === "rows" || place === "mappings") && /^\},?$/.test(line)) {
-      this.#place = place === "rows" ? "sections" : "end";
+    if ((section === "rows" || section === "mappings") && /^\},?$/.test(line)) {
+      this.#section = section === "rows" ? "sections" : "end";
       return;
     }
     const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
     if (quoted === undefined || value === undefined) throw damaged();
-    this.#member(String(parsed(quoted)), value, place);
+    this.#member(String(parsed(quoted)), value, section);
   }
 
-  #member(name: string, value: string, place: Exclude<Place, object>): void {
-    if (place === "version" && name === "svc_state") {
+  #member(name: string, value: string, section: Exclude<Section, object>): void {
+    if (section === "version" && name === "svc_state") {
       this.head[name] = parsed(value);
       requireFormat(this.head[name], this.#writer);
-      this.#place = "head";
-    } else if (place === "head" && name === "sequences") {
+      this.#section = "head";
+    } else if (section === "head" && name === "sequences") {
       this.#endHead();
       for (const [sequence, last] of Object.entries(membersOf(parsed(value), "What stands there"))) {
         addSequence(this.state, sequence, last);
       }
-      this.#place = "sections";
-    } else if (place === "head" && !Object.hasOwn(this.head, name)) {
+      this.#section = "sections";
+    } else if (section === "head" && !Object.hasOwn(this.head, name)) {
       this.head[name] = parsed(value);
-    } else if (place === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
-      this.#place = name;
-    } else if (place === "rows" && value === "[") {
+    } else if (section === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
+      this.#section = name;
+    } else if (section === "rows" && value === "[") {
       if (!this.state.rows.has(name)) throw unknown("collection", name);
-      this.#place = { rows: name };
-    } else if (place === "mappings" && value === "{") {
+      this.#section = { rows: name };
+    } else if (section === "mappings" && value === "{") {
       const mapping = this.state.mappings.get(name);
       if (mapping === undefined) throw unknown("mapping table", name);
-      this.#place = { mapping };
+      this.#section = { mapping };
     } else {
       throw damaged();
     }
@@ -163,7 +163,8 @@ export class DocumentReader {
 
 const damaged = (cause?: unknown): StateRefused => new StateRefused("the line is damaged", { cause });
 
-const unknown = (what: string, name: string): Misfit => new Misfit(`this version of svc has no ${what} ${name}`);
+const unknown = (what: string, name: string): SchemaMismatch =>
+  new SchemaMismatch(`this version of svc has no ${what} ${name}`);
 
 function lineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);

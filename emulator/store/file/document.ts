@@ -1,6 +1,6 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Contents, sliceRows } from "../live/contents.ts";
-import { Misfit } from "../live/misfit.ts";
+import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
 import { Upgrade, type Versions, versionsOf } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
@@ -98,22 +98,23 @@ export function addSequence(state: State, name: string, last: unknown): void {
 export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): void {
   const valid = validRow(state, upgrade, collection, row, where);
   const { before, key } = state.rows.get(collection)!.put(valid);
-  if (before !== undefined) misfit(`${where} has the key of another row of ${collection}, ${key}`);
+  if (before !== undefined) mismatch(`${where} has the key of another row of ${collection}, ${key}`);
 }
 
 /**
- * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with Misfit.
+ * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatch.
  */
 export function validRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
-  const table = state.rows.get(collection) ?? misfit(`this version of svc has no collection ${collection} (${where})`);
+  const table =
+    state.rows.get(collection) ?? mismatch(`this version of svc has no collection ${collection} (${where})`);
   const parsed = table.declaration.schema.safeParse(upgrade.row(collection, row));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return misfit(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
+  return mismatch(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
 }
 
 function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
-  const table = state.mappings.get(collection) ?? misfit(`this version of svc has no mapping table ${collection}`);
+  const table = state.mappings.get(collection) ?? mismatch(`this version of svc has no mapping table ${collection}`);
   if (typeof cluster !== "string")
     refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
   table.set(identifier, cluster);
@@ -129,6 +130,6 @@ function refuse(message: string): never {
   throw new StateRefused(message);
 }
 
-function misfit(message: string): never {
-  throw new Misfit(message);
+function mismatch(message: string): never {
+  throw new SchemaMismatch(message);
 }

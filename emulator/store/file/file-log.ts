@@ -7,9 +7,9 @@ import type { Disk, DiskFile } from "./disk.ts";
 import { Journal } from "./journal/journal.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
 import type { Position } from "./journal/journal-line.ts";
-import { tryWriting } from "./room.ts";
 import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
 import { markClosed } from "./snapshot/snapshot-checksum.ts";
+import { tryWriting } from "./trial-write.ts";
 
 interface Options {
   readonly disk: Disk;
@@ -194,7 +194,7 @@ export class FileLog implements CommitLog {
         begun = true;
         this.#rotate(next);
       },
-      settled: async () => {
+      durable: async () => {
         leave = await this.#enterRenaming();
         if (epoch !== this.#epoch) throw new Overtaken();
         await this.#journal.flushed();

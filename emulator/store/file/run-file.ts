@@ -26,8 +26,8 @@ export class StateInUse extends Error {
   }
 }
 
-function wordsFor(path: string, { holder: { pid, machine, since }, told, life, silent }: Held): string {
-  const url = typeof told.router_url === "string" ? told.router_url : undefined;
+function wordsFor(path: string, { holder: { pid, machine, since }, content, life, silent }: Held): string {
+  const url = typeof content.router_url === "string" ? content.router_url : undefined;
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (

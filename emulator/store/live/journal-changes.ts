@@ -4,7 +4,7 @@ import type { Change } from "./state.ts";
  * Changes as a line of the journal holds them. Rows of one collection that follow each other are written as the first
  * of them and columns: for each field in which any row differs from the first, the values of all the others.
  */
-export type Written =
+export type WrittenChange =
   | readonly ["put", collection: string, first: Row, others?: Columns]
   | readonly ["delete", collection: string, ...keys: string[]]
   | Exclude<Change, Put | Delete>;
@@ -15,8 +15,8 @@ type Row = Readonly<Record<string, unknown>>;
 type Columns = Readonly<Record<string, readonly unknown[]>>;
 
 /** What concerns one collection keeps its order; that of the collections is free, for they know nothing of each other. */
-export function written(changes: readonly Change[]): Written[] {
-  const parts: (Run | Written)[] = [];
+export function written(changes: readonly Change[]): WrittenChange[] {
+  const parts: (Run | WrittenChange)[] = [];
   const newest = new Map<string, Run>();
   for (const change of changes) {
     if (change[0] !== "put" && change[0] !== "delete") {
@@ -42,7 +42,7 @@ export function changesOf(line: unknown): Change[] | undefined {
 interface Run {
   /** False: it belongs to another run. */
   take(change: Put | Delete): boolean;
-  readonly written: Written;
+  readonly written: WrittenChange;
 }
 
 class Deletes implements Run {
@@ -59,7 +59,7 @@ class Deletes implements Run {
     return kind === "delete";
   }
 
-  get written(): Written {
+  get written(): WrittenChange {
     return ["delete", this.#collection, ...this.#keys];
   }
 }
@@ -89,8 +89,8 @@ class Puts implements Run {
     return true;
   }
 
-  get written(): Written {
-    if (this.#others.length === 0) return this.#first as Written;
+  get written(): WrittenChange {
+    if (this.#others.length === 0) return this.#first as WrittenChange;
     const columns: Record<string, readonly unknown[]> = Object.create(null);
     for (const [i, field] of this.#fields.entries()) {
       const first = this.#values[i];
@@ -100,7 +100,7 @@ class Puts implements Run {
   }
 }
 
-function isWritten(part: unknown): part is Written {
+function isWritten(part: unknown): part is WrittenChange {
   if (!Array.isArray(part) || typeof part[1] !== "string") return false;
   const [kind, , third, fourth, ...rest] = part;
   switch (kind) {
@@ -128,7 +128,7 @@ function areColumns(value: unknown): value is Columns {
   return columns.every((column) => Array.isArray(column) && column.length === (first as unknown[]).length);
 }
 
-function apart(part: Written): Change[] {
+function apart(part: WrittenChange): Change[] {
   if (part[0] === "delete") return part.slice(2).map((key) => ["delete", part[1], key as string]);
   if (part[0] !== "put") return [part];
   const [, collection, first, columns = {}] = part;

@@ -3,7 +3,7 @@ import type { AnyRows, IndexValue, Slice } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
 /** A row in its table. The ordinal is its place in the order of insertion, kept when the row is replaced. */
-export interface Entry {
+export interface StoredRow {
   readonly ordinal: number;
   row: object;
 }
@@ -11,7 +11,7 @@ export interface Entry {
 interface Index {
   readonly name: string;
   readonly placed: (row: object) => Placed;
-  readonly list: SortedList<Entry>;
+  readonly list: SortedList<StoredRow>;
 }
 
 type Placed = IndexValue | readonly IndexValue[] | undefined;
@@ -20,8 +20,8 @@ type Placed = IndexValue | readonly IndexValue[] | undefined;
 export class RowTable {
   readonly declaration: AnyRows;
   readonly #keyOf: (row: object) => string;
-  readonly #entries = new Map<string, Entry>();
-  readonly #insertion = new SortedList<Entry>();
+  readonly #entries = new Map<string, StoredRow>();
+  readonly #insertion = new SortedList<StoredRow>();
   readonly #indexes: readonly Index[];
   #nextOrdinal = 1;
 
@@ -71,7 +71,7 @@ export class RowTable {
   }
 
   /** Returns the entry that was there, for `restore`. */
-  delete(key: string): Entry | undefined {
+  delete(key: string): StoredRow | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -81,7 +81,7 @@ export class RowTable {
   }
 
   /** Puts an entry at its own place in the order of insertion. Its key must be free. */
-  restore(key: string, entry: Entry): void {
+  restore(key: string, entry: StoredRow): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
     for (const { placed, list } of this.#indexes) putIn(list, placed(entry.row), entry);
@@ -104,12 +104,12 @@ export class RowTable {
   }
 
   /** At most `limit` entries inserted after the one with that ordinal, in that order. */
-  after(ordinal: number, limit: number): Entry[] {
+  after(ordinal: number, limit: number): StoredRow[] {
     const start = this.#insertion.rank(ordinal, true);
     return this.#insertion.slice(start, start + limit);
   }
 
-  #bounds(slice: Slice<string>): [list: SortedList<Entry>, low: number, high: number] {
+  #bounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {
     if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
     const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
     if (list === undefined) throw new EmulatorBug(`Collection ${this.declaration.name} has no index ${slice.by}`);
@@ -119,15 +119,15 @@ export class RowTable {
   }
 }
 
-const rowOf = (entry: Entry): object => entry.row;
+const rowOf = (entry: StoredRow): object => entry.row;
 
-function putIn(list: SortedList<Entry>, placed: Placed, entry: Entry): void {
+function putIn(list: SortedList<StoredRow>, placed: Placed, entry: StoredRow): void {
   if (placed === undefined) return;
   if (typeof placed !== "object") list.insert(placed, entry);
   else for (const value of new Set(placed)) list.insert(value, entry);
 }
 
-function takeOut(list: SortedList<Entry>, placed: Placed, { ordinal }: Entry): void {
+function takeOut(list: SortedList<StoredRow>, placed: Placed, { ordinal }: StoredRow): void {
   if (placed === undefined) return;
   if (typeof placed !== "object") list.remove(placed, ordinal);
   else for (const value of new Set(placed)) list.remove(value, ordinal);

@@ -1,12 +1,12 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import { type Collection, type Migration, StateRefused } from "../port.ts";
-import { Misfit } from "./misfit.ts";
+import { SchemaMismatch } from "./schema-mismatch.ts";
 
 /** The version of each collection, by name. */
 export type Versions = Readonly<Record<string, number>>;
 
 /** Who wrote a state, and in which form its rows are. */
-export interface Written {
+export interface StateOrigin {
   /** The version of svc; undefined in a state of format 1, which did not say. */
   readonly by: string | undefined;
   /** Undefined in a state of format 1: all are in their first version. */
@@ -34,7 +34,7 @@ export class Upgrade {
   readonly #steps = new Map<string, readonly Migration[]>();
 
   /** Fails with StateRefused when a collection is of a newer version than this svc knows, or unknown to it. */
-  constructor({ by, versions = {} }: Written, collections: readonly Collection[]) {
+  constructor({ by, versions = {} }: StateOrigin, collections: readonly Collection[]) {
     const writer = by === undefined ? "another version of svc" : `svc ${by}`;
     const refuse = (what: string): never => {
       throw new StateRefused(`${writer} wrote it, with ${what}`, { repairable: false });
@@ -60,7 +60,7 @@ export class Upgrade {
     try {
       return steps.reduce((before, step) => step(before as Readonly<Record<string, unknown>>), row);
     } catch (cause) {
-      throw new Misfit(`a row of ${collection} cannot be brought to this version`, cause);
+      throw new SchemaMismatch(`a row of ${collection} cannot be brought to this version`, cause);
     }
   }
 }

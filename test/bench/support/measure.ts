@@ -1,4 +1,4 @@
-/** Figures that are judged by their goal: a line each, which `run.ts` reads. */
+/** Figures that are checked by their goal: a line each, which `run.ts` reads. */
 
 export type Goal = `${">=" | "<=" | "<"} ${number}` | "";
 

@@ -24,7 +24,7 @@ async function withPatientWork(
     clock,
     wall,
     onTrouble: ({ ref }) => troubles.push(ref),
-    kinds: {
+    handlers: {
       patient: {
         prepare: async (_, entries) =>
           entries.map((entry) => async (abort) => {
@@ -40,7 +40,7 @@ async function withPatientWork(
       },
     },
   });
-  await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", lane: "a", ref: "a" }));
+  await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", concurrency_key: "a", ref: "a" }));
   await working.raised;
   return { runner, store, troubles };
 }

@@ -16,7 +16,7 @@ interface Workshop {
   readonly troubles: string[];
   /** How many entries are begun and not let go. */
   readonly atWork: number;
-  /** Puts entries into the queue in one transaction, written `lane ref`, due so many ms after the beginning. */
+  /** Puts entries into the queue in one transaction, written `key ref`, due so many ms after the beginning. */
   add(due: number, ...entries: readonly string[]): Promise<readonly Entry[]>;
   /** Lets work end, and everything that follows from it come to rest. */
   letGo(...refs: readonly string[]): Promise<void>;
@@ -24,12 +24,12 @@ interface Workshop {
 }
 
 /**
- * A runner whose work goes on until it is let go. `room`: how many of a lane may be under way, or the error of asking;
+ * A runner whose work goes on until it is let go. `capacity`: how many of a concurrency key may be under way, or the error of asking;
  * refs that begin with `bad` cannot be prepared while `spoilt`.
  */
 async function workshop(
   t: TestContext,
-  room: (lane: string) => number = () => Number.POSITIVE_INFINITY,
+  capacity: (key: string) => number = () => Number.POSITIVE_INFINITY,
   trial = { spoilt: false },
 ): Promise<Workshop> {
   const wall = new StandingWall();
@@ -43,7 +43,7 @@ async function workshop(
     clock,
     wall,
     onTrouble: ({ ref }, error) => troubles.push(`${ref}: ${(error as Error).message}`),
-    kinds: {
+    handlers: {
       work: {
         prepare: async (_, entries) =>
           entries.map((entry) => {
@@ -57,7 +57,7 @@ async function workshop(
               };
             };
           }),
-        capacity: async (_, lanes) => lanes.map(room),
+        capacity: async (_, keys) => keys.map(capacity),
       },
     },
   });
@@ -86,8 +86,13 @@ async function workshop(
     add: async (due, ...entries) => {
       const added = await store.transaction("add", (tx) =>
         entries.map((entry) => {
-          const [lane = "", ref = ""] = entry.split(" ");
-          return enqueue(tx, { due: begin + due, kind: ref.startsWith("odd") ? "unknown" : "work", lane, ref });
+          const [key = "", ref = ""] = entry.split(" ");
+          return enqueue(tx, {
+            due: begin + due,
+            kind: ref.startsWith("odd") ? "unknown" : "work",
+            concurrency_key: key,
+            ref,
+          });
         }),
       );
       await idle();
@@ -99,8 +104,8 @@ async function workshop(
 
 const many = (count: number, name: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => name(i));
 
-describe("a lane", () => {
-  it("lets through as many as it has room for, in their order, each time one ends", async (t) => {
+describe("a concurrency key", () => {
+  it("admits as many as it has capacity for, in their order, each time one ends", async (t) => {
     const shop = await workshop(t, () => 3);
     await shop.add(0, ...many(6, (i) => `a a${i}`));
     assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
@@ -112,11 +117,11 @@ describe("a lane", () => {
     assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
   });
 
-  it("whose room has shrunk to less than is under way lets nobody through, and never less than one at a time", async (t) => {
-    let room = 2;
-    const shop = await workshop(t, () => room);
+  it("whose capacity has shrunk to less than is under way admits nobody, and never less than one at a time", async (t) => {
+    let capacity = 2;
+    const shop = await workshop(t, () => capacity);
     await shop.add(0, ...many(4, (i) => `a a${i}`));
-    room = -5;
+    capacity = -5;
     await shop.letGo("a0");
     assert.deepEqual(shop.begun, ["a0", "a1"]);
     await shop.letGo("a1");
@@ -125,7 +130,7 @@ describe("a lane", () => {
     assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
   });
 
-  it("whose room cannot be told goes on one at a time", async (t) => {
+  it("whose capacity cannot be told goes on one at a time", async (t) => {
     const shop = await workshop(t, () => {
       throw new Error("nobody knows");
     });
@@ -137,17 +142,17 @@ describe("a lane", () => {
   });
 
   it("that was empty begins again with its first entry at once", async (t) => {
-    const asked: string[] = [];
-    const shop = await workshop(t, (lane) => asked.push(lane));
+    const keysAsked: string[] = [];
+    const shop = await workshop(t, (key) => keysAsked.push(key));
     await shop.add(0, "a a0");
     await shop.letGo("a0");
     await shop.add(1, "a a1");
-    assert.deepEqual([shop.begun, asked], [["a0", "a1"], []]);
+    assert.deepEqual([shop.begun, keysAsked], [["a0", "a1"], []]);
   });
 });
 
 describe("which entry goes next", () => {
-  it("is the first in order while there is plenty of room; the last quarter is for lanes that have nothing", async (t) => {
+  it("is the first in order while many slots are free; the last quarter is for keys that have nothing", async (t) => {
     const shop = await workshop(t);
     await shop.add(0, ...many(60, (i) => `crowd c${i}`));
     assert.deepEqual(
@@ -158,20 +163,20 @@ describe("which entry goes next", () => {
     assert.deepEqual(shop.begun.slice(48), ["a0", "b0"]);
     await shop.letGo("a0");
     assert.deepEqual(shop.begun.slice(50), ["a1"]);
-    // Of 50 places that are taken three become free, so that the first in order may go again.
+    // Of 50 slots that are taken three become free, so that the first in order may go again.
     await shop.letGo("c0", "c1", "c2");
     assert.deepEqual(shop.begun.slice(51), ["c48"]);
     await shop.letGo("b0", "a1");
     assert.deepEqual([shop.begun.slice(52), shop.atWork], [["c49", "c50"], 48]);
   });
 
-  it("is one that had to wait in its lane, before all that are due later", async (t) => {
+  it("is one that had to wait for capacity, before all that are due later", async (t) => {
     const shop = await workshop(t, () => 1);
     await shop.add(0, "a a0", "a a1", "b b0", "b b1");
-    await shop.add(1, ...many(70, (i) => `lane${i} later${i}`));
+    await shop.add(1, ...many(70, (i) => `key${i} later${i}`));
     const atFirst = ["a0", "b0", ...many(62, (i) => `later${i}`)];
     assert.deepEqual(shop.begun, atFirst);
-    // What follows in their lanes is asked for only now: meanwhile others take the places.
+    // What follows of their keys is asked for only now: meanwhile others take the slots.
     await shop.letGo("b0", "a0");
     assert.deepEqual(shop.begun.slice(64), ["later62", "later63"]);
     await shop.letGo("later0");

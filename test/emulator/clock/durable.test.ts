@@ -47,13 +47,15 @@ describe("what is due", () => {
     const { runner, seen } = await stage(t, {}, { store });
 
     hold();
-    const added = store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "play", lane: "a", ref: "a" }));
-    const settled = runner.idle();
+    const added = store.transaction("add", (tx) =>
+      enqueue(tx, { due: begin, kind: "play", concurrency_key: "a", ref: "a" }),
+    );
+    const ended = runner.idle();
     await idle();
     assert.deepEqual(seen, []);
 
     release();
-    await Promise.all([added, settled]);
+    await Promise.all([added, ended]);
     assert.deepEqual(seen, ["+0 a"]);
   });
 

@@ -6,7 +6,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
 
 /** What an emulator says while it starts on a clock that stands `ms` away from the wall's time. */
-async function said(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
+async function warnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   const start = new Date(Date.now() + ms).toISOString();
   await emulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
@@ -19,9 +19,9 @@ const warning =
 
 describe("virtual time far behind the wall's", () => {
   it("is warned of at the start, once every token is expired by the wall", async (t) => {
-    assert.deepEqual(await said(t, hours(-0.9)), []);
-    assert.deepEqual(await said(t, hours(1_000)), []);
-    const [line, ...rest] = await said(t, hours(-1.1));
+    assert.deepEqual(await warnings(t, hours(-0.9)), []);
+    assert.deepEqual(await warnings(t, hours(1_000)), []);
+    const [line, ...rest] = await warnings(t, hours(-1.1));
     assert.match(line ?? "", warning);
     assert.deepEqual(rest, []);
   });
@@ -30,7 +30,7 @@ describe("virtual time far behind the wall's", () => {
     const file = join(await testFolder(t), "emulator.json");
     const start = new Date(Date.now() - hours(48)).toISOString();
     await (await emulator(t, { file, clock: { mode: "manual", start } })).close();
-    const [line] = await said(t, 0, { file, clock: {} });
+    const [line] = await warnings(t, 0, { file, clock: {} });
     assert.match(line ?? "", warning);
   });
 });

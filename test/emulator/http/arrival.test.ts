@@ -155,7 +155,7 @@ describe("An upload", () => {
 
 describe("A head that comes drop by drop", () => {
   it("is answered 408 when its time is over", async (t) => {
-    // Node judges this one, by the machine's own time.
+    // Node checks this one, by the machine's own time.
     const { origin } = await serving(t, [part({ operations: [], handlers: {}, world: stateless })], {
       arrival: { ...arrivalLimits, headMs: 20 },
     });

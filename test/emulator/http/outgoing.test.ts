@@ -23,7 +23,7 @@ function poster(t: TestContext, options: Partial<OutgoingOptions> = {}): (url: s
 }
 
 describe("the sender of webhooks", () => {
-  it("uses no proxy of the environment: which addresses it may reach is judged where it connects", async (t) => {
+  it("uses no proxy of the environment: which addresses it may reach is checked where it connects", async (t) => {
     const [sink, proxy] = [await receiver(t), await forwardProxy(t)];
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
@@ -85,7 +85,7 @@ describe("the limits of an attempt", () => {
 });
 
 describe("a receiver's name", () => {
-  it("is connected to at the address that was judged, looked up once", async (t) => {
+  it("is connected to at the address that was checked, looked up once", async (t) => {
     const sink = await receiver(t);
     const asked: string[] = [];
     // What the name stands for at the check, and would no longer at a second look.

@@ -51,7 +51,7 @@ describe("an attempt", () => {
     await happen("CONTRACT_SIGNED");
     await runner.advance({ next: true });
 
-    const verdicts = sink.received.map(({ headers, body }, i) =>
+    const results = sink.received.map(({ headers, body }, i) =>
       verifyStandardWebhook({
         "webhook-id": headers["webhook-id"] as string,
         "webhook-timestamp": headers["webhook-timestamp"] as string,
@@ -61,7 +61,7 @@ describe("an attempt", () => {
         nowMs: begin + i * 300_000,
       }),
     );
-    assert.deepEqual(verdicts, [{ ok: true }, { ok: true }]);
+    assert.deepEqual(results, [{ ok: true }, { ok: true }]);
     const [first, second] = sink.received;
     assert.equal(first?.headers["webhook-id"], second?.headers["webhook-id"]);
   });
@@ -220,7 +220,7 @@ describe("where deliveries may go", () => {
     assert.equal(forbiddenUrl("http://169.254.169.254/", rules)?.code, "address_not_allowed");
   });
 
-  it("a name is judged by every address it stands for", () => {
+  it("a name is checked by every address it stands for", () => {
     const url = new URL("http://localhost/");
     assert.equal(forbiddenAddress("127.0.0.1", url, local), undefined);
     assert.equal(forbiddenAddress("93.184.216.34", url, local)?.code, "address_not_allowed");

@@ -82,7 +82,7 @@ describe("an attempt that is on its way", () => {
   });
 });
 
-describe("an attempt that waits in its lane", () => {
+describe("an attempt that waits for capacity", () => {
   /** Two events of a receiver that gets one at a time; the first hangs. */
   async function waiting(t: Parameters<typeof receiver>[0]) {
     const office = await post(t);

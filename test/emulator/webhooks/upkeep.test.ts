@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { AboutToSend } from "../../../emulator/faults/intervention.ts";
 import type { Outgoing } from "../../../emulator/http/outgoing/outgoing.ts";
 import type { Store } from "../../../emulator/store/port.ts";
-import { deliveryKinds } from "../../../emulator/webhooks/deliver.ts";
+import { deliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
@@ -111,12 +111,12 @@ describe("an emulator that closes", () => {
       close: async () => {},
     };
     const { clock, store } = office;
-    const { deliver } = deliveryKinds({ clock, wall: systemWall, settings: defaultSettings, outgoing });
+    const { deliver } = deliveryJobHandlers({ clock, wall: systemWall, settings: defaultSettings, outgoing });
     const entries = [1, 2].map((n) => ({
       id: n,
       due: clock.now(),
       kind: "deliver",
-      lane: `webhook:${id}`,
+      concurrency_key: `webhook:${id}`,
       ref: `${n}`,
     }));
     const works = await store.read((view) => deliver.prepare(view, entries));

@@ -19,5 +19,5 @@ export async function astray<T>(
   return found;
 }
 
-export const said = ({ exit, out, err }: RunResult): string =>
+export const printedBy = ({ exit, out, err }: RunResult): string =>
   `exit ${exit}, out ${JSON.stringify(out.slice(0, 200))}, err ${JSON.stringify(err.slice(0, 400))}`;

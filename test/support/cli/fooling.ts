@@ -28,16 +28,16 @@ export interface Fooling {
   readonly body: unknown;
 }
 
-/** One server for all: `lane` gives a base URL that answers everything alike, and trouble when it is asked too often. */
+/** One server for all: `endpoint` gives a base URL that answers everything alike, and trouble when it is asked too often. */
 export async function foolingService(t: Pick<TestContext, "after">) {
-  const lanes: Fooling[] = [];
+  const endpoints: Fooling[] = [];
   const counts: number[] = [];
   const server = createServer((asked: IncomingMessage, response: ServerResponse) => {
     asked.resume();
-    const lane = Number(/^\/(\d+)/.exec(asked.url ?? "")?.[1]);
-    const { status, body } = lanes[lane] ?? { status: 404, body: {} };
-    counts[lane] = (counts[lane] ?? 0) + 1;
-    if (counts[lane] > 20) return response.writeHead(400).end("{}");
+    const index = Number(/^\/(\d+)/.exec(asked.url ?? "")?.[1]);
+    const { status, body } = endpoints[index] ?? { status: 404, body: {} };
+    counts[index] = (counts[index] ?? 0) + 1;
+    if (counts[index] > 20) return response.writeHead(400).end("{}");
     const isStream = asked.headers.accept === "text/event-stream" && status === 200;
     response.writeHead(status, {
       "content-type": isStream ? "text/event-stream" : "application/json",
@@ -54,9 +54,9 @@ export async function foolingService(t: Pick<TestContext, "after">) {
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    lane(answer: Fooling): { url: string } {
-      lanes.push(answer);
-      return { url: `${base}/${lanes.length - 1}` };
+    endpoint(answer: Fooling): { url: string } {
+      endpoints.push(answer);
+      return { url: `${base}/${endpoints.length - 1}` };
     },
   };
 }

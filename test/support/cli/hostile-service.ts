@@ -25,13 +25,13 @@ export type Trouble = keyof typeof plays;
 export const troubles = Object.keys(plays) as readonly Trouble[];
 
 /** A service under an address of its own. */
-export interface Lane {
+export interface Endpoint {
   readonly url: string;
   /** How many requests have come. */
   requests(): number;
 }
 
-export interface LaneOptions {
+export interface EndpointOptions {
   readonly trouble: Trouble;
   /** So many requests are well: they go on to a real service. */
   readonly passes?: number;
@@ -42,14 +42,16 @@ export interface LaneOptions {
 }
 
 /**
- * One server for all the troubles of a test file: `lane` gives a base URL, and what comes there meets its trouble, at
+ * One server for all the troubles of a test file: `endpoint` gives a base URL, and what comes there meets its trouble, at
  * once or after some requests. Closed when the test ends.
  */
-export async function hostile(t: Pick<TestContext, "after">): Promise<{ lane(options: LaneOptions): Lane }> {
-  const lanes = new Map<string, (path: string, asked: IncomingMessage, response: ServerResponse) => unknown>();
+export async function hostile(
+  t: Pick<TestContext, "after">,
+): Promise<{ endpoint(options: EndpointOptions): Endpoint }> {
+  const endpoints = new Map<string, (path: string, asked: IncomingMessage, response: ServerResponse) => unknown>();
   const server = createServer((asked, response) => {
     const [, name = "", path = "/"] = /^\/([^/?]+)(.*)$/s.exec(asked.url ?? "") ?? [];
-    lanes.get(name)?.(path, asked, response);
+    endpoints.get(name)?.(path, asked, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -58,10 +60,10 @@ export async function hostile(t: Pick<TestContext, "after">): Promise<{ lane(opt
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    lane({ trouble, passes = 0, to = [], onTrouble }) {
-      const url = `${base}/${lanes.size + 1}`;
+    endpoint({ trouble, passes = 0, to = [], onTrouble }) {
+      const url = `${base}/${endpoints.size + 1}`;
       let count = 0;
-      lanes.set(String(lanes.size + 1), (path, asked, response) => {
+      endpoints.set(String(endpoints.size + 1), (path, asked, response) => {
         count += 1;
         if (count <= passes) return passedOn({ path, asked, response, to, url });
         asked.resume();
@@ -74,7 +76,7 @@ export async function hostile(t: Pick<TestContext, "after">): Promise<{ lane(opt
   };
 }
 
-/** Lets a real service answer; what it says of its own addresses is said of the lane, so that all calls come here. */
+/** Lets a real service answer; what it says of its own addresses is said of the endpoint, so that all calls come here. */
 function passedOn(of: {
   path: string;
   asked: IncomingMessage;

@@ -4,7 +4,7 @@ import { movedWall } from "../moved-wall.ts";
 import { allCommands } from "./all-commands.ts";
 import { testFolder } from "./cli-emulator.ts";
 import { type CommandLine, commandLines, credentials, secret, wordsOf, write } from "./command-lines.ts";
-import type { Lane } from "./hostile-service.ts";
+import type { Endpoint } from "./hostile-service.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 /** Commands that send nothing to a service, and why. */
@@ -85,7 +85,7 @@ export async function linesThatSend(): Promise<readonly PreparedLine[]> {
 export async function runPrepared(
   t: Pick<TestContext, "after">,
   { line, shown }: PreparedLine,
-  { url }: Lane | { url: string },
+  { url }: Endpoint | { url: string },
   flags: readonly string[],
   options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
 ): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {

@@ -1,4 +1,4 @@
-import { said } from "./astray.ts";
+import { printedBy } from "./astray.ts";
 import { secret } from "./command-lines.ts";
 import type { RunResult } from "./run-cli.ts";
 
@@ -27,20 +27,20 @@ const hasStack = (text: string): boolean => /Unexpected failure|\n {4}at /.test(
  */
 export function wrongJson(result: RunResult, { exit, message, streams = false }: Expected): string | undefined {
   const { out, err } = result;
-  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
-  if (!isOneLine || (out !== "" && !streams)) return said(result);
+  if (!isOneLine || (out !== "" && !streams)) return printedBy(result);
   const { error } = JSON.parse(err) as Told;
   const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === exit;
   const hasWayOn = error.hint !== null || error.next.length > 0;
-  return result.exit === exit && isTold && hasWayOn ? undefined : said(result);
+  return result.exit === exit && isTold && hasWayOn ? undefined : printedBy(result);
 }
 
 /** The same of what a person reads: one message, which begins with `error: `. */
 export function wrongText(result: RunResult, { exit, message, streams = false }: Expected): string | undefined {
   const { out, err } = result;
-  if (`${out}${err}`.includes(secret)) return `tells a secret: ${said(result)}`;
+  if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   const errors = err.split("\n").filter((line) => line.startsWith("error: "));
   const isTold = errors.length === 1 && message.test(err) && !hasStack(err);
-  return result.exit === exit && isTold && (out === "" || streams) ? undefined : said(result);
+  return result.exit === exit && isTold && (out === "" || streams) ? undefined : printedBy(result);
 }

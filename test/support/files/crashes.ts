@@ -7,7 +7,7 @@ import { collections, contentOf, exported, people, person } from "../store.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
 
 /** Something that is done to a store: several transactions at once, a whole new state, or a close and a new start. */
-export type Deed =
+export type Action =
   | readonly ((tx: Transaction) => void)[]
   | { readonly reset: (tx: Transaction) => void }
   | "export and replace"
@@ -15,7 +15,7 @@ export type Deed =
 
 /** A life of a store, and what it is to hold after each of its commits. */
 export interface Life {
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly Action[];
   readonly history: readonly string[];
 }
 
@@ -30,15 +30,15 @@ async function holds(store: Store): Promise<string> {
 }
 
 /** Lives it in memory first, to know what is to be found. */
-export async function lifeOf(deeds: readonly Deed[]): Promise<Life> {
+export async function lifeOf(actions: readonly Action[]): Promise<Life> {
   const store = openMemoryStore({ collections, wall: systemWall });
   const history = [await holds(store)];
-  for (const deed of deeds) {
-    if (deed === "close and open") continue;
-    if (deed === "export and replace") await store.replace(await exported(store));
-    else if ("reset" in deed) await store.reset("reset", deed.reset);
+  for (const action of actions) {
+    if (action === "close and open") continue;
+    if (action === "export and replace") await store.replace(await exported(store));
+    else if ("reset" in action) await store.reset("reset", action.reset);
     else {
-      for (const write of deed) {
+      for (const write of action) {
         await store.transaction("write", write);
         history.push(await holds(store));
       }
@@ -46,32 +46,32 @@ export async function lifeOf(deeds: readonly Deed[]): Promise<Life> {
     }
     history.push(await holds(store));
   }
-  return { deeds, history };
+  return { actions, history };
 }
 
 const open = (disk: ForgetfulDisk): Promise<Store> =>
   openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300 });
 
 /** Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did. */
-async function live({ deeds }: Life, disk: ForgetfulDisk): Promise<number> {
+async function live({ actions }: Life, disk: ForgetfulDisk): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
   try {
     store = await open(disk);
-    for (const deed of deeds) {
-      if (deed === "close and open") {
+    for (const action of actions) {
+      if (action === "close and open") {
         await store.close();
         store = await open(disk);
-      } else if (deed === "export and replace") {
+      } else if (action === "export and replace") {
         await store.replace(await exported(store));
         acknowledged += 1;
-      } else if ("reset" in deed) {
-        await store.reset("reset", deed.reset);
+      } else if ("reset" in action) {
+        await store.reset("reset", action.reset);
         acknowledged += 1;
       } else {
-        const settled = await Promise.allSettled(deed.map((write) => store!.transaction("write", write)));
+        const settled = await Promise.allSettled(action.map((write) => store!.transaction("write", write)));
         const failed = settled.findIndex(({ status }) => status === "rejected");
-        acknowledged += failed === -1 ? deed.length : failed;
+        acknowledged += failed === -1 ? action.length : failed;
         if (failed !== -1) throw (settled[failed] as PromiseRejectedResult).reason;
       }
     }

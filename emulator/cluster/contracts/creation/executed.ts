@@ -10,11 +10,11 @@ import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
 import type { ClusterHandlers } from "../../world.ts";
 import { requireKnownConfiguration } from "../external-metadata.ts";
 import { create } from "../lifecycle/transition.ts";
-import { type GivenParty, partiesOf, partyOfFields } from "../parties.ts";
+import { type PartyInput, partiesOf, partyOfFields } from "../parties.ts";
 import { performer } from "../performer.ts";
 import { listedContract } from "../records.ts";
 import { newContract } from "./new-contract.ts";
-import { givenParties } from "./template-parties.ts";
+import { partyInputs } from "./template-parties.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
 
@@ -79,7 +79,7 @@ async function acceptable(
 }
 
 /** The specification's fields name one counterparty; the other spelling is a list. */
-function counterparties(body: Request): GivenParty[] {
+function counterparties(body: Request): PartyInput[] {
   const party = partyOfFields(body);
-  return party ? [party] : givenParties(body.counterparty_details ?? []);
+  return party ? [party] : partyInputs(body.counterparty_details ?? []);
 }

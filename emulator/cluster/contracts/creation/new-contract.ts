@@ -2,10 +2,10 @@ import type { Transaction } from "../../../store/port.ts";
 import type { Member } from "../../world.ts";
 import { type Contract, contracts } from "../rows.ts";
 
-type Given = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
+type NewContract = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
 
 /** A contract row with the next number, of the caller's workspace; the lifecycle gives it its status and stores it. */
-export function newContract(tx: Transaction, { workspace, user }: Member, at: number, given: Given): Contract {
+export function newContract(tx: Transaction, { workspace, user }: Member, at: number, given: NewContract): Contract {
   return {
     id: tx.next("contract"),
     cluster_id: workspace.cluster_id,

@@ -9,7 +9,7 @@ import { problemsOf } from "../../templates/answers.ts";
 import { noSuchUser, ownContractType, ownEntity, ownUser, primaryEntity } from "../../workspace/own-rows.ts";
 import { noSuchRow } from "../../workspace/people.ts";
 import { requireKnownConfiguration } from "../external-metadata.ts";
-import { type GivenParty, partyOfFields } from "../parties.ts";
+import { type PartyInput, partyOfFields } from "../parties.ts";
 import type { Review } from "../rows.ts";
 
 /** What the review route takes; what the signature route takes is a part of it. */
@@ -48,7 +48,7 @@ export async function acceptable(
   return { type, entity, party, reviewer, owner, file: checked.file };
 }
 
-function partyOf(body: PaperRequest, problems: Problems): GivenParty | undefined {
+function partyOf(body: PaperRequest, problems: Problems): PartyInput | undefined {
   if (body.counterparty_organization_name != null) return partyOfFields(body);
   if (body.counterparty_workspace_id == null) {
     problems.add(["counterparty_organization_name"], "Field required");

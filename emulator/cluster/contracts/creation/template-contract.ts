@@ -12,7 +12,7 @@ import { requireKnownConfiguration } from "../external-metadata.ts";
 import { partiesOf } from "../parties.ts";
 import type { Contract } from "../rows.ts";
 import { newContract } from "./new-contract.ts";
-import { checkCounterparties, givenParties, nameOf } from "./template-parties.ts";
+import { checkCounterparties, nameOf, partyInputs } from "./template-parties.ts";
 import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
@@ -42,7 +42,7 @@ export async function draftFromTemplate(
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const counterparties = await partiesOf(tx, givenParties(body.counter_party_details), workspace, at);
+  const counterparties = await partiesOf(tx, partyInputs(body.counter_party_details), workspace, at);
   const people = signatoriesOf(given, counterparties, template, fail);
   const others = counterparties.map((party) => party.name).join(", ");
   return newContract(tx, caller, at, {

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { CounterPartyDetails } from "../../../../src/api/contracts/shapes/parties.ts";
 import type { Template, Workspace } from "../../../world/workspaces.ts";
 import type { Problems } from "../../field-problems.ts";
-import type { GivenParty } from "../parties.ts";
+import type { PartyInput } from "../parties.ts";
 
 type Details = z.output<typeof CounterPartyDetails>;
 
@@ -44,7 +44,7 @@ export function checkCounterparties(
 }
 
 /** The parties that `counter_party_details` names. */
-export const givenParties = (details: readonly Details[]): GivenParty[] =>
+export const partyInputs = (details: readonly Details[]): PartyInput[] =>
   details.map((each) => ({
     name: nameOf(each),
     is_individual: each.is_individual,

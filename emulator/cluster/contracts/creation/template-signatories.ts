@@ -11,13 +11,13 @@ export type Named = Pick<Signatory, "name" | "email" | "is_counterparty" | "coun
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
 /** More parties than any contract has. */
-const toldNames = 50;
+const namesShown = 50;
 
 /** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
 export function checkSignatories(given: readonly Details[], partyNames: readonly string[], problems: Problems): void {
   const known = new Set(partyNames);
   // Told again for each signatory, so that many of both would make an answer of the square of their number.
-  const choices = partyNames.slice(0, toldNames).join(", ") + (partyNames.length > toldNames ? ", …" : "");
+  const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
     const at = ["signatories", i, "counterparty_name"] as const;

@@ -19,7 +19,7 @@ export const approvalHandlers = {
       if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
         fail("approvals-in-progress");
       }
-      const asked = body.approvals.map(
+      const requested = body.approvals.map(
         (given): Approval => ({
           id: tx.next("approval"),
           name: given.name,
@@ -34,9 +34,9 @@ export const approvalHandlers = {
         }),
       );
       const by = { name: caller.user.name, email: caller.user.email };
-      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, ...asked]) });
+      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, ...requested]) });
       const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
-      return after.approvals.slice(-asked.length).map((approval) => requestRecord(approval, after));
+      return after.approvals.slice(-requested.length).map((approval) => requestRecord(approval, after));
     }),
 
   "approvals.list": ({ params }, { store, caller, fail }) =>
@@ -48,17 +48,17 @@ export const approvalHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-type Asked = InputOf<typeof requestApprovals>["body"]["approvals"];
+type ApprovalRequests = InputOf<typeof requestApprovals>["body"]["approvals"];
 
 /** Each approval names exactly one user or role of the workspace. */
 async function requireApprovers(
   view: View,
   workspace: Workspace,
-  asked: Asked,
+  requests: ApprovalRequests,
   fail: Fail<"invalid-fields">,
 ): Promise<void> {
   const problems: [number, Record<string, string[]>][] = [];
-  for (const [index, { approver_user_id: user, approver_role_id: role }] of asked.entries()) {
+  for (const [index, { approver_user_id: user, approver_role_id: role }] of requests.entries()) {
     if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
     else if (user !== undefined && role !== undefined) {
       problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);

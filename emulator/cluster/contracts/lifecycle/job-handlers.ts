@@ -11,16 +11,16 @@ import { emailEventData } from "./email-events.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleWorld } from "./transition.ts";
 
-type Work = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
  * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
  * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (DECISIONS.md, C11).
  */
-export function contractKinds(world: LifecycleWorld): JobHandlers {
+export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   const { clock } = world;
 
-  const kind = (work: Work): JobHandler => ({
+  const handlerFor = (job: Job): JobHandler => ({
     prepare: async (_, entries) =>
       entries.map((entry) =>
         commitOnly(async (tx) => {
@@ -29,13 +29,13 @@ export function contractKinds(world: LifecycleWorld): JobHandlers {
           const contract = await tx.get(contracts, id);
           // Ended when the contract left its state, while the entry was already on its way.
           if (!contract?.timers.includes(entry.id)) return "ended";
-          return work(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
+          return job(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
         }),
       ),
   });
 
   return {
-    "contract-activity": kind(async (tx, contract, [activity, recipient = "", mode]) => {
+    "contract-activity": handlerFor(async (tx, contract, [activity, recipient = "", mode]) => {
       tx.put(contracts, contract);
       await emit(tx, clock, {
         workspace_id: contract.workspace_id,
@@ -47,7 +47,7 @@ export function contractKinds(world: LifecycleWorld): JobHandlers {
       });
       return "told";
     }),
-    "auto-sign": kind(async (tx, contract, [signatoryId]) => {
+    "auto-sign": handlerFor(async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       tx.put(contracts, contract);
       if (!signatory || signatory.action) return "signed-before";

@@ -12,7 +12,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** The moved contract and the row of the table that moved it, or the failure it is refused with. */
-export type Outcome =
+export type TransitionResult =
   | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
 
@@ -54,7 +54,7 @@ export function move(
   trigger: Trigger,
   at: number,
   from: Move["from"][number] = contract.status,
-): Outcome {
+): TransitionResult {
   const row = moves.find(
     (candidate) =>
       candidate.trigger === trigger &&
@@ -65,11 +65,11 @@ export function move(
   if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
   const missing = row.requires?.find((requirement) => !met[requirement](contract));
   if (missing !== undefined) return { refused: requirements[missing], data: undefined };
-  return { taken: row, contract: settled(contract, row, at) };
+  return { taken: row, contract: inStatus(contract, row, at) };
 }
 
 /** The contract after a move: its status, and what being in the new state means for it. */
-function settled(contract: Contract, { trigger, to }: Move, at: number): Contract {
+function inStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
   const moved = { ...reviewed(contract, trigger, to, at), updated_at: at };
   switch (to) {
     case "=":

@@ -43,7 +43,7 @@ export const remindLater = (tx: Transaction, contract: Contract, recipient: stri
 });
 
 const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): number =>
-  enqueue(tx, { due, kind, lane: `contract ${id}`, ref: [id, ...ref].join(" ") }).id;
+  enqueue(tx, { due, kind, concurrency_key: `contract ${id}`, ref: [id, ...ref].join(" ") }).id;
 
 const delivered = (tx: Transaction, contract: Contract, activity: Activity, { recipient, mode }: Mail, at: number) =>
   timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, recipient, mode);

@@ -27,7 +27,7 @@ export interface TransitionOptions {
 }
 
 /**
- * Pulls a trigger on a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
+ * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
  * starts its timers, and tells the subscriptions. Refuses with what the table says.
  */
 export async function transition<T extends Trigger>(
@@ -35,11 +35,11 @@ export async function transition<T extends Trigger>(
   world: LifecycleWorld,
   contract: Contract,
   trigger: T,
-  pull: TransitionOptions,
+  options: TransitionOptions,
   fail: Fail<RefusalOf<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that pulled() reads, so the operation has declared whatever it refuses with.
-  return pulled(tx, world, contract, trigger, pull, contract.status, fail as unknown as Refuse);
+  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it refuses with.
+  return applied(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
 }
 
 /** The same for a contract that is being created; creation is never refused by the table. */
@@ -48,16 +48,16 @@ export function create(
   world: LifecycleWorld,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
-  pull: TransitionOptions,
+  options: TransitionOptions,
 ): Promise<Contract> {
-  return pulled(tx, world, contract, trigger, pull, "(new)", (code) => {
+  return applied(tx, world, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table refuses to create a contract: ${code}`);
   });
 }
 
 type Refuse = (code: FailureCode, data: unknown) => never;
 
-async function pulled(
+async function applied(
   tx: Transaction,
   { clock, settings }: LifecycleWorld,
   before: Contract,

@@ -4,7 +4,7 @@ import { contractTypes, entities, templates, type Workspace } from "../../../wor
 import type { Problems } from "../../field-problems.ts";
 import { pendingWith } from "../pending-with.ts";
 import { type Contract, referenceId } from "../rows.ts";
-import type { Wanted } from "./slices.ts";
+import type { FilterBounds } from "./slices.ts";
 
 /** The names that rows refer to by id. */
 export interface Names {
@@ -60,7 +60,7 @@ const values: Readonly<Record<ContractFilter, Read>> = {
 };
 
 /** A filter of the query: what it asks of its field, and whether the field's values fulfil it. */
-interface Filter extends Wanted {
+interface Filter extends FilterBounds {
   readonly matches: (found: readonly Value[]) => boolean;
 }
 
@@ -118,9 +118,10 @@ function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
 }
 
 /** Ids and times are whole numbers, so that every range has a first and a last one. */
-const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<Wanted, "from" | "to">>> = {
-  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
-  $gte: (bound) => ({ from: Math.ceil(bound) }),
-  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
-  $lte: (bound) => ({ to: Math.floor(bound) }),
-};
+const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
+  {
+    $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+    $gte: (bound) => ({ from: Math.ceil(bound) }),
+    $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+    $lte: (bound) => ({ to: Math.floor(bound) }),
+  };

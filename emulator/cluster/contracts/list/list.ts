@@ -13,7 +13,7 @@ export const contractListHandlers = {
     const filters = filtersOf(query, problems);
     if (problems.found) return fail("invalid-fields", problems.found);
     const text = query.query?.trim().toLowerCase();
-    const asked = filters.length + (text === undefined ? 0 : 1);
+    const conditions = filters.length + (text === undefined ? 0 : 1);
 
     return store.read(async (view) => {
       const { slices, covers } = await narrowest(
@@ -22,7 +22,7 @@ export const contractListHandlers = {
         candidatesFor(caller.workspace.id, filters),
       );
       const [only, ...others] = slices;
-      if (only && others.length === 0 && covers === asked && isInOrder(only)) {
+      if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
         return answer(view, await pageOfSlice(view, contracts, { ...only, reverse: true }, query));
       }
       const names = await namesIn(view, caller.workspace);

@@ -7,7 +7,7 @@ type Index = keyof (typeof contracts)["indexes"];
 export type ContractSlice = Slice<Index>;
 
 /** What a filter asks of its field where an index may know it: one of these values, or a range (inclusive). */
-export interface Wanted {
+export interface FilterBounds {
   readonly field: ContractFilter;
   readonly equals?: readonly string[];
   readonly from?: number;
@@ -47,15 +47,15 @@ const ranges: Partial<Readonly<Record<ContractFilter, Index>>> = {
 };
 
 /** What the indexes know of the filters: a set of candidates for each filter, or range of a field, that has an index. */
-export function candidatesFor(workspaceId: number, filters: readonly Wanted[]): readonly Candidates[] {
+export function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const value = (of: string | number) => inWorkspace(workspaceId, of);
 
   const equal = filters.flatMap(({ field, equals }) => {
     const lookup = lookups[field];
     if (!equals || !lookup) return [];
     const found = equals.flatMap((text) => {
-      const place = lookup(text);
-      return place ? [{ by: place[0], equals: value(place[1]) }] : [];
+      const entry = lookup(text);
+      return entry ? [{ by: entry[0], equals: value(entry[1]) }] : [];
     });
     return [{ covers: 1, slices: [...new Map(found.map((slice) => [slice.equals, slice])).values()] }];
   });

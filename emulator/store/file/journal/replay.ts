@@ -1,4 +1,4 @@
-import { Misfit } from "../../live/misfit.ts";
+import { SchemaMismatch } from "../../live/schema-mismatch.ts";
 import type { Change, State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { StateRefused } from "../../port.ts";
@@ -74,7 +74,7 @@ export class Replay {
       return ["put", collection, validRow(this.#state, this.#upgrade, collection, change[2], "The row")];
     }
     const known = kind === "next" || (kind === "delete" ? this.#state.rows : this.#state.mappings).has(collection);
-    if (!known) throw new Misfit(`this version of svc has no collection ${collection}`);
+    if (!known) throw new SchemaMismatch(`this version of svc has no collection ${collection}`);
     return change;
   }
 }

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import { passingContents } from "../../live/contents.ts";
-import { Misfit } from "../../live/misfit.ts";
+import { SchemaMismatch } from "../../live/schema-mismatch.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { type Collection, StateRefused } from "../../port.ts";
@@ -39,7 +39,7 @@ interface Options {
   /** Runs a step of the writing at a moment when no transaction is open. */
   readonly step?: <T>(work: () => T) => Promise<T>;
   /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
-  readonly settled?: () => Promise<void>;
+  readonly durable?: () => Promise<void>;
 }
 
 /** Where unfinished snapshots are written; what a crash leaves of them is removed at the next start. */
@@ -97,7 +97,8 @@ export class SnapshotFile implements Adapter<Snapshot> {
         refused = cause;
       }
     }
-    if (refused instanceof Misfit && !checksum.fits) throw new StateRefused(refused.message, { cause: refused });
+    if (refused instanceof SchemaMismatch && !checksum.fits)
+      throw new StateRefused(refused.message, { cause: refused });
     if (refused) throw refused;
     if (!reader.ended || left === 0) throw new StateRefused("the file ends too early");
     if (left !== lastMemberLength || !checksum.fits) {
@@ -115,7 +116,7 @@ export class SnapshotFile implements Adapter<Snapshot> {
       try {
         await this.#fill(file, state, generation);
         if (this.#options.closed) await writeClosed(file, true);
-        await this.#options.settled?.();
+        await this.#options.durable?.();
         await file.sync();
       } finally {
         await file.close();

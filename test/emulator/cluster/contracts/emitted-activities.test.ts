@@ -5,34 +5,35 @@ import type { Operation } from "../../../../src/api/operation.ts";
 import { registry } from "../../../../src/api/registry.ts";
 
 /** The triggers that an operation may pull, and what it tells beside them. */
-const pulled: Readonly<Record<string, { readonly triggers: readonly Trigger[]; readonly beside?: readonly string[] }>> =
-  {
-    "contracts.create": {
-      triggers: ["create-from-template", "send"],
-      beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
-    },
-    "contracts.send": { triggers: ["send"] },
-    "execution.mark": { triggers: ["mark-for-execution"] },
-    "execution.unmark": { triggers: ["unmark-for-execution"] },
-    "execution.void": { triggers: ["void"] },
-    "execution.request-review": { triggers: ["request-review"] },
-    "documents.upload-version": { triggers: ["upload-version", "upload-executed-version", "executed-outside"] },
-    "executed.import": { triggers: ["import-executed"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
-    "paper.upload-for-review": { triggers: ["upload-for-review"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
-    "paper.upload-for-signature": {
-      triggers: ["upload-for-signature"],
-      beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
-    },
-    "approvals.create": { triggers: ["request-approval"] },
-    "emulator-contracts.sign": { triggers: ["sign", "all-signed"] },
-    "emulator-contracts.decline": { triggers: ["decline"] },
-    "emulator-contracts.complete-review": { triggers: ["complete-review"] },
-    "emulator-contracts.approve": { triggers: ["approve"] },
-    "emulator-contracts.void": { triggers: ["void"] },
-    "emulator-contracts.hold": { triggers: ["hold"] },
-    "emulator-contracts.resume": { triggers: ["resume"] },
-    "emulator-contracts.delete": { triggers: ["delete"] },
-  };
+const triggersOf: Readonly<
+  Record<string, { readonly triggers: readonly Trigger[]; readonly beside?: readonly string[] }>
+> = {
+  "contracts.create": {
+    triggers: ["create-from-template", "send"],
+    beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
+  },
+  "contracts.send": { triggers: ["send"] },
+  "execution.mark": { triggers: ["mark-for-execution"] },
+  "execution.unmark": { triggers: ["unmark-for-execution"] },
+  "execution.void": { triggers: ["void"] },
+  "execution.request-review": { triggers: ["request-review"] },
+  "documents.upload-version": { triggers: ["upload-version", "upload-executed-version", "executed-outside"] },
+  "executed.import": { triggers: ["import-executed"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
+  "paper.upload-for-review": { triggers: ["upload-for-review"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
+  "paper.upload-for-signature": {
+    triggers: ["upload-for-signature"],
+    beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
+  },
+  "approvals.create": { triggers: ["request-approval"] },
+  "emulator-contracts.sign": { triggers: ["sign", "all-signed"] },
+  "emulator-contracts.decline": { triggers: ["decline"] },
+  "emulator-contracts.complete-review": { triggers: ["complete-review"] },
+  "emulator-contracts.approve": { triggers: ["approve"] },
+  "emulator-contracts.void": { triggers: ["void"] },
+  "emulator-contracts.hold": { triggers: ["hold"] },
+  "emulator-contracts.resume": { triggers: ["resume"] },
+  "emulator-contracts.delete": { triggers: ["delete"] },
+};
 
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
@@ -40,7 +41,7 @@ const toldBy = (trigger: Trigger): readonly string[] =>
   rows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [...row.emits, ...(row.later ?? [])] : []));
 
 describe("what an operation says it tells", () => {
-  for (const [id, { triggers, beside = [] }] of Object.entries(pulled)) {
+  for (const [id, { triggers, beside = [] }] of Object.entries(triggersOf)) {
     it(`is what the lifecycle tells of its moves: ${id}`, () => {
       const operation = (registry as readonly Operation[]).find((each) => each.id === id);
       const expected = new Set([...triggers.flatMap(toldBy), ...beside]);
@@ -49,7 +50,7 @@ describe("what an operation says it tells", () => {
   }
 
   it("leaves out no trigger of the lifecycle", () => {
-    const named = new Set(Object.values(pulled).flatMap(({ triggers }) => triggers));
+    const named = new Set(Object.values(triggersOf).flatMap(({ triggers }) => triggers));
     assert.deepEqual(
       rows.map(({ trigger }) => trigger).filter((trigger) => !named.has(trigger)),
       [],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Entry, enqueue, schedule } from "../../../../emulator/clock/schedule.ts";
 import { newContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
-import { contractKinds } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
+import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/seed.ts";
@@ -25,11 +25,11 @@ async function waiting({ isTimer }: { isTimer: boolean }) {
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
     const contract = newContract(tx, { workspace, user }, at, given);
     const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
-    const entry = enqueue(tx, { due: at, kind: "contract-activity", lane: "contract 1", ref });
+    const entry = enqueue(tx, { due: at, kind: "contract-activity", concurrency_key: "contract 1", ref });
     tx.put(contracts, { ...contract, timers: isTimer ? [entry.id] : [] });
     return entry;
   });
-  const kinds = contractKinds({ clock: { now: () => at }, settings: defaultSettings });
+  const kinds = contractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {

@@ -51,11 +51,11 @@ const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[
 ];
 
 describe("answers to questions", () => {
-  for (const [asked, fitting, wrong, problem] of kinds) {
-    it(`of type ${asked.type} are taken when they fit: ${problem}`, () => {
-      for (const answer of fitting) assert.equal(problemsOf([asked], { answer }), undefined, JSON.stringify(answer));
+  for (const [type, fitting, wrong, problem] of kinds) {
+    it(`of type ${type.type} are taken when they fit: ${problem}`, () => {
+      for (const answer of fitting) assert.equal(problemsOf([type], { answer }), undefined, JSON.stringify(answer));
       for (const answer of wrong) {
-        assert.deepEqual(problemsOf([asked], { answer }), { answer: [problem] }, JSON.stringify(answer));
+        assert.deepEqual(problemsOf([type], { answer }), { answer: [problem] }, JSON.stringify(answer));
       }
     });
   }

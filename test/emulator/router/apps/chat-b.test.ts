@@ -32,7 +32,7 @@ async function stage(t: TestContext): Promise<Stage> {
   };
 }
 
-/** Wall time, in seconds, since tokens are judged by it. */
+/** Wall time, in seconds, since tokens are checked by it. */
 const now = () => Math.floor(Date.now() / 1_000);
 
 describe("chat_b", () => {
@@ -162,7 +162,7 @@ describe("chat_b", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("judges the token before the body", async (t) => {
+  it("checks the token before the body", async (t) => {
     const { send, sendSigned } = await stage(t);
     const notAnActivity = { status: 400, body: { detail: "The activity must be a JSON object" } };
     for (const body of ["[]", "{{{", "7", ""]) {

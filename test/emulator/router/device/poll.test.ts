@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { judgePoll } from "../../../../emulator/router/device/poll.ts";
+import { checkPoll } from "../../../../emulator/router/device/poll.ts";
 import type { DeviceGrant } from "../../../../emulator/router/device/rows.ts";
 
 const grant: DeviceGrant = {
@@ -51,27 +51,27 @@ describe("a poll for the tokens of a device", () => {
   ];
   for (const [what, changes, now, code] of cases) {
     it(what, () => {
-      const polled = judgePoll({ ...grant, ...changes }, "cli", now);
+      const polled = checkPoll({ ...grant, ...changes }, "cli", now);
       assert.equal(polled.kind === "refused" && polled.code, code);
     });
   }
 
   it("makes the interval longer by 5 s, each time it is early, for good", () => {
     const early = { at: 100_001, wall_at: 100_001 };
-    const first = judgePoll(grant, "cli", early);
+    const first = checkPoll(grant, "cli", early);
     assert.deepEqual(first, {
       kind: "refused",
       code: "slow-down",
       grant: { ...grant, interval: 10, last_poll: early },
     });
-    const second = judgePoll(first.grant, "cli", early);
+    const second = checkPoll(first.grant, "cli", early);
     assert.deepEqual(second.grant, { ...grant, interval: 15, last_poll: early });
   });
 
   it("claims an authorized grant", () => {
     const authorized: DeviceGrant = { ...grant, status: "AUTHORIZED", cluster_id: "eu-1" };
     const now = { at: 105_000, wall_at: 105_000 };
-    assert.deepEqual(judgePoll(authorized, "cli", now), {
+    assert.deepEqual(checkPoll(authorized, "cli", now), {
       kind: "authorized",
       grant: { ...authorized, claimed: true, last_poll: now },
     });
@@ -79,7 +79,7 @@ describe("a poll for the tokens of a device", () => {
 
   it("of another client, or for an unknown code, is refused and leaves no trace", () => {
     const now = { at: 100_001, wall_at: 100_001 };
-    assert.deepEqual(judgePoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
-    assert.deepEqual(judgePoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });
+    assert.deepEqual(checkPoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
+    assert.deepEqual(checkPoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });
   });
 });

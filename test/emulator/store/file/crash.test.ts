@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Transaction } from "../../../../emulator/store/port.ts";
-import { type Deed, lifeOf, seeded, stepsOf, survive } from "../../../support/files/crashes.ts";
+import { type Action, lifeOf, seeded, stepsOf, survive } from "../../../support/files/crashes.ts";
 import { owners, people, person } from "../../../support/store.ts";
 
 const put = (id: number) => (tx: Transaction) => {
@@ -15,7 +15,7 @@ const drop = (id: number) => (tx: Transaction) => {
 };
 const reset = (tx: Transaction) => tx.put(people, person(500));
 
-const lives: Record<string, readonly Deed[]> = {
+const lives: Record<string, readonly Action[]> = {
   "a first start and single commits": [[put(1)], [put(2)], [drop(1)]],
   "commits that share a sync": [[put(1)], [put(2), put(3), put(4), drop(2), put(5)], [put(6), put(7)]],
   compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
@@ -27,9 +27,9 @@ const lives: Record<string, readonly Deed[]> = {
 const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 4 }, (_, seed) => () => seeded(seed))];
 
 describe("a disk that forgets what was not synced", () => {
-  for (const [what, deeds] of Object.entries(lives)) {
+  for (const [what, actions] of Object.entries(lives)) {
     it(`keeps every acknowledged commit of ${what}, whichever step it dies at`, async () => {
-      const life = await lifeOf(deeds);
+      const life = await lifeOf(actions);
       const steps = await stepsOf(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);
       for (const [at, step] of steps) {
