@@ -38,23 +38,23 @@ export function expressionsIn(files: readonly SourceFile[]): Expressions {
   return { literals, made };
 }
 
-/** More than any of ours needs by far; what is not judged in time counts as slow. */
+/** More than any of ours needs by far; what is not checked in time counts as slow. */
 const limits = { timeout: 60_000 };
 
 /** Those that a text exists for which takes more time than its length warrants, or of which that is not certain. */
 export function slowOnes(literals: readonly Expression[]): string[] {
-  const verdicts = new Map<string, string>();
+  const results = new Map<string, string>();
   return literals.flatMap(({ source, flags, at }) => {
     const written = `/${source}/${flags}`;
-    const known = verdicts.get(written);
-    const verdict = known ?? verdictOn(source, flags);
-    verdicts.set(written, verdict);
-    return verdict === "linear" ? [] : [`${at} ${written} is ${verdict}`];
+    const known = results.get(written);
+    const result = known ?? resultOf(source, flags);
+    results.set(written, result);
+    return result === "linear" ? [] : [`${at} ${written} is ${result}`];
   });
 }
 
-function verdictOn(source: string, flags: string): string {
-  const verdict = checkSync(source, flags, limits);
-  if (verdict.status === "safe") return "linear";
-  return verdict.status === "vulnerable" ? verdict.complexity.summary : `unknown (${verdict.error.kind})`;
+function resultOf(source: string, flags: string): string {
+  const result = checkSync(source, flags, limits);
+  if (result.status === "safe") return "linear";
+  return result.status === "vulnerable" ? result.complexity.summary : `unknown (${result.error.kind})`;
 }

@@ -39,27 +39,84 @@ export const vendorWords = (files: readonly SourceFile[]): string[] =>
     ),
   );
 
-/** Words of a dialect of its own, for which the field has others: see what stands beside each. */
-const retired: Readonly<Record<string, string>> = {
-  Happening: "Occurrence",
-  Deed: "action",
-  deed: "action",
-  Misfits: "conflicts",
-  misfits: "conflicts",
+/**
+ * Names of types and functions that said nothing to anybody but their author, or one thing here and another there; beside
+ * each what is said instead.
+ */
+const retiredNames: Readonly<Record<string, string>> = {
+  AnswerTo: "OutputOf",
+  Asked: "a noun, such as SignInRequest",
+  Given: "a noun, such as PartyInput",
   HalfDone: "PartialFailure",
   Home: "a world, W",
+  Kind: "JobHandler",
+  Place: "a noun, such as Machine",
   Pull: "TransitionOptions",
+  Ran: "FinishedEntry",
   Recording: "Commit",
+  Said: "a message or a reply",
   answerTo: "serve",
+  meant: "didYouMean",
+  pull: "TransitionOptions",
+  pulled: "applied",
+  roomFor: "capacityFor",
+  said: "a message or a reply",
 };
 
-/** Every word that is not to come back, with the one to take instead. */
-export const retiredWords = (files: readonly SourceFile[]): string[] =>
-  files.flatMap(({ path, text }) =>
-    [...new Set(text.match(/[A-Za-z]+/g))]
-      .filter((word) => Object.hasOwn(retired, word))
-      .map((word) => `${path} says ${word} for ${retired[word]}`),
-  );
+/** Words that the field has others for, in names, in comments and in prose. */
+const retiredWords: Readonly<Record<string, string>> = {
+  deed: "action",
+  deeds: "actions",
+  happening: "occurrence",
+  happenings: "email-events, occurrences",
+  judge: "check, read",
+  judged: "checked, needsSchema",
+  judgement: "check",
+  judges: "checks",
+  judging: "checking",
+  lane: "concurrency key",
+  lanes: "concurrency keys",
+  misfit: "conflict, SchemaMismatch",
+  misfits: "conflicts",
+  rooms: "capacities",
+};
+
+/** Types whose word means one thing, and that may be declared only where that thing is. */
+const homes: Readonly<Record<string, { readonly means: string; readonly at: RegExp }>> = {
+  Verdict: { means: "whether a signature holds", at: /^src\/schemes\// },
+};
+
+/** Where a word stands nevertheless. */
+const excused: Readonly<Record<string, readonly string[]>> = {
+  // The field of version 1 of an entry, which its migration reads.
+  "emulator/clock/schedule.ts": ["lane"],
+  // "Without anything happening": the verb.
+  "src/api/emulator/activities.ts": ["happening"],
+};
+
+/** The words of a name: `deliveryLanes` and `delivery-lanes` hold `lanes`, all in small letters. */
+const partsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
+const toLower = (word: string): string => word.toLowerCase();
+
+/** What a file declares; whatever is used was declared somewhere. */
+const declaration = /(?<![{,] )\b(?:const|let|function\*?|class|interface|type) ([A-Za-z]\w*)/g;
+
+/** Every word that is not to come back, in paths, names and prose, with the one to take instead. */
+export const retired = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, text }) => {
+    const names = [path, ...new Set(text.match(/[A-Za-z]+/g))];
+    const declared = [...text.matchAll(declaration)].map(([, name]) => name!);
+    const byName = declared.filter((name) => Object.hasOwn(retiredNames, name));
+    const byWord = names
+      .flatMap(partsOf)
+      .filter((word) => Object.hasOwn(retiredWords, word) && !excused[path]?.includes(word));
+    const astray = Object.keys(homes).filter((word) => declared.includes(word) && !homes[word]!.at.test(path));
+    return [
+      ...byName.map((name) => `${path} says ${name} for ${retiredNames[name]}`),
+      ...[...new Set(byWord)].map((word) => `${path} says ${word} for ${retiredWords[word]}`),
+      ...astray.map((word) => `${path} says ${word}, which means ${homes[word]!.means}`),
+    ];
+  });
 
 const machine = [
   { what: "a machine path", pattern: /(?:^|["'\s(])\/(?:home|Users|root|work)\/[\w.-]+/ },
