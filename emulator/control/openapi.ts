@@ -3,6 +3,7 @@ import { buildOpenApi, type DocumentedService, type Server } from "../../src/der
 import type { Cluster } from "../world/clusters.ts";
 import type { ControlHandlers } from "./world.ts";
 
+/** The documents; `/docs` and `/openapi.json` are paths like any other (DECISIONS.md, R17). */
 export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;

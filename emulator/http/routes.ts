@@ -25,8 +25,8 @@ const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, en
 
 /**
  * The operations of a listener by method and decoded path, the catch-all aside. A literal segment wins over a
- * parameter wherever the rest of the path allows it. Fastify's own table has the same rules, but adding an operation
- * to it costs more than serving one.
+ * parameter wherever the rest of the path allows it. By hand: Fastify's own table has the same rules, but adding an
+ * operation to it costs more than serving one.
  */
 export class Routes {
   readonly #root = nowhere();

@@ -33,7 +33,7 @@ const secretNames: ReadonlySet<string> = new Set([
   "user_code",
 ]);
 
-/** What nobody has declared is checked by how its name ends: `creator_token`, `X-Amz-Signature`, `api-key`. */
+/** What nobody has declared is told by how its name ends: `creator_token`, `X-Amz-Signature`, `api-key`. */
 const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 

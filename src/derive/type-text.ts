@@ -1,6 +1,9 @@
 import { type JsonSchema, resolved } from "./fields.ts";
 
-/** A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. */
+/**
+ * A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. By hand:
+ * generators write whole files, where one type has to stand among others.
+ */
 export const typeText = (schema: JsonSchema): string => written(schema, { root: schema, depth: 0, open: [] });
 
 interface Cursor {

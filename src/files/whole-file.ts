@@ -28,6 +28,7 @@ export const isTemporaryName = (name: string, of: string): boolean =>
 /**
  * Puts a file in the place of whatever has that name, durably: at every moment the old one or the new one is there,
  * whole. A symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay.
+ * By hand: packages for it do not flush the folder, and take whole contents only.
  */
 export async function writeWhole(path: string, content: Content, writing: Writing = {}): Promise<void> {
   const aside = await writeAside(path, content, writing);

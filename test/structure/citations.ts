@@ -10,6 +10,10 @@ const cited = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
 export const rowsOf = (page: string): Set<string> =>
   new Set([...page.matchAll(new RegExp(`^\\| (${reference}) \\|`, "gm"))].map(([, row]) => row!));
 
+/** The rows that a text cites, with their page. */
+export const citedRows = (text: string): string[] =>
+  [...text.matchAll(cited)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
+
 /**
  * References that lead nowhere: to a row that the page of decisions does not have, to a row without its page (“C18”), and
  * to a page that is not in the project.
@@ -20,8 +24,7 @@ export const deadReferences = (
   paths: readonly string[],
 ): string[] =>
   files.flatMap(({ path, text }) => {
-    const unknown = [...text.matchAll(cited)]
-      .flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!)
+    const unknown = citedRows(text)
       .filter((row) => !rows.has(row))
       .map((row) => `${path} cites ${row}, which DECISIONS.md does not have`);
     const prose = (path.endsWith(".md") ? text : proseOf(text)).replace(cited, "");

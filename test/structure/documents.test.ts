@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { activities } from "../../src/api/activities.ts";
+import { registry } from "../../src/api/registry.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
+import { citedRows, rowsOf } from "./citations.ts";
 import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
 import { layers } from "./layers.ts";
 import { allPaths, documents, sources } from "./repository.ts";
@@ -81,6 +84,38 @@ describe("the pages", () => {
     );
     assert.deepEqual(
       folders("fixtures").filter((folder) => !page("fixtures/README.md").includes(`\`${folder}\``)),
+      [],
+    );
+  });
+
+  it("list what is written by hand although a library exists: just where a comment gives the reason", () => {
+    const byHand = sources.filter(({ text }) => /\bBy hand:/.test(text)).map(({ path }) => path);
+    const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
+    const rows = table.split("\n## ")[0]!.split("\n");
+    const listed = rows.flatMap((row) => [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!));
+    assert.deepEqual(listed.toSorted(), byHand.toSorted());
+  });
+
+  it("hold no decision that no source keeps", () => {
+    // Facts, manners of the command line and rules of the emulator as a whole hold at many places.
+    const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
+    const cited = new Set(sources.flatMap(({ text }) => citedRows(text)));
+    assert.deepEqual(
+      rows.filter((row) => !cited.has(row)),
+      [],
+    );
+  });
+
+  it("name the activities that nothing but the control plane causes", () => {
+    const caused = new Set(registry.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))));
+    const row = page("emulator/DECISIONS.md").match(/^\| C23 \|.*$/m)?.[0] ?? "";
+    const words = new Set(row.match(/\w+/g));
+    const named = (name: string) => {
+      const [, kind, end] = /^(SIGNING|REDLINING)_EMAIL_(.+)$/.exec(name) ?? [];
+      return kind === undefined ? words.has(name) : words.has(kind.toLowerCase()) && words.has(end!);
+    };
+    assert.deepEqual(
+      activities.filter((name) => !caused.has(name) !== named(name)),
       [],
     );
   });

@@ -10,6 +10,7 @@ import { contracts, type ExternalMetadata, inWorkspace, requireContract } from "
 /** DECISIONS.md, F6 */
 const foundAtMost = 50;
 
+/** Keys of the contract in systems that are not ours (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
   "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("external-metadata.put", async (tx) => {

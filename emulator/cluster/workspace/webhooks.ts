@@ -38,7 +38,7 @@ export const webhookHandlers = {
     });
   },
 
-  // Any key of the workspace may read it (DECISIONS.md, F3).
+  // One for each workspace, which any of its keys may read (DECISIONS.md, C15 and F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {

@@ -5,7 +5,7 @@ const loneSurrogates = /\p{Surrogate}/gu;
 /**
  * Compact JSON as Starlette's JSONResponse prints it, with numbers that kept their source text printed as Python
  * prints them. NaN, the infinities and lone surrogates, on which the original answers 500, become null and U+FFFD
- * (DECISIONS.md, R1).
+ * (DECISIONS.md, R1). By hand: JSON.stringify prints numbers as JavaScript does.
  */
 export function printPython(value: unknown): string {
   if (value === undefined || value === null) return "null";

@@ -51,6 +51,7 @@ async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<s
   }
 }
 
+/** DECISIONS.md, R31 */
 const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids }) => {
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", (tx) =>

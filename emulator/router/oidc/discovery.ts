@@ -1,4 +1,4 @@
-/** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35). */
+/** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
 const own = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
   token_endpoint: "/api/v1/oauth/token/",

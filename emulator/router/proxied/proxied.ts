@@ -15,7 +15,7 @@ function inviteOf({ email_type, token }: { readonly email_type: string; readonly
   return [...inviteToken(token)];
 }
 
-/** A state that begins with `{cluster_id}_` was made by that cluster. */
+/** A state that begins with `{cluster_id}_` was made by that cluster (DECISIONS.md, R26 and R34). */
 const stateOf = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
   table: "prefix",
   key: state,

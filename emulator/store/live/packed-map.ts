@@ -7,7 +7,7 @@ const atATime = 1_000;
 /**
  * A map from texts to numbers from 1 on, without an object per entry: the letters lie in pages of bytes, and a table of
  * hashes says where. The garbage collector sees none of it, and a look-up touches two places in memory, where a Map of
- * a million texts touches about five, each a miss of the CPU's cache. There is room for 16 GB of texts.
+ * a million texts touches about five, each a miss of the CPU's cache. It holds up to 16 GB of texts. By hand: maps of packages keep an object for each entry, too.
  */
 export class PackedMap {
   /** Hash, place, hash, place, …: open addressing. A place counts words over all pages; 0 is a free slot. */

@@ -22,6 +22,7 @@ export const InvitedUser = z.object({ email: z.string(), first_name: z.string() 
 export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
   first_name: z.string().describe("Of the person who signs up"),
+  // What the specification says may be null is nullish here, and nothing else (DECISIONS.md, R4).
   last_name: z.string().nullish().describe("Of the person who signs up"),
   job_title: z.string().describe("Their job"),
   company_name: z.string().describe("Name of the new workspace"),

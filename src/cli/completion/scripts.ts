@@ -22,7 +22,7 @@ function fromLibrary(shell: Exclude<Shell, "bash">): string {
 }
 
 /**
- * Our own: the library's needs a package that many systems lack, complains when it is loaded twice, and evaluates the
+ * By hand: the library's needs a package that many systems lack, complains when it is loaded twice, and evaluates the
  * words, so that Tab would run what stands in `$(…)`.
  */
 const bash = `# bash completion for svc

@@ -5,7 +5,7 @@ import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 import { proxyFinding } from "./proxies.ts";
 import { failureKindOf } from "./trouble.ts";
 
-/** More than this and signed addresses, codes and tokens are refused wrongly. */
+/** More than this and signed addresses, codes and tokens are checked wrongly. */
 const toleratedSkewMs = 30_000;
 
 type ServiceAnswer = {
@@ -101,6 +101,6 @@ function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Er
       ? "agrees with the service"
       : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return Math.abs(seconds) * 1_000 > toleratedSkewMs
-    ? warning("clock", detail, "Set the clock of this machine: expiries are refused wrongly.")
+    ? warning("clock", detail, "Set the clock of this machine: expiries are checked wrongly.")
     : ok("clock", detail);
 }

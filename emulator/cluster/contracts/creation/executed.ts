@@ -78,7 +78,7 @@ async function acceptable(
   return { type, entity, file: checked.file };
 }
 
-/** The specification's fields name one counterparty; the other spelling is a list. */
+/** The specification's fields name one counterparty; the other spelling is a list (DECISIONS.md, C8 and F17). */
 function counterparties(body: Request): PartyInput[] {
   const party = partyOfFields(body);
   return party ? [party] : partyInputs(body.counterparty_details ?? []);
