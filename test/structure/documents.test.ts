@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../src/api/activities.ts";
+import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { citedRows, rowsOf } from "./citations.ts";
@@ -107,7 +108,10 @@ describe("the pages", () => {
   });
 
   it("name the activities that nothing but the control plane causes", () => {
-    const caused = new Set(registry.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))));
+    const operations: readonly Operation[] = registry;
+    const caused = new Set<string>(
+      operations.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))),
+    );
     const row = page("emulator/DECISIONS.md").match(/^\| C23 \|.*$/m)?.[0] ?? "";
     const words = new Set(row.match(/\w+/g));
     const named = (name: string) => {
