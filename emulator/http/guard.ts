@@ -35,7 +35,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
 }
 
 export const forbiddenHost = (given: string | undefined): string =>
-  `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allow-host.`;
+  `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
  * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where

@@ -1,11 +1,13 @@
 import type { Bound } from "./bind.ts";
 
-/** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
+/** What lies below one node in a path: literal segments, and what takes any other that is not empty. */
 interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
   /** The operations whose path ends here, in the order of declaration. */
   readonly ends: Route[];
+  /** Those whose last parameter begins here and takes slashes. */
+  readonly rests: Route[];
 }
 
 interface Route {
@@ -21,12 +23,12 @@ export interface RouteMatch {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [] });
+const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [], rests: [] });
 
 /**
  * The operations of a listener by method and decoded path, the catch-all aside. A literal segment wins over a
- * parameter wherever the rest of the path allows it. By hand: Fastify's own table has the same rules, but adding an
- * operation to it costs more than serving one.
+ * parameter wherever the rest of the path allows it, and that over one that takes slashes. By hand: Fastify's own table
+ * has the same rules, but adding an operation to it costs more than serving one.
  */
 export class Routes {
   readonly #root = nowhere();
@@ -50,11 +52,15 @@ export class Routes {
   }
 
   #add(bound: Bound, order: number): void {
+    const { path, method, lastTakesSlashes } = bound.operation;
     const names: string[] = [];
+    const route = { bound, order, names, methods: [method].flat() };
+    const segments = path.split("/");
     let node = this.#root;
-    for (const segment of bound.operation.path.split("/")) {
+    for (const [at, segment] of segments.entries()) {
       if (segment.startsWith("{")) {
         names.push(segment.slice(1, -1));
+        if (lastTakesSlashes && at === segments.length - 1) node.rests.push(route);
         node.parameter ??= nowhere();
         node = node.parameter;
       } else {
@@ -63,7 +69,7 @@ export class Routes {
         node = next;
       }
     }
-    node.ends.push({ bound, order, names, methods: [bound.operation.method].flat() });
+    node.ends.push(route);
   }
 }
 
@@ -79,12 +85,20 @@ function findIn(
   const segment = path[at]!;
   const literal = node.literal.get(segment);
   const found = literal && findIn(literal, path, at + 1, method, values);
-  if (found || !node.parameter || segment === "") return found;
-  values.push(segment);
-  const other = findIn(node.parameter, path, at + 1, method, values);
-  if (!other) values.pop();
-  return other;
+  if (found) return found;
+  if (node.parameter && segment !== "") {
+    values.push(segment);
+    const other = findIn(node.parameter, path, at + 1, method, values);
+    if (other) return other;
+    values.pop();
+  }
+  const rest = isRest(path) ? node.rests.find(({ methods }) => methods.includes(method)) : undefined;
+  if (rest) values.push(path.slice(at).join("/"));
+  return rest;
 }
+
+/** A slash at the very end is a spelling of the path, not a part of the value. */
+const isRest = (path: readonly string[]): boolean => path.at(-1) !== "";
 
 function collect(node: RouteNode, path: readonly string[], at: number, into: Route[]): void {
   if (at === path.length) {
@@ -95,6 +109,7 @@ function collect(node: RouteNode, path: readonly string[], at: number, into: Rou
   const literal = node.literal.get(segment);
   if (literal) collect(literal, path, at + 1, into);
   if (node.parameter && segment !== "") collect(node.parameter, path, at + 1, into);
+  if (at < path.length - 1 && isRest(path)) into.push(...node.rests);
 }
 
 function paramsOf({ names }: Route, values: readonly string[]): Record<string, string> {

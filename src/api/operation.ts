@@ -107,6 +107,8 @@ export interface Operation {
   readonly method: Method | readonly Method[];
   /** With names in braces: `/contracts/{composite_id}/status`. */
   readonly path: string;
+  /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
+  readonly lastTakesSlashes?: true;
   readonly auth: Auth;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;

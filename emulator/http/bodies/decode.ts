@@ -29,6 +29,7 @@ export type Decode = (body: Buffer, contentType: string | undefined) => Decoded 
 
 const nothing: Decoded = { value: undefined, source: () => null };
 const plain = (value: unknown): Decoded => ({ value, source: () => value });
+const fields = (value: Readonly<Record<string, string | undefined>>): Decoded => ({ ...plain(value), isForm: true });
 
 /** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
 export function decoderFor(
@@ -62,15 +63,15 @@ const jsonOnly: Decode = (bytes, type) => {
 /** A form model sees an empty form where none was sent. */
 const formFields: Decode = async (bytes, type) => {
   if (isFormType(type)) return urlencoded(bytes);
-  if (!isMultipartType(type)) return plain({});
+  if (!isMultipartType(type)) return fields({});
   try {
-    return plain(await parseMultipart(bytes, type ?? ""));
+    return fields(await parseMultipart(bytes, type ?? ""));
   } catch (error) {
     throw new UnreadableBody({ why: error instanceof MissingBoundary ? "boundary" : "encoding" });
   }
 };
 
-const urlencoded = (bytes: Buffer): Decoded => plain(lastValues(parseFields(bytes.toString("utf8"))));
+const urlencoded = (bytes: Buffer): Decoded => fields(lastValues(parseFields(bytes.toString("utf8"))));
 
 function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
   try {

@@ -5,6 +5,10 @@ export interface Decoded {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
+  /** Whether a key of it may be `__proto__`, also written with escapes. */
+  readonly mayHaveProtoKey?: boolean;
+  /** Whether its fields came as a form. */
+  readonly isForm?: boolean;
 }
 
 /**
@@ -13,15 +17,15 @@ export interface Decoded {
  */
 export function parseJson(text: string): Decoded {
   const source = () => parsePythonJson(text);
+  const mayHaveProtoKey = text.includes("__proto__") || text.includes("\\u");
+  const exact = (parsed: SourceValue) => ({ value: plainValue(parsed), source: () => parsed, mayHaveProtoKey });
   if (mayBreakLimits(text)) return exact(source());
   try {
-    return { value: JSON.parse(text), source };
+    return { value: JSON.parse(text), source, mayHaveProtoKey };
   } catch {
     return exact(source());
   }
 }
-
-const exact = (parsed: SourceValue): Decoded => ({ value: plainValue(parsed), source: () => parsed });
 
 const depthToLookAt = 1_000;
 const digitsToLookAt = 4_301;

@@ -1,11 +1,14 @@
 import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
+import type { Service } from "../../../src/api/services.ts";
 import type { Fields } from "../bodies/form.ts";
 import { lastOf, parseFields } from "../bodies/form.ts";
 import type { Decoded } from "../bodies/json.ts";
 import type { Part, Problem } from "../dialects/problem.ts";
 import { edgeOf } from "./edge.ts";
-import { takesAnyStrings } from "./schema.ts";
+import { readLaxly } from "./lax.ts";
+import { namedAsSent, withoutProtoKey, withProtoKey } from "./proto-key.ts";
+import { definitionOf, takesAnyStrings, unwrap } from "./schema.ts";
 
 /** What a handler is given, before its type is known. */
 export interface Input {
@@ -38,7 +41,7 @@ export function validatorFor({ request, service }: Operation): Validate | undefi
   if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
   if (request.headers) checks.push(fieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
-  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service.noBody === "empty"));
+  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service));
   if (checks.length === 0) return undefined;
   return (sent, input) => {
     const problems: Problem[] = [];
@@ -76,26 +79,47 @@ function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (se
   };
 }
 
-function bodyCheck(schema: z.ZodType, absentIsEmpty: boolean): Check {
+function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
   const optional = schema.safeParse(undefined).success;
-  const nullable = schema.safeParse(null).success;
+  const isLax = dialect !== "control";
   return ({ decoded }, input, problems) => {
-    let value = decoded?.value;
-    if (value === null && !nullable && !absentIsEmpty) value = undefined;
+    let value = decoded?.isForm ? withoutBlanks(schema, decoded.value as Form) : decoded?.value;
+    // An optional model of FastAPI may be null as well.
+    if (value === null && optional && noBody === "missing") value = undefined;
     if (value === undefined) {
       // FastAPI misses the body; the other frameworks read no body as an empty one, and miss its fields.
       if (optional) {
         input.body = schema.parse(undefined);
         return;
       }
-      if (absentIsEmpty) value = {};
+      if (noBody === "empty") value = {};
     }
-    const parsed = schema.safeParse(value, { reportInput: true });
+    const checked = decoded?.mayHaveProtoKey ? withoutProtoKey(value) : value;
+    const asIs = (data: unknown) => (checked === value ? data : withProtoKey(data));
+    const parsed = schema.safeParse(checked, { reportInput: true });
     if (parsed.success) {
-      input.body = parsed.data;
+      input.body = asIs(parsed.data);
       return;
     }
-    const sent = value === undefined ? undefined : decoded?.value === undefined ? value : decoded.source();
-    for (const issue of parsed.error.issues) problems.push({ part: "body", issue, schema, sent });
+    const { issues } = parsed.error;
+    const lax = isLax ? readLaxly(schema, checked, issues) : undefined;
+    const again = lax === undefined ? parsed : schema.safeParse(lax, { reportInput: true });
+    if (again.success) {
+      input.body = asIs(again.data);
+      return;
+    }
+    const sent = decoded === undefined || decoded.isForm || decoded.value === undefined ? value : decoded.source();
+    for (const issue of again.error.issues) problems.push({ part: "body", issue: namedAsSent(issue), schema, sent });
   };
+}
+
+type Form = Readonly<Record<string, string | undefined>>;
+
+/** FastAPI takes a field of a form model that came empty for one that did not come; names of nobody's stay (R1). */
+function withoutBlanks(schema: z.ZodType, form: Form): Form {
+  const declared = definitionOf(unwrap(schema)).shape ?? {};
+  const blank = (name: string) => form[name] === "" && Object.hasOwn(declared, name);
+  const kept = Object.create(null) as Record<string, string | undefined>;
+  for (const name of Object.keys(form)) if (!blank(name)) kept[name] = form[name];
+  return kept;
 }

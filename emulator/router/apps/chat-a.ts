@@ -75,18 +75,19 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
 /** The interaction routes answer an object: an empty success becomes `{}` (DECISIONS.md, R21). */
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
-  if (answer.status < 200 || answer.status > 299 || answer.body instanceof Uint8Array) return answer;
-  const chunks: Uint8Array[] = [];
-  try {
-    for await (const chunk of answer.body) chunks.push(chunk);
-  } catch {
-    return call.fail("no-cluster-reachable");
-  }
-  const body = Buffer.concat(chunks);
+  if (answer.status < 200 || answer.status > 299) return answer;
+  const body = await wholeBody(answer).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return ownAnswer({});
   // Its length is counted when it is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
+}
+
+async function wholeBody({ body }: Passthrough): Promise<Uint8Array> {
+  if (body instanceof Uint8Array) return body;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 const everywhere =

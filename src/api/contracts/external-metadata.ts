@@ -62,6 +62,7 @@ export const findByExternalMetadata = operation({
   description: "Newest first, at most 50; an empty list when there are none.",
   method: "GET",
   path: "/api/v2.1/public/contracts/by_external_metadata/{external_metadata_id}",
+  lastTakesSlashes: true,
   auth: "api-key",
   request: {
     params: z.object({ external_metadata_id: z.string().describe("The id of the upstream system's record") }),

@@ -34,6 +34,23 @@ describe("external metadata", () => {
     assert.deepEqual(events[1]?.external_metadata, both);
   });
 
+  for (const record of ["deal/9", "/a//b", "50% of 1/2 ?#é"]) {
+    it(`finds a record whose id has slashes: ${record}`, async (t) => {
+      const on = await emulator(t);
+      const { id } = await draft(on.api, { external_metadata: { id: record } });
+      const path = (text: string) => `/api/v2.1/public/contracts/by_external_metadata/${text}`;
+      const found = (await on.api("GET", path(encodeURIComponent(record)))).body as { id: string }[];
+      assert.deepEqual(
+        found.map((contract) => contract.id),
+        [id],
+      );
+      assert.deepEqual(plain(await on.api("POST", path(encodeURIComponent(record)))), {
+        status: 405,
+        body: { detail: 'Method "POST" not allowed.' },
+      });
+    });
+  }
+
   it("finds contracts of the workspace alone, newest first, at most 50", async (t) => {
     const on = await emulator(t);
     const find = async (api = on.api) =>

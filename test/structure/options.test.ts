@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { globalFlags } from "../../src/cli/parse/globals.ts";
+import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
+import { unknownOptions } from "./options.ts";
+import { filesIn } from "./repository.ts";
+
+const global = ["help", ...globalFlags.map(({ flag }) => flag)];
+
+describe("an option that a message names", () => {
+  it("is looked for in strings, not in comments and style sheets", () => {
+    const command = { flags: [{ flag: "allowed-host" }] } as unknown as CommandDeclaration;
+    const text = `
+      // --never
+      const css = "main { --strong: 1; color: var(--strong) }";
+      say("start it with --allowed-host or --allow-host", "--json");`;
+    assert.deepEqual(unknownOptions([{ path: "a.ts", text }], [command], ["json"]), ["a.ts names --allow-host"]);
+  });
+
+  it("is one that some command has", async () => {
+    const files = ["src/api", "src/client", "emulator"].flatMap((folder) => filesIn(folder));
+    assert.deepEqual(unknownOptions(files, await allCommands(), global), []);
+  });
+});
