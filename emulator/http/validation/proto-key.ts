@@ -1,6 +1,6 @@
 import type { Issue } from "../dialects/problem.ts";
 
-/** Zod leaves the key `__proto__` of a dictionary out, unchecked; under this name it is a key like any other (R1). */
+/** Zod leaves the key `__proto__` of a dictionary out, unchecked; under this name it is a key like any other (DECISIONS.md, R1). */
 const standIn = "\u0000__proto__";
 
 /** The document under names that zod checks; the very same value when no key of it is `__proto__`. */

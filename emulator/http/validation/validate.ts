@@ -115,7 +115,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
 
 type Form = Readonly<Record<string, string | undefined>>;
 
-/** FastAPI takes a field of a form model that came empty for one that did not come; names of nobody's stay (R1). */
+/** FastAPI takes a field of a form model that came empty for one that did not come; names of nobody's stay (DECISIONS.md, R1). */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
   const declared = definitionOf(unwrap(schema)).shape ?? {};
   const blank = (name: string) => form[name] === "" && Object.hasOwn(declared, name);
