@@ -1,6 +1,6 @@
 import type { Bound } from "./bind.ts";
 
-/** What lies below one node in a path: literal segments, and what takes any other that is not empty. */
+/** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
 interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
