@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
 import { link, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { systemDisk } from "./disk.ts";
 
 /** What a file may be filled with. A stream that fails leaves nothing behind. */
 export type Content = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -38,7 +38,7 @@ export async function writeWhole(path: string, content: Content, writing: Writin
     await rm(aside, { force: true });
     throw error;
   }
-  if (writing.durable !== false) await syncFolder(dirname(path));
+  if (writing.durable !== false) await systemDisk.syncFolder(dirname(path));
 }
 
 /**
@@ -55,7 +55,7 @@ export async function createWhole(path: string, content: Content, writing: Writi
   } finally {
     await rm(aside, { force: true });
   }
-  if (writing.durable !== false) await syncFolder(dirname(path));
+  if (writing.durable !== false) await systemDisk.syncFolder(dirname(path));
   return true;
 }
 
@@ -73,20 +73,5 @@ async function writeAside(path: string, content: Content, writing: Writing): Pro
     await file.close().catch(() => {});
     await rm(aside, { force: true });
     throw error;
-  }
-}
-
-/** Makes creations, renames and removals in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open folders; its renames are durable with the file system's own journal.
-  if (process.platform === "win32") return;
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync();
-  } catch (error) {
-    // Some network file systems know no such call; they have written when they answer.
-    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
-  } finally {
-    await folder.close();
   }
 }

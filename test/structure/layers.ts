@@ -58,7 +58,7 @@ const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client
 /** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
-  { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "whole files, real paths, the lock" },
+  { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "whole files, real paths, append logs, the lock" },
   { path: "src/schemes", mayImport: ["src/base"], io: false, homeOf: "signature schemes" },
   { path: "src/api", mayImport: ["src/base"], io: false, homeOf: "declarations and their schemas" },
   { path: "src/client", mayImport: ["src/base", "src/api"], io: false, homeOf: "requests to a service" },

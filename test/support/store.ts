@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import * as z from "zod";
-import { type Disk, type DiskFile, systemDisk } from "../../emulator/store/file/disk.ts";
 import { mapping, rows, type Store } from "../../emulator/store/port.ts";
+import { type Disk, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 
 const Person = z.strictObject({ id: z.int(), name: z.string(), age: z.int().optional(), tags: z.array(z.string()) });
 export type Person = z.infer<typeof Person>;

@@ -1,9 +1,9 @@
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
+import { isMissing } from "../../../src/files/disk.ts";
 import { isLeftOfLock } from "../../../src/files/lock.ts";
 import { isTemporaryName, writeWhole } from "../../../src/files/whole-file.ts";
-import { isMissing } from "./disk.ts";
 import { isBlobName, unnamedNote } from "./file-blobs.ts";
 import { isTemporary } from "./snapshot/snapshot.ts";
 

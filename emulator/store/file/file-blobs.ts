@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { isTemporaryName, temporaryName } from "../../../src/files/whole-file.ts";
 import { type Blob, type Blobs, BlobTooLarge } from "../blobs.ts";
 import { StoreFailed } from "../port.ts";
-import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
-import { makeFolderDurably } from "./folder.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);

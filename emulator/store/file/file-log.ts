@@ -1,12 +1,12 @@
 import { Low } from "lowdb";
+import { AppendLog } from "../../../src/files/append-log.ts";
+import type { Disk, DiskFile } from "../../../src/files/disk.ts";
+import type { Position } from "../../../src/files/log-line.ts";
 import { written } from "../live/journal-changes.ts";
 import type { CommitLog } from "../live/live-store.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, StoreFailed } from "../port.ts";
-import type { Disk, DiskFile } from "./disk.ts";
-import { Journal } from "./journal/journal.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
-import type { Position } from "./journal/journal-line.ts";
 import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
 import { markClosed } from "./snapshot/snapshot-checksum.ts";
 import { tryWriting } from "./trial-write.ts";
@@ -44,7 +44,7 @@ class Overtaken extends Error {}
 /** Snapshot and journals on disk: appends, compacts by generations, replaces the whole. */
 export class FileLog implements CommitLog {
   readonly #options: Options;
-  readonly #journal: Journal;
+  readonly #journal: AppendLog<StoreFailed>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #generation: number;
   /** The last generation that a file was made for. */
@@ -63,9 +63,10 @@ export class FileLog implements CommitLog {
 
   constructor(options: Options & { readonly emptyLength: number }) {
     this.#options = options;
-    this.#journal = new Journal({
+    this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
+      failure: (reason, cause) => new StoreFailed(reason, { cause }),
       onFailure: ({ message }) => {
         options.report(`${message}. What waits fails, reads go on. Writing goes on by itself once the disk takes it`);
         this.#failed();

@@ -1,15 +1,15 @@
 import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { Wall } from "../../../src/base/clock.ts";
+import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folder.ts";
+import { beginning, type Position } from "../../../src/files/log-line.ts";
+import { keepTornTail } from "../../../src/files/torn-tail.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateRefused, type Store } from "../port.ts";
-import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import { FileLog } from "./file-log.ts";
-import { makeFolderDurably } from "./folder.ts";
 import { createJournal } from "./journal/journal-file.ts";
-import { beginning, type Position } from "./journal/journal-line.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
-import { keepTornTail } from "./journal/torn-tail.ts";
 import { type Recovered, recover } from "./recovery.ts";
 import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
 import { markClosed } from "./snapshot/snapshot-checksum.ts";
@@ -39,7 +39,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   await makeFolderDurably(disk, dirname(path));
   const recovered = await recover(disk, path, collections).catch((cause) => refuse(path, cause));
   const torn = recovered.journals.at(-1);
-  if (torn?.torn) report(await keepTornTail(disk, torn));
+  if (torn?.torn) report(await keepTornTail(disk, torn.path, torn.length));
   const base = await snapshotToFollow(disk, options, recovered);
   for (const leftover of [...recovered.leftovers, ...base.replaced]) await disk.remove(leftover);
   const current = await openJournal(disk, path, base, recovered);

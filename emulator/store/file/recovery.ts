@@ -1,11 +1,11 @@
 import { basename, dirname, join } from "node:path";
+import type { Disk } from "../../../src/files/disk.ts";
+import type { Position } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import type { Disk } from "./disk.ts";
 import { format } from "./format.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import type { Position } from "./journal/journal-line.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
 import { Replay } from "./journal/replay.ts";
 import { isTemporary, type ReadSnapshot, SnapshotFile } from "./snapshot/snapshot.ts";

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
+import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { freeName } from "../../../src/files/free-name.ts";
+import { beginning } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import { type Disk, isMissing, systemDisk } from "./disk.ts";
 import { DocumentReader } from "./document-reader.ts";
-import { freeName } from "./free-name.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import { beginning } from "./journal/journal-line.ts";
 import { Replay } from "./journal/replay.ts";
 import { recover, requireFollowers } from "./recovery.ts";
 import { SnapshotFile } from "./snapshot/snapshot.ts";

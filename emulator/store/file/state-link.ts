@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
+import { systemDisk } from "../../../src/files/disk.ts";
 import { realTarget } from "../../../src/files/real-path.ts";
 import { StateRefused } from "../port.ts";
-import { systemDisk } from "./disk.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 
 /**

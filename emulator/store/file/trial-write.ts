@@ -1,4 +1,4 @@
-import type { Disk } from "./disk.ts";
+import type { Disk } from "../../../src/files/disk.ts";
 import { temporaryOf } from "./snapshot/snapshot.ts";
 
 /** More than any one line of usual size, so that what is free is not used up by the next write. */

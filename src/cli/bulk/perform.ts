@@ -37,7 +37,8 @@ export async function performJob(
   // Refused before anything was sent: no job worth keeping.
   let isVoid = false;
   try {
-    job = await OpenJob.open(folder, host.wall);
+    const report = (message: string) => output.warn(`warning: ${message}`);
+    job = await OpenJob.open(folder, { wall: host.wall, report });
     await announce(record, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;

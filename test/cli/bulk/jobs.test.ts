@@ -84,7 +84,7 @@ describe("jobs", () => {
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
     await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
-    assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "log.ndjson", "results.csv"]);
+    assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
   });
 
   it("are removed when they are asked to be, long done and without trouble; others stay", async (t) => {
@@ -137,7 +137,7 @@ describe("jobs", () => {
     await svc(`${run} --skip-invalid`);
     const folder = await onlyJob(jobs);
     const modes = await Promise.all(
-      [folder, ...["job.json", "log.ndjson", "results.csv"].map((name) => join(folder, name))].map(
+      [folder, ...["job.json", "job.log", "results.csv"].map((name) => join(folder, name))].map(
         async (path) => (await stat(path)).mode & 0o777,
       ),
     );

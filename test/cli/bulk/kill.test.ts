@@ -78,12 +78,19 @@ async function loggedBatches(folder: string, count: number, child: ChildProcess)
   const jobs = join(folder, "state", "jobs");
   for (;;) {
     const [id] = await readdir(jobs).catch(() => []);
-    const log = id && (await readFile(join(jobs, id, "log.ndjson"), "utf8").catch(() => ""));
+    const log = id && (await readFile(join(jobs, id, "job.log"), "utf8").catch(() => ""));
     if (id && log && log.split('"batch"').length > count) return join(jobs, id);
     if (child.exitCode !== null) throw new Error("the job was over before it was killed");
     await turn();
   }
 }
+
+/** The lines of finished batches in a job's log. */
+const batchesIn = async (folder: string) =>
+  (await readFile(join(folder, "job.log"), "utf8"))
+    .split("\n")
+    .filter((line) => line.includes('{"batch"'))
+    .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { readonly batch: number; readonly low: number });
 
 describe("a job that is killed", () => {
   it("leaves, when it is resumed, the table of an undisturbed run", async (t) => {
@@ -109,13 +116,12 @@ describe("a job that is killed", () => {
 
       assert.deepEqual(await disturbed.mapped(), table);
 
-      const lines = (await readFile(join(folder, "log.ndjson"), "utf8")).trim().split("\n");
-      const finished = lines.map((line) => JSON.parse(line)).filter((line) => "batch" in line);
+      const finished = await batchesIn(folder);
       assert.deepEqual(
-        finished.map(({ batch }) => batch as number).sort((a, b) => a - b),
+        finished.map(({ batch }) => batch).sort((a, b) => a - b),
         Array.from({ length: count / 200 }, (_, i) => i),
       );
-      assert.equal(finished.at(-1).low, count / 200);
+      assert.equal(finished.at(-1)!.low, count / 200);
     }
   });
 
@@ -132,10 +138,8 @@ describe("a job that is killed", () => {
     // Where it came when all was done, there was nothing left to refuse.
     if (other!.exit !== 0)
       assert.match(other!.err, /^error: Another process works on job_\w+\.\n {2}If none does, remove /);
-    const lines = (await readFile(join(job, "log.ndjson"), "utf8")).trim().split("\n");
-    const finished = lines.flatMap((line) => (line.startsWith('{"batch"') ? [JSON.parse(line).batch as number] : []));
     assert.deepEqual(
-      finished.sort((a, b) => a - b),
+      (await batchesIn(job)).map(({ batch }) => batch).sort((a, b) => a - b),
       Array.from({ length: 600 }, (_, i) => i),
     );
     assert.equal((await mapped()).length, 30_000);
@@ -148,10 +152,11 @@ describe("a job that is killed", () => {
     const job = await loggedBatches(folder, 3, child);
     child.kill("SIGKILL");
     await once(child, "close");
-    await appendFile(join(job, "log.ndjson"), '{"batch":299,"rows":10');
+    await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":299,"rows":10');
     await appendFile(join(job, "results.csv"), "17,half a ro");
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 30_000]);
+    assert.match(resumed.err, /^warning: .*job\.log ends with a write that a crash cut short \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message\r\n");
     const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 300 });

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { Disk, DiskFile } from "../../../emulator/store/file/disk.ts";
+import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 
 /** How a disk of the model is asked to do something. */
 export type Step = "create" | "write" | "truncate" | "sync" | "datasync" | "rename" | "link" | "remove" | "syncFolder";

@@ -1,12 +1,12 @@
+import type { Disk } from "../../../../src/files/disk.ts";
+import type { Position } from "../../../../src/files/log-line.ts";
 import { SchemaMismatch } from "../../live/schema-mismatch.ts";
 import type { Change, State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { StateRefused } from "../../port.ts";
-import type { Disk } from "../disk.ts";
 import { validRow } from "../document.ts";
 import type { SnapshotHead } from "../snapshot/snapshot-head.ts";
 import type { Header } from "./journal-file.ts";
-import type { Position } from "./journal-line.ts";
 import { type JournalContent, readJournal } from "./journal-reader.ts";
 
 /** What the journals go on from; undefined where there is no snapshot. */

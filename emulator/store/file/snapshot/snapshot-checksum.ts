@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
-import type { Disk, DiskFile } from "../disk.ts";
+import type { Disk, DiskFile } from "../../../../src/files/disk.ts";
+import { hexOf } from "../../../../src/files/log-line.ts";
 import { documentEnd } from "../document.ts";
 import { format } from "../format.ts";
-import { hexOf } from "../journal/journal-line.ts";
 
 /**
  * The last member of a snapshot is a checksum of all bytes before that line. One byte is taken for a 0 whatever it is:

@@ -1,5 +1,5 @@
+import type { Position } from "../../../../src/files/log-line.ts";
 import { StateRefused } from "../../port.ts";
-import type { Position } from "../journal/journal-line.ts";
 
 /** What a snapshot says of itself and of the journals that follow it. */
 export interface SnapshotHead {
@@ -22,7 +22,7 @@ export function headOf(members: Readonly<Record<string, unknown>>): SnapshotHead
     format: format as number,
     generation: wholeNumber({ generation }),
     closed: closed === 1,
-    position: { transaction: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },
+    position: { number: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },
   };
 }
 

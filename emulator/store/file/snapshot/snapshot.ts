@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
+import { type Disk, type DiskFile, isMissing } from "../../../../src/files/disk.ts";
+import { beginning, hexOf, type Position } from "../../../../src/files/log-line.ts";
+import { readLines } from "../../../../src/files/read-lines.ts";
 import { passingContents } from "../../live/contents.ts";
 import { SchemaMismatch } from "../../live/schema-mismatch.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { type Collection, StateRefused } from "../../port.ts";
-import { type Disk, type DiskFile, isMissing } from "../disk.ts";
 import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
-import { beginning, hexOf, type Position } from "../journal/journal-line.ts";
-import { readLines } from "../lines.ts";
 import { lastMember, lastMemberLength, SnapshotChecksum, writeClosed } from "./snapshot-checksum.ts";
 import { headOf, type SnapshotHead } from "./snapshot-head.ts";
 
@@ -134,7 +134,7 @@ export class SnapshotFile implements Adapter<Snapshot> {
     const step = this.#options.step ?? (async (work) => work());
     const slices = await step(() => {
       this.#options.begin?.();
-      const { transaction, checksum } = this.#options.position?.() ?? beginning;
+      const { number: transaction, checksum } = this.#options.position?.() ?? beginning;
       return documentSlices(passingContents(state), { closed: 0, generation, transaction, chain: hexOf(checksum) });
     });
     let checksum = 0;

@@ -1,5 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { type Disk, systemDisk } from "../../../files/disk.ts";
 import { FinishedBatches } from "./finished.ts";
+import { LaterLog, type LogFile, readLogFile } from "./log-file.ts";
 
 /** Numbers of rows, summed over all batches that are finished. */
 export interface Counts {
@@ -32,46 +33,38 @@ export type LogLine = BatchLine | EventLine;
 export interface LoggedState extends Counts {
   readonly finished: FinishedBatches;
   readonly results: number;
-  /** Length of the whole lines, in bytes. */
-  readonly bytes: number;
   readonly last: EventLine | undefined;
+  readonly file: LogFile;
 }
 
-/** Reads a job log; a last line that was torn by a crash is left out. Undefined when there is none. */
-export async function readJobLog(path: string): Promise<LoggedState | undefined> {
-  const text = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (text === undefined) return undefined;
+/**
+ * Reads a job log up to where it is torn or damaged: what stood there is done again. Undefined when there is none, or
+ * one of a later version.
+ */
+export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState | undefined> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 };
   let results = 0;
-  let bytes = 0;
   let last: EventLine | undefined;
-  for (let end = text.indexOf(10); end >= 0; end = text.indexOf(10, bytes)) {
-    const line = parsed(text.toString("utf8", bytes, end));
-    if (line === undefined) break;
-    bytes = end + 1;
+  const take = (json: string) => {
+    const line = JSON.parse(json) as LogLine;
     if ("event" in line) {
       last = line;
-      continue;
+      return;
     }
-    if (finished.has(line.batch)) continue;
+    if (finished.has(line.batch)) return;
     finished.add(line.batch, line.digest);
     sum.rows += line.rows;
     sum.invalid += line.invalid;
     sum.failed += line.failed;
     sum.moved += line.moved;
     results = line.results;
-  }
-  return { ...sum, finished, results, bytes, last };
-}
-
-function parsed(text: string): LogLine | undefined {
+  };
   try {
-    return JSON.parse(text) as LogLine;
-  } catch {
-    return undefined;
+    const file = await readLogFile(disk, folder, take);
+    return file && { ...sum, finished, results, last, file };
+  } catch (error) {
+    if (error instanceof LaterLog) return undefined;
+    throw error;
   }
 }

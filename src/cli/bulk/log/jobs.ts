@@ -1,14 +1,18 @@
-import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isoSeconds } from "../../../base/clock.ts";
 import { randomIds } from "../../../base/ids.ts";
+import { systemDisk } from "../../../files/disk.ts";
+import { makeFolderDurably } from "../../../files/folder.ts";
 import type { Lock } from "../../../files/lock.ts";
 import { isLeftOfLock } from "../../../files/lock.ts";
+import { isKeptTail } from "../../../files/torn-tail.ts";
 import { isTemporaryName, writeWhole } from "../../../files/whole-file.ts";
 import { isLocked, takeLock } from "../../config/file-lock.ts";
 import type { Host } from "../../host.ts";
 import type { JobPlan } from "../plan.ts";
 import { type Counts, readJobLog } from "./job-log.ts";
+import { createLog, logNames, logPath } from "./log-file.ts";
 import { jobsFolder } from "./state-folder.ts";
 
 /** What stands in `job.json`: the plan, and the run it belongs to. */
@@ -41,9 +45,8 @@ export const newJobId = ({ wall }: Host): string =>
 /** Writes the record and an empty log, durably, and gives the folder back. */
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
-  await mkdir(folder, { mode: 0o700 });
-  const first = { event: "started", at: record.created_at };
-  await writeWhole(logPath(folder), `${JSON.stringify(first)}\n`);
+  await makeFolderDurably(systemDisk, folder);
+  await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
   // A folder without a record is no job: it appears whole.
   await writeWhole(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
@@ -60,13 +63,13 @@ export async function listJobs(host: Host): Promise<StoredJob[]> {
 export async function readJob(id: string, host: Host): Promise<StoredJob | undefined> {
   const folder = join(jobsFolder(host), id);
   const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
-  const log = text === undefined ? undefined : await readJobLog(logPath(folder));
+  const log = text === undefined ? undefined : await readJobLog(folder);
   if (text === undefined || !log) return undefined;
   const record = JSON.parse(text) as JobRecord;
   if (record.version !== 1) return undefined;
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
-  const isRunning = await isLocked(lockPath(folder), host, logPath(folder));
+  const isRunning = await isLocked(lockPath(folder), host, log.file.path);
   const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
@@ -89,14 +92,13 @@ export async function removeJob(folder: string): Promise<void> {
 
 /** Whether a job writes a file of that name: its log, its results, its lock, and what a crash leaves of these. */
 const isOfJob = (name: string): boolean =>
-  ["log.ndjson", "results.csv", "lock"].includes(name) ||
+  [...logNames, "results.csv", "lock"].includes(name) ||
   isTemporaryName(name, "job.json") ||
-  isTemporaryName(name, "log.ndjson") ||
+  logNames.some((log) => isKeptTail(name, log) || isTemporaryName(name, log)) ||
   isLeftOfLock(name, "lock");
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
-export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
-  takeLock(lockPath(folder), host, logPath(folder));
+export const lockJob = async (folder: string, host: Host): Promise<Lock | undefined> =>
+  takeLock(lockPath(folder), host, await logPath(systemDisk, folder));
 
 export const lockPath = (folder: string): string => join(folder, "lock");
-const logPath = (folder: string): string => join(folder, "log.ndjson");

@@ -1,9 +1,13 @@
-import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isoSeconds, type Wall } from "../../../base/clock.ts";
+import { AppendLog } from "../../../files/append-log.ts";
+import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
+import { beginning } from "../../../files/log-line.ts";
+import { keepTail, keepTornTail } from "../../../files/torn-tail.ts";
 import type { FinishedBatches } from "./finished.ts";
-import { type BatchLine, type Counts, type EventLine, type LogLine, readJobLog } from "./job-log.ts";
-import { resultsHeader } from "./results.ts";
+import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog } from "./job-log.ts";
+import { type LogFile, renewLog } from "./log-file.ts";
+import { OpenResults } from "./open-results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
 
@@ -12,50 +16,53 @@ const waitingMax = 64;
 /** How long lines may gather before they are made durable together: each flush costs as much as a call. */
 const gatherMs = 10;
 
+interface Options {
+  readonly wall: Wall;
+  readonly disk?: Disk;
+  /** Told what of the files was left out. */
+  readonly report: (message: string) => Promise<void>;
+}
+
 /**
- * The log and the results of a job that runs. Finished batches are appended by one writer: first their results, then
- * their lines, each made durable, and all that wait at a time together. What a crash tears off is sent again, which
- * changes nothing.
+ * The log and the results of a job that runs. Finished batches are appended: first their results, then their lines,
+ * each made durable, and all that wait at a time together. What a crash tears off is sent again, which changes nothing.
  */
 export class OpenJob {
   readonly finished: FinishedBatches;
-  readonly #log: FileHandle;
-  readonly #results: FileHandle;
+  readonly #log: AppendLog<Error>;
+  readonly #results: OpenResults;
   readonly #wall: Wall;
   #counts: Counts;
-  #resultBytes: number;
-  #waiting: { readonly lines: string[]; readonly results: string[] } = { lines: [], results: [] };
-  #writing: Promise<void> | undefined;
   #hurry = new AbortController();
-  #trouble: { readonly error: unknown } | undefined;
 
-  private constructor(
-    files: { log: FileHandle; results: FileHandle },
-    state: { finished: FinishedBatches; counts: Counts; results: number },
-    wall: Wall,
-  ) {
-    this.#log = files.log;
-    this.#results = files.results;
+  private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: Wall) {
+    const { rows, invalid, failed, moved, finished } = state;
+    this.finished = finished;
+    this.#counts = { rows, invalid, failed, moved };
+    this.#results = results;
     this.#wall = wall;
-    this.finished = state.finished;
-    this.#counts = state.counts;
-    this.#resultBytes = state.results;
+    this.#log = new AppendLog({
+      path: state.file.path,
+      file,
+      length: state.file.length,
+      position: state.file.position ?? beginning,
+      // The error of the system has the code by which the job's end is explained.
+      failure: (_reason, cause) => cause as Error,
+      gather: () => this.#gather(),
+      ahead: () => results.write(),
+    });
   }
 
-  /** Opens the files in a job's folder, and cuts them back to what is whole. */
-  static async open(folder: string, wall: Wall): Promise<OpenJob> {
-    const { finished, results, bytes, rows, invalid, failed, moved } = (await readJobLog(join(folder, "log.ndjson")))!;
-    const log = await open(join(folder, "log.ndjson"), "a", 0o600);
-    const resultFile = await open(join(folder, "results.csv"), "a", 0o600);
-    const header = Buffer.byteLength(resultsHeader);
-    await log.truncate(bytes);
-    await resultFile.truncate(Math.max(header, results));
-    if (results < header) {
-      await resultFile.truncate(0);
-      await resultFile.appendFile(resultsHeader);
+  /** Opens the files in a job's folder, and cuts them back to what is whole; the rest is kept beside, and told. */
+  static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
+    const state = await writable(folder, disk, report);
+    const file = await disk.open(state.file.path, "write");
+    if (state.file.torn || state.file.damage) {
+      await file.truncate(state.file.length);
+      await file.sync();
     }
-    const state = { finished, counts: { rows, invalid, failed, moved }, results: Math.max(header, results) };
-    return new OpenJob({ log, results: resultFile }, state, wall);
+    const results = await OpenResults.open(disk, join(folder, "results.csv"), state.results, report);
+    return new OpenJob(file, state, results, wall);
   }
 
   /** Of all batches that are finished, in this run and before. */
@@ -65,6 +72,7 @@ export class OpenJob {
 
   /** Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when it cannot be written. */
   async finish(batch: Finished, results: string): Promise<void> {
+    if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;
     this.#counts = {
@@ -73,58 +81,48 @@ export class OpenJob {
       failed: failed + batch.failed,
       moved: moved + batch.moved,
     };
-    if (results !== "") {
-      this.#resultBytes += Buffer.byteLength(results);
-      this.#waiting.results.push(results);
-    }
-    const line: BatchLine = { ...batch, low: this.finished.low, results: this.#resultBytes };
-    await this.#append(line);
+    this.#results.add(results);
+    const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
+    void this.#log.append(JSON.stringify(line));
+    if (this.#log.waiting > waitingMax) await this.#flushed();
   }
 
   /** Notes what became of the job, and waits until all is on disk. */
   async note(event: EventLine["event"], reason?: string): Promise<void> {
-    await this.#append({ event, at: isoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) });
-    await this.#flushed();
-    if (this.#trouble) throw this.#trouble.error;
+    const line = { event, at: isoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) };
+    const durable = this.#log.append(JSON.stringify(line));
+    this.#hurry.abort();
+    await durable;
   }
 
   async close(): Promise<void> {
-    await this.#flushed();
+    await this.#flushed().catch(() => {});
     await this.#log.close();
     await this.#results.close();
   }
 
-  async #append(line: LogLine): Promise<void> {
-    if (this.#trouble) throw this.#trouble.error;
-    this.#waiting.lines.push(`${JSON.stringify(line)}\n`);
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    if (this.#waiting.lines.length > waitingMax) await this.#flushed();
-  }
-
-  #flushed(): Promise<void> | undefined {
+  #flushed(): Promise<void> {
     this.#hurry.abort();
-    return this.#writing;
+    return this.#log.flushed();
   }
 
-  async #write(): Promise<void> {
-    try {
-      while (this.#waiting.lines.length > 0) {
-        await this.#wall.sleep(gatherMs, this.#hurry.signal);
-        this.#hurry = new AbortController();
-        const { lines, results } = this.#waiting;
-        this.#waiting = { lines: [], results: [] };
-        if (results.length > 0) await append(this.#results, results);
-        await append(this.#log, lines);
-      }
-    } catch (error) {
-      this.#trouble = { error };
-    }
+  async #gather(): Promise<void> {
+    await this.#wall.sleep(gatherMs, this.#hurry.signal);
+    this.#hurry = new AbortController();
   }
 }
 
-async function append(file: FileHandle, lines: readonly string[]): Promise<void> {
-  await file.appendFile(lines.join(""));
-  await file.datasync();
+/** What the log tells, once it is one that may be added to. */
+async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
+  const state = (await readJobLog(folder, disk))!;
+  if (state.file.torn || state.file.damage) await report(await keptTail(disk, state.file));
+  if (!state.file.isOld && state.file.length > 0) return state;
+  await renewLog(disk, folder);
+  return (await readJobLog(folder, disk))!;
+}
+
+async function keptTail(disk: Disk, { path, length, damage }: LogFile): Promise<string> {
+  if (!damage) return keepTornTail(disk, path, length);
+  const { path: kept, bytes } = await keepTail(disk, path, length);
+  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${bytes} bytes) is kept in ${kept}, and done again`;
 }

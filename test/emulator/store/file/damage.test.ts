@@ -3,10 +3,10 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { journalLine, parseLine } from "../../../../emulator/store/file/journal/journal-line.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { logLine, parseLine } from "../../../../src/files/log-line.ts";
 import { collections, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
 
 const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
@@ -176,9 +176,9 @@ describe("a write that a crash of the machine cut short", () => {
 
 /** A line as it would come after another. */
 function following(line: string, json: string): string {
-  const { transaction, checksum } = parseLine(Buffer.from(line, "latin1"))!;
-  const head = { transaction: transaction + 1, group: transaction + 1, before: checksum };
-  return journalLine(json, head).bytes.toString("latin1").slice(0, -1);
+  const { number, checksum } = parseLine(Buffer.from(line, "latin1"))!;
+  const head = { number: number + 1, group: number + 1, before: checksum };
+  return logLine(json, head).bytes.toString("latin1").slice(0, -1);
 }
 
 const zeroedFrom = (lines: string[], at: number): string[] => [

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Disk, type DiskFile, systemDisk } from "../../../../emulator/store/file/disk.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { type Disk, type DiskFile, systemDisk } from "../../../../src/files/disk.ts";
 import { collections, contentOf, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { systemDisk } from "../../../../emulator/store/file/disk.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { recover } from "../../../../emulator/store/file/recovery.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { systemDisk } from "../../../../src/files/disk.ts";
 import { collections as ofTheSuite, temporaryFolder } from "../../../support/store.ts";
 import type { Opened } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";

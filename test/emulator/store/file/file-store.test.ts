@@ -4,9 +4,9 @@ import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { firstLine, journalLine } from "../../../../emulator/store/file/journal/journal-line.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { firstLine, logLine } from "../../../../src/files/log-line.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
@@ -193,7 +193,7 @@ describe("a torn last line", () => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
-    const line = journalLine('[["delete","people","1"]]', { transaction: 3, group: 3, before: 0 }).bytes;
+    const line = logLine('[["delete","people","1"]]', { number: 3, group: 3, before: 0 }).bytes;
     await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
     assert.deepEqual(await reopened(t, folder), before);
   });
@@ -292,7 +292,7 @@ describe("a damaged file", () => {
     const { folder, store } = await seeded(t);
     await store.close();
     const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
-    const line = journalLine('[["delete","people","1"]]', { transaction: 9, group: 9, before: 0 }).bytes.toString();
+    const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(
       open(folder),

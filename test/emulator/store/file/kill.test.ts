@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { build } from "esbuild";
-import { systemDisk } from "../../../../emulator/store/file/disk.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { recover } from "../../../../emulator/store/file/recovery.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
+import { systemDisk } from "../../../../src/files/disk.ts";
 import { collections, owners, people, temporaryFolder } from "../../../support/store.ts";
 
 const kills = 30;

@@ -1,17 +1,17 @@
 import { crc32 } from "node:zlib";
 
-/** A place in the journals of a state: its last line's number, counted over all of them, and that line's checksum. */
+/** A place in a log: its last line's number, counted over all files that go on from each other, and its checksum. */
 export interface Position {
-  readonly transaction: number;
+  readonly number: number;
   readonly checksum: number;
 }
 
-export const beginning: Position = { transaction: 0, checksum: 0 };
+export const beginning: Position = { number: 0, checksum: 0 };
 
-/** What a line of a journal says beside its value. */
+/** What a line of a log says beside its value. */
 export interface LineHead {
-  /** Its number, from 1, over all journals of the state. */
-  readonly transaction: number;
+  /** From 1; it goes on from one file of a log to the next. */
+  readonly number: number;
   /** The number of the first line that was written in one go with it: before that began, all earlier ones were durable. */
   readonly group: number;
   /** The checksum of the line before it. */
@@ -32,10 +32,10 @@ const newline = 0x0a;
  * of its group's first, the JSON text, a newline; with a space between. Bytes at once: as a text it would be encoded
  * twice, and copied by the garbage collector while it waits for the disk.
  */
-export const journalLine = (json: string, { transaction, group, before }: LineHead): WrittenLine =>
-  checkedLine(`${hexOf(before)} ${transaction} ${group} ${json}`);
+export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
+  checkedLine(`${hexOf(before)} ${number} ${group} ${json}`);
 
-/** A line without a number: the first of a journal. */
+/** A line without a number: the first of a file, which says what the file is. */
 export const firstLine = (json: string): Buffer => checkedLine(json).bytes;
 
 export interface WrittenLine {
@@ -64,10 +64,10 @@ export function checkedText(line: Buffer): string | undefined {
 /** A line without its newline, taken apart; undefined when its checksum is wrong or it is not of this form. */
 export function parseLine(line: Buffer): Line | undefined {
   const text = checkedText(line);
-  const [head, before = "", transaction, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];
+  const [head, before = "", number, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];
   if (text === undefined || head === undefined) return undefined;
   return {
-    transaction: Number(transaction),
+    number: Number(number),
     group: Number(group),
     before: Number.parseInt(before, 16),
     checksum: Number.parseInt(line.toString("latin1", 0, checksumLength), 16),

@@ -2,7 +2,7 @@ import { constants, fdatasync, write } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** What the store asks of a file. A port, so that a test can make a call fail. */
+/** What is asked of a file that is written piece by piece. A port, so that a test can make a call fail. */
 export interface DiskFile {
   /** Writes all bytes at that place. */
   write(bytes: Uint8Array, position: number): Promise<void>;
@@ -17,7 +17,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** What the store asks of the file system. Errors are the system's own, with their `code`. */
+/** What is asked of the file system. Errors are the system's own, with their `code`. */
 export interface Disk {
   /** Creates a file that must not be there yet, mode 0600. */
   create(path: string): Promise<DiskFile>;
@@ -44,18 +44,21 @@ export const systemDisk: Disk = {
   list: (folder) => readdir(folder),
   makeFolder: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
   async syncFolder(path) {
-    // Windows has no such call; its renames are durable with the file system's own journal.
+    // Windows cannot open folders; its renames are durable with the file system's own journal.
     if (process.platform === "win32") return;
     const folder = await open(path, constants.O_RDONLY);
     try {
       await folder.sync();
+    } catch (error) {
+      // Some network file systems know no such call; they have written when they answer.
+      if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     } finally {
       await folder.close();
     }
   },
 };
 
-// Made for each commit, where the handle's own way to the same system calls is felt.
+// Made for each group of lines, where the handle's own way to the same system calls is felt.
 const writeAt = promisify(write);
 const datasync = promisify(fdatasync);
 

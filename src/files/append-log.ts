@@ -1,6 +1,5 @@
-import { StoreFailed } from "../../port.ts";
-import type { DiskFile } from "../disk.ts";
-import { journalLine, type Position } from "./journal-line.ts";
+import type { DiskFile } from "./disk.ts";
+import { logLine, type Position } from "./log-line.ts";
 
 interface Batch {
   readonly lines: Buffer[];
@@ -9,7 +8,7 @@ interface Batch {
   /** Where its last line stands. */
   end: Position;
   readonly durable: Promise<void>;
-  readonly settle: (failure?: StoreFailed) => void;
+  readonly settle: (failure?: Error) => void;
 }
 
 interface Rotation {
@@ -17,26 +16,34 @@ interface Rotation {
   readonly length: number;
 }
 
-interface Options {
+interface Options<Failure extends Error> {
   /** For messages. */
   readonly path: string;
   readonly file: DiskFile;
   /** Where the file's good lines end. */
   readonly length: number;
   readonly position: Position;
+  /** What is told to whoever waits, made of the disk's trouble. */
+  readonly failure: (reason: string, cause: unknown) => Failure;
   /** Told at once when nothing can be written any more; whoever waits is told after it. */
-  readonly onFailure: (failure: StoreFailed) => void;
+  readonly onFailure?: (failure: Failure) => void;
+  /** Waits for more lines before a group is written; left out: those of one turn of the microtask queue. */
+  readonly gather?: () => Promise<void>;
+  /**
+   * Makes durable what the lines of a group refer to, before they are written. Called once no more lines join the
+   * group, in the same turn.
+   */
+  readonly ahead?: () => Promise<void>;
 }
 
 /**
- * Appends lines and makes them durable: while one `fdatasync` runs, the lines that come gather for the next (group
- * commit). Once a write or fdatasync fails, what waits and what comes later fails, and nothing of it is tried again. The
- * file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes it write
- * again. By hand: small databases in one JSON file rewrite all of it at each change.
+ * Appends lines to a file and makes them durable: while one `fdatasync` runs, the lines that come gather for the next
+ * (group commit). Once a write or fdatasync fails, what waits and what comes later fails, and nothing of it is tried
+ * again. The file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes
+ * it write again. `readLog` reads it back. By hand: small databases in one JSON file rewrite all of it at each change.
  */
-export class Journal {
-  readonly #path: string;
-  readonly #onFailure: Options["onFailure"];
+export class AppendLog<Failure extends Error> {
+  readonly #options: Options<Failure>;
   #file: DiskFile;
   /** Bytes that are known to be durable. */
   #length: number;
@@ -46,19 +53,19 @@ export class Journal {
   #queue: (Batch | Rotation)[] = [];
   #flushing: Promise<void> | undefined;
   #newest: Promise<void> = Promise.resolve();
-  #failure: StoreFailed | undefined;
+  #failure: Failure | undefined;
   #intact = true;
 
-  constructor({ path, file, length, position, onFailure }: Options) {
-    this.#path = path;
-    this.#onFailure = onFailure;
+  constructor(options: Options<Failure>) {
+    const { file, length, position } = options;
+    this.#options = options;
     this.#file = file;
     this.#length = length;
     this.#added = position;
     this.#durable = position;
   }
 
-  get failure(): StoreFailed | undefined {
+  get failure(): Failure | undefined {
     return this.#failure;
   }
 
@@ -79,16 +86,21 @@ export class Journal {
     return this.#added;
   }
 
-  /** Adds a line. Resolves once it, and all before it, are durable; fails with StoreFailed. */
+  /** How many lines that were added are not known to be durable. */
+  get waiting(): number {
+    return this.#added.number - this.#durable.number;
+  }
+
+  /** Adds a line. Resolves once it, and all before it, are durable; fails with the failure. */
   append(json: string): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
-    const transaction = this.#added.transaction + 1;
+    const number = this.#added.number + 1;
     const last = this.#queue.at(-1);
-    const batch = last && "lines" in last ? last : newBatch(transaction, this.#added);
+    const batch = last && "lines" in last ? last : newBatch(number, this.#added);
     if (batch !== last) this.#queue.push(batch);
     this.#newest = batch.durable;
-    const { bytes, checksum } = journalLine(json, { transaction, group: batch.group, before: this.#added.checksum });
-    this.#added = { transaction, checksum };
+    const { bytes, checksum } = logLine(json, { number, group: batch.group, before: this.#added.checksum });
+    this.#added = { number, checksum };
     batch.lines.push(bytes);
     batch.end = this.#added;
     this.#flushing ??= this.#flush();
@@ -108,18 +120,19 @@ export class Journal {
   }
 
   /** From here on everything fails for that reason. */
-  fail(reason: string, cause: unknown, intact = false): StoreFailed {
+  fail(reason: string, cause: unknown, intact = false): Failure {
     if (this.#failure) return this.#failure;
-    this.#failure = new StoreFailed(reason, { cause });
+    const failure = this.#options.failure(reason, cause);
+    this.#failure = failure;
     this.#intact = intact && this.#queue.every((step) => "lines" in step);
     this.#added = this.#durable;
     this.#newest = Promise.resolve();
-    this.#onFailure(this.#failure);
+    this.#options.onFailure?.(failure);
     for (const step of this.#queue.splice(0)) {
-      if ("lines" in step) step.settle(this.#failure);
+      if ("lines" in step) step.settle(failure);
       else void step.file.close().catch(() => {});
     }
-    return this.#failure;
+    return failure;
   }
 
   /** Cuts the file back, durably, and writes again. Fails with the system's error. */
@@ -145,9 +158,12 @@ export class Journal {
   }
 
   async #flush(): Promise<void> {
-    // One turn of the microtask queue, so that transactions that commit together share their first fdatasync.
+    // One turn of the microtask queue, so that lines that are added together share their first fdatasync.
     await undefined;
-    for (let step = this.#queue.shift(); step; step = this.#queue.shift()) {
+    while (this.#queue.length > 0) {
+      if (this.#options.gather) await this.#options.gather();
+      const step = this.#queue.shift();
+      if (step === undefined) break;
       if ("lines" in step) await this.#write(step);
       else await this.#switch(step);
     }
@@ -158,6 +174,7 @@ export class Journal {
     const bytes = batch.lines.length === 1 ? batch.lines[0]! : Buffer.concat(batch.lines);
     let written = false;
     try {
+      if (this.#options.ahead) await this.#options.ahead();
       await this.#file.write(bytes, this.#length);
       written = true;
       await this.#file.datasync();
@@ -166,7 +183,7 @@ export class Journal {
       batch.settle();
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      const failure = this.fail(`${this.#path} cannot be written: ${why}`, cause, !written);
+      const failure = this.fail(`${this.#options.path} cannot be written: ${why}`, cause, !written);
       // What was half written must not come back at the next start, for its callers are told that it failed.
       await this.#file.truncate(this.#length).catch(() => {});
       batch.settle(failure);

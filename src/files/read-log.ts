@@ -1,0 +1,135 @@
+import type { Disk } from "./disk.ts";
+import { checkedText, type Line, type Position, parseLine } from "./log-line.ts";
+import { readLines } from "./read-lines.ts";
+
+/*
+ * How the end of a write that a crash cut short is told from damage.
+ *
+ * Lines are appended in groups (`AppendLog`): one write, one fdatasync, and only after it are the callers of the group
+ * told, and is the next group written. A crash of the process leaves whole groups, or a last one cut at some byte. A
+ * crash of the machine may leave of the last group any part: sectors that never arrived read as zeros, also before ones
+ * that did. So of what a log ends with after its good lines, nothing was ever acknowledged when
+ *
+ *  - no whole line stands in it, or
+ *  - each whole line in it belongs to the very group that the first missing line belongs to.
+ *
+ * Then it is torn. It is damage when a whole line of a later group stands after the hole, for that group was begun when
+ * all before it was durable; and when a whole line does not follow the line before it, by its number and by that one's
+ * checksum: lines were taken out, moved, or changed.
+ *
+ * What a last group lost as a whole cannot be seen in its own file, nor can a last file that was cut at the end of a
+ * line: whoever needs to know says so elsewhere.
+ */
+
+/** Who takes what a log file holds, in order. Both may throw; then the reading ends with that. */
+export interface LogTaker {
+  /**
+   * Takes the JSON text of the first line. Returns the position that the second line has to follow, "any" when any will
+   * do, or "unnumbered" when the lines of this file have no numbers.
+   */
+  first(json: string): Position | "any" | "unnumbered";
+  /** Takes the JSON text of each further line. */
+  line(json: string): void;
+}
+
+/** Where a log file ends. */
+export interface LogEnd {
+  /** Where its good lines end, in bytes; 0 when not even the first one is whole. */
+  readonly length: number;
+  /** Whether something stands after them: a group that was never acknowledged. */
+  readonly torn: boolean;
+  /** Of the last line; undefined when nothing said where the first one stands. */
+  readonly position: Position | undefined;
+  /** Why what stands after the good lines is no torn write, and at which line, from 1. */
+  readonly damage: { readonly line: number; readonly reason: string } | undefined;
+}
+
+/** Reads a log file up to where it is torn or damaged. A file that is not there is an error. */
+export async function readLog(disk: Disk, path: string, taker: LogTaker): Promise<LogEnd> {
+  const reader = new LogReader(taker);
+  for await (const { bytes, offset } of readLines(disk, path)) {
+    for (let at = 0; at < bytes.byteLength && reader.damage === undefined; ) {
+      const newline = bytes.indexOf("\n", at);
+      const end = newline === -1 ? bytes.byteLength : newline + 1;
+      reader.feed(bytes.subarray(at, newline === -1 ? end : newline), newline !== -1, offset + end);
+      at = end;
+    }
+    if (reader.damage) break;
+  }
+  return reader.end;
+}
+
+const checksumWrong = "the checksum of the line does not fit";
+
+class LogReader {
+  readonly #taker: LogTaker;
+  #lines = 0;
+  #length = 0;
+  #position: Position | undefined;
+  #numbered = false;
+  /** The first line that is not whole. */
+  #broken: number | undefined;
+  damage: LogEnd["damage"];
+
+  constructor(taker: LogTaker) {
+    this.#taker = taker;
+  }
+
+  get end(): LogEnd {
+    const { damage } = this;
+    return { length: this.#length, torn: this.#broken !== undefined, position: this.#position, damage };
+  }
+
+  /** Takes one line without its newline, which ends at that byte of the file. */
+  feed(bytes: Buffer, isWhole: boolean, end: number): void {
+    this.#lines += 1;
+    if (this.#broken !== undefined) this.#afterBroken(bytes);
+    else if (!isWhole || !this.#take(bytes)) this.#broken = this.#lines;
+    else if (!this.damage) this.#length = end;
+  }
+
+  /** False when its checksum is wrong. */
+  #take(bytes: Buffer): boolean {
+    if (this.#lines > 1 && this.#numbered) return this.#takeNumbered(bytes);
+    const json = checkedText(bytes);
+    if (json === undefined) return false;
+    if (this.#lines > 1) this.#taker.line(json);
+    else this.#begin(this.#taker.first(json));
+    return true;
+  }
+
+  #begin(follows: ReturnType<LogTaker["first"]>): void {
+    this.#numbered = follows !== "unnumbered";
+    this.#position = typeof follows === "string" ? undefined : follows;
+  }
+
+  #takeNumbered(bytes: Buffer): boolean {
+    const line = parseLine(bytes);
+    if (line === undefined) return false;
+    const reason = this.#whyNotNext(line);
+    if (reason !== undefined) {
+      this.damage = { line: this.#lines, reason };
+      return true;
+    }
+    this.#taker.line(line.json);
+    this.#position = line;
+    return true;
+  }
+
+  #whyNotNext(line: Line): string | undefined {
+    if (this.#position === undefined) return undefined;
+    const { number, checksum } = this.#position;
+    const missing = line.number - number - 1;
+    if (missing > 0) return missing === 1 ? "a line before it is missing" : `${missing} lines before it are missing`;
+    if (missing < 0 || line.before !== checksum) return "it does not follow the line before it";
+    return undefined;
+  }
+
+  /** What comes after a line that is not whole: damage if it was written after that one was durable. */
+  #afterBroken(bytes: Buffer): void {
+    // The first line is durable before a second is written; and without numbers nothing says what was written together.
+    const line = this.#numbered ? parseLine(bytes) : undefined;
+    const isLater = this.#numbered ? line && line.group > (this.#position?.number ?? 0) + 1 : true;
+    if (isLater) this.damage = { line: this.#broken!, reason: checksumWrong };
+  }
+}

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Wall } from "../../../src/base/clock.ts";
+import { readJobLog } from "../../../src/cli/bulk/log/job-log.ts";
+import { createLog } from "../../../src/cli/bulk/log/log-file.ts";
+import { OpenJob } from "../../../src/cli/bulk/log/open-job.ts";
+import { resultLine, resultsHeader } from "../../../src/cli/bulk/log/results.ts";
+import type { Disk } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folder.ts";
+import { seeded } from "../../support/files/crashes.ts";
+import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
+
+const folder = "/state/jobs/job_1";
+const wall: Wall = { now: () => 0, sleep: async () => {} };
+const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
+
+/** What a job was told to be durable: that it is there at all, and how many of its batches are finished. */
+interface Acknowledged {
+  created: boolean;
+  batches: number;
+}
+
+const resultsOf = (batch: number): string =>
+  batch % 2 === 0
+    ? ""
+    : resultLine({ row: batch, input: `in ${batch}`, status: "failed", code: "no", message: "refused" });
+
+const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
+
+/** What the opened files tell of themselves: torn writes are nothing to report. */
+async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
+  const report = async (message: string) => {
+    if (!message.includes("a write that a crash cut short")) told.push(message);
+  };
+  return OpenJob.open(folder, { wall, disk, report });
+}
+
+/** Finishes batches, several at a time. */
+async function work(job: OpenJob, from: number, to: number, acknowledged: Acknowledged): Promise<void> {
+  for (let batch = from; batch < to; batch += 1) {
+    await job.finish(batchLine(batch), resultsOf(batch));
+    if (batch % 3 !== 2) continue;
+    await job.note("stopped", "for a while");
+    acknowledged.batches = batch + 1;
+  }
+}
+
+type Life = (disk: Disk, acknowledged: Acknowledged) => Promise<void>;
+
+const lives: Record<string, Life> = {
+  "that runs twice": async (disk, acknowledged) => {
+    await makeFolderDurably(disk, folder);
+    await createLog(disk, folder, [started]);
+    acknowledged.created = true;
+    for (const [from, to] of [
+      [0, 6],
+      [6, 12],
+    ] as const) {
+      const job = await open(disk);
+      await work(job, from, to, acknowledged);
+      await job.close();
+    }
+  },
+  "that an earlier version began": async (disk, acknowledged) => {
+    await makeFolderDurably(disk, folder);
+    const header = Buffer.byteLength(resultsHeader);
+    const lines = [started, JSON.stringify({ ...batchLine(0), low: 1, results: header })];
+    for (const [name, text] of [
+      ["results.csv", resultsHeader],
+      ["log.ndjson", `${lines.join("\n")}\n{"batch":1,"ro`],
+    ] as const) {
+      const file = await disk.create(join(folder, name));
+      await file.write(Buffer.from(text), 0);
+      await file.sync();
+      await file.close();
+    }
+    await disk.syncFolder(folder);
+    acknowledged.created = true;
+    acknowledged.batches = 1;
+    const job = await open(disk);
+    await work(job, 1, 6, acknowledged);
+    await job.close();
+  },
+};
+
+/** Lives it on a disk that dies before its n-th step, then goes on with what is left. True when it was over before. */
+async function survive(life: Life, at: number, chance: Chance): Promise<boolean> {
+  const disk = new ForgetfulDisk();
+  let steps = 0;
+  disk.before = () => {
+    if (steps === at) throw new Crashed();
+    steps += 1;
+  };
+  const acknowledged: Acknowledged = { created: false, batches: 0 };
+  await life(disk, acknowledged).catch((error) => {
+    if (!(error instanceof Crashed)) throw error;
+  });
+  if (acknowledged.created) await goneOn(disk.crash(chance), acknowledged.batches);
+  return steps < at;
+}
+
+async function goneOn(disk: ForgetfulDisk, batches: number): Promise<void> {
+  const told: string[] = [];
+  const job = await open(disk, told);
+  const found = Array.from({ length: 12 }, (_, batch) => batch).filter((batch) => job.finished.has(batch));
+  const all = Array.from({ length: Math.max(batches, found.length) }, (_, batch) => batch);
+  assert.deepEqual({ found, told }, { found: all, told: [] });
+  assert.deepEqual(job.counts.rows, all.length * 10);
+  assert.equal(await textOf(disk, "results.csv"), resultsHeader + all.map(resultsOf).join(""));
+  await work(job, all.length, 12, { created: true, batches: 0 });
+  await job.note("finished");
+  await job.close();
+  const { finished, last } = (await readJobLog(folder, disk))!;
+  assert.deepEqual({ count: finished.count, event: last?.event }, { count: 12, event: "finished" });
+  const everyRow = Array.from({ length: 12 }, (_, batch) => resultsOf(batch)).join("");
+  assert.equal(await textOf(disk, "results.csv"), resultsHeader + everyRow);
+}
+
+async function textOf(disk: Disk, name: string): Promise<string> {
+  const file = await disk.open(join(folder, name), "read");
+  const bytes = new Uint8Array(await file.size());
+  await file.read(bytes, 0);
+  return Buffer.from(bytes).toString();
+}
+
+describe("a disk that forgets what was not synced", () => {
+  /** The most and the least that a disk may keep, and chances between them. */
+  const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 6 }, (_, seed) => () => seeded(seed))];
+  for (const [what, life] of Object.entries(lives)) {
+    it(`keeps every batch that a job ${what} was told of, whichever step it dies at`, async () => {
+      let at = 0;
+      for (let isOver = false; !isOver; at += 1) {
+        for (const [number, chance] of chances.entries()) {
+          isOver = await survive(life, at, chance()).catch((error) => {
+            throw new Error(`dead before step ${at}, chance ${number}: ${error.message}`, { cause: error });
+          });
+        }
+      }
+      assert.ok(at > 20, `only ${at} steps`);
+    });
+  }
+});
