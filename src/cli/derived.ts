@@ -1,8 +1,9 @@
 import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
+import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
-import { type CallArguments, problemsIn } from "../client/request.ts";
+import { InvalidArguments } from "../client/errors.ts";
 import type { Answer } from "../client/response.ts";
 import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
@@ -27,21 +28,22 @@ export async function runDerived(
 
 /** A call that was checked and confirmed, and can be sent. */
 export interface PreparedCall {
-  readonly operation: Callable;
-  readonly args: CallArguments;
+  readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, and prints the answer. */
-  send(args?: CallArguments): Promise<Answer>;
+  /** Sends it, or what became of it, and prints the answer. */
+  send(call?: CheckedCall): Promise<Answer>;
 }
 
 /** What a hand-written command changes about the call of its operation. */
 export interface CallChanges {
+  /** Beside what flags say of the query; they win. */
+  readonly query?: Readonly<Record<string, string>>;
   /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
-  readonly sign?: (args: CallArguments, operation: Callable) => Promise<CallArguments> | CallArguments;
+  readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
   /** Beside those of the target. */
   readonly credentials?: Credentials;
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
-  readonly confirm?: (args: CallArguments) => Promise<void>;
+  readonly confirm?: (call: CheckedCall) => Promise<void>;
 }
 
 /** Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send. */
@@ -49,7 +51,7 @@ export async function call(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { sign, credentials, confirm }: CallChanges = {},
+  { query, sign, credentials, confirm }: CallChanges = {},
 ): Promise<PreparedCall | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -57,12 +59,11 @@ export async function call(
   const isChecked = !sign && !globals.verbose && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
-  const problems = problemsIn(operation, given);
-  if (problems.length > 0) throw usageOfProblems(spec, problems);
+  const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
   const whole = spec.paged
-    ? { ...given, query: firstPart(spec.paged, given.query ?? {}, input.flags.all === true) }
-    : given;
-  const args = sign ? await sign(whole, operation) : whole;
+    ? asked.with({ query: firstPart(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
+    : asked;
+  const ready = sign ? await sign(whole) : whole;
 
   const file = input.flags.output as string | undefined;
   if (file !== undefined && file !== "-") {
@@ -70,10 +71,10 @@ export async function call(
   }
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./connection/dry-run.ts");
-    await printPlan(operation, { args, contentType }, context, credentials);
+    await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }
-  await (confirm ? confirm(args) : confirmed(spec, input, context));
+  await (confirm ? confirm(ready) : confirmed(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer = operation.auth === "bearer" ? await (await import("./auth/tokens.ts")).bearerFor(context) : undefined;
@@ -82,32 +83,46 @@ export async function call(
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
   return {
-    operation,
-    args,
+    call: ready,
     client,
-    async send(changed = args) {
+    async send(changed = ready) {
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
-      const send = (one: CallArguments) => client.send(operation, one, { signal, contentType, silenceMs });
+      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs });
       const answer = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       await report(answer, context);
       await show(spec, operation, answer, input, context);
       if (spec.paged)
-        await noteRest(spec.paged, spec.rows!, answer.value as Record<string, unknown>, changed.query ?? {}, context);
+        await noteRest(
+          spec.paged,
+          spec.rows!,
+          answer.value as Record<string, unknown>,
+          changed.args.query ?? {},
+          context,
+        );
       return answer;
     },
   };
 }
 
 /** The answer with the rows of all parts. */
-async function everyPart(paged: Paged, rows: string, args: CallArguments, send: PreparedCall["send"]): Promise<Answer> {
-  const first = await send(args);
+async function everyPart(paged: Paged, rows: string, of: CheckedCall, send: PreparedCall["send"]): Promise<Answer> {
+  const first = await send(of);
   const fetch = async (query: object) =>
-    (await send({ ...args, query: { ...query } })).value as Record<string, unknown>;
-  const value = await allParts(paged, rows, first.value as Record<string, unknown>, args.query ?? {}, fetch);
+    (await send(of.with({ query: { ...query } }))).value as Record<string, unknown>;
+  const value = await allParts(paged, rows, first.value as Record<string, unknown>, of.args.query ?? {}, fetch);
   return { ...first, value };
+}
+
+/** Throws UsageError, which names flags. */
+function checked(spec: CommandSpec, operation: Callable, args: CallArguments): CheckedCall {
+  try {
+    return CheckedCall.of(operation, args);
+  } catch (error) {
+    throw error instanceof InvalidArguments ? usageOfProblems(spec, error.problems) : error;
+  }
 }
 
 /** Whether something was given that the parser cannot check in full. */

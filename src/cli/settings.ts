@@ -1,7 +1,8 @@
-import { type ChosenProfile, chosenProfile, profilesPath } from "./config/profile.ts";
+import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { checkedUrl, type Globals } from "./parse/globals.ts";
+import { didYouMean } from "./parse/suggest.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {
@@ -39,7 +40,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
   const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
   const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
-  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile(globals.profile, host.env) : undefined;
+  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
   const given = chosen === undefined ? undefined : profileValues(chosen, host);
   const router = given?.("router_url");
   const contracts = given?.("contracts_url");
@@ -49,7 +50,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
   const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
   return {
-    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name}`,
+    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
     // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
     router: flag ?? ofEnv.router ?? checked(router ?? contracts),
     contracts: flag ?? (isOfEnv ? ofEnv.contracts : checked(contracts ?? router)),
@@ -79,25 +80,51 @@ export function emulatorSetting(host: Pick<Host, "env">): SettingValue | undefin
   return found && { ...found, value: found.value.replace(/\/_emulator$/, "") };
 }
 
+/** The key that signs and verifies webhooks, in whatever form it was printed. */
+export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+  variable(host, "SVC_WEBHOOK_HMAC_KEY");
+
 /** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
 export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
   const given = variable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
-  const chosen = await chosenProfile(globals.profile, host.env);
+  const chosen = await chosenProfile({ globals, host });
   return chosen && profileValues(chosen, host)("oauth_client_id");
 }
 
 /** The profile that is meant, with what names it. */
-export async function profileSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
-  const chosen = await chosenProfile(globals.profile, host.env);
-  return chosen && { value: chosen.name, origin: chosen.namedBy };
+export const profileSetting = async (surroundings: Surroundings): Promise<SettingValue | undefined> =>
+  (await chosenProfile(surroundings))?.name;
+
+/** What the command line or the environment calls the profile, whether there is one or not. */
+export const namedProfile = ({ globals, host }: Surroundings): SettingValue | undefined =>
+  globals.profile === undefined ? variable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
+
+interface ChosenProfile {
+  /** With the flag, the variable or the file that names it. */
+  readonly name: SettingValue;
+  readonly profile: Profile;
+}
+
+async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile | undefined> {
+  const { env } = surroundings.host;
+  const { current, profiles } = await readProfiles(env);
+  const name =
+    namedProfile(surroundings) ?? (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
+  if (name === undefined) return undefined;
+  const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
+  if (profile) return { name, profile };
+  const known = Object.keys(profiles);
+  throw new UsageError(`There is no profile "${name.value}".`, {
+    hint: known.length > 0 ? didYouMean(name.value, known) : `Profiles stand in ${profilesPath(env)}.`,
+  });
 }
 
 const checked = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: checkedUrl(found.value, found.origin) };
 
 const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
-  `profile ${name} in ${profilesPath(env)}`;
+  `profile ${name.value} in ${profilesPath(env)}`;
 
 type TextKey = "router_url" | "contracts_url" | "client_id" | "client_secret" | "oauth_client_id";
 

@@ -1,8 +1,9 @@
-import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
+import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
+import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
 import type { ReadMode } from "./limits.ts";
-import { type BaseUrls, buildRequest, type CallArguments, type HttpRequest, type RequestOptions } from "./request.ts";
+import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "./request.ts";
 import { type Answer, type HttpResponse, readingOf, readResponse } from "./response.ts";
 import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
@@ -46,7 +47,7 @@ export interface Client {
   /** The value of a success; everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
-  send(operation: Callable, args: CallArguments, options?: CallOptions): Promise<Answer>;
+  send(call: CheckedCall, options?: CallOptions): Promise<Answer>;
   /** Sends a request as it is, with retries, and checks nothing. Without `reading` the answer is read whole. */
   exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
@@ -89,17 +90,18 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  async function send(operation: Callable, args: CallArguments, call: CallOptions = {}): Promise<Answer> {
-    const request = buildRequest(operation, args, baseUrls, credentials, call);
+  async function send(call: CheckedCall, how: CallOptions = {}): Promise<Answer> {
+    const { operation } = call;
+    const request = buildRequest(call, baseUrls, credentials, how);
     const reading = (status: number) => readingOf(operation, status);
-    return readResponse(operation, request, await exchange(request, call, reading));
+    return readResponse(operation, request, await exchange(request, how, reading));
   }
 
   return {
     exchange,
     send,
-    async call(operation, ...[args, call]) {
-      const answer = await send(operation, (args ?? {}) as CallArguments, call);
+    async call(operation, ...[args, how]) {
+      const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
       return answer.value as ResultOf<typeof operation>;
     },
     close: () => transport.close(),

@@ -1,7 +1,7 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
-import type { CallArguments } from "./request.ts";
 import type { Answer } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
@@ -34,8 +34,8 @@ export interface NamedClientOptions extends Omit<ClientOptions, "transport" | "w
 export function createClient(options: NamedClientOptions): NamedClient {
   const { maxAnswerBytes } = options;
   const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
-  const send = (id: string, args: unknown, call: CallOptions | undefined) =>
-    client.send(operationById(id) as Operation, (args ?? {}) as CallArguments, call);
+  const send = async (id: string, args: unknown, call: CallOptions | undefined) =>
+    client.send(CheckedCall.of(operationById(id) as Operation, args as CallArguments | undefined), call);
   return {
     call: async (id, args, call) => (await send(id, args, call)).value as ResultOf<OperationById<typeof id>>,
     send: (id, args, call) => send(id, args, call) as Promise<Answer<ResultOf<OperationById<typeof id>>>>,

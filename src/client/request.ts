@@ -1,17 +1,8 @@
-import type * as z from "zod";
 import type { Callable, Method } from "../api/operation.ts";
 import { withoutTrailing } from "../base/trailing.ts";
 import { fillTemplate } from "../base/url-template.ts";
+import type { CallArguments, CheckedCall } from "./checked-call.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
-import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
-
-/** What a caller passes to an operation, before its types are known. */
-export interface CallArguments {
-  readonly params?: Readonly<Record<string, unknown>> | undefined;
-  readonly query?: Readonly<Record<string, unknown>> | undefined;
-  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly body?: unknown;
-}
 
 /** Where the services are; a storage call brings its whole signed URL instead. */
 export interface BaseUrls {
@@ -38,17 +29,16 @@ export interface RequestOptions {
   readonly contentLength?: number | undefined;
 }
 
-/** The HTTP request of one call. Pure: it reads nothing but its arguments. Throws InvalidArguments and NoCredentials. */
+/**
+ * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where
+ * they lack what the operation needs it throws NoCredentials.
+ */
 export function buildRequest(
-  operation: Callable,
-  args: CallArguments,
+  { operation, args }: CheckedCall,
   base: BaseUrls,
-  credentials: Credentials,
+  credentials: Credentials | undefined,
   options: RequestOptions = {},
 ): HttpRequest {
-  const problems = problemsIn(operation, args);
-  if (problems.length > 0) throw new InvalidArguments(operation.id, problems);
-
   const method = [operation.method].flat()[0]!;
   const { content, contentType } = encode(operation.request.body, args.body, options.contentType);
   const type: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
@@ -66,33 +56,10 @@ export function buildRequest(
       accept: acceptOf(operation),
       ...type,
       ...declaredHeaders(args.headers),
-      ...credentialHeaders(operation, clusterNamedIn(args), credentials),
+      ...(credentials && credentialHeaders(operation, clusterNamedIn(args), credentials)),
     },
     body: content,
   };
-}
-
-/** Where the arguments do not fit the declaration. */
-export function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[] {
-  const { params, query, headers, body } = operation.request;
-  // The signed URL of a storage call holds them all.
-  if (operation.service.name === "storage") return [];
-  return [
-    ...partProblems("params", params, args.params ?? {}),
-    ...partProblems("query", query, args.query ?? {}),
-    ...partProblems("headers", headers, args.headers ?? {}),
-    ...partProblems("body", body?.schema, args.body),
-  ];
-}
-
-function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
-  const parsed = schema?.safeParse(value, { jitless: true });
-  if (!parsed || parsed.success) return [];
-  return parsed.error.issues.map((issue) => {
-    const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-    const given = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], value);
-    return { in: part, path, message: issue.message, missing: given === undefined };
-  });
 }
 
 function baseUrl(operation: Callable, base: BaseUrls): string {

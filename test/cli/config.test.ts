@@ -249,6 +249,28 @@ describe("svc config list", () => {
     });
   }
 
+  it("tells where the rest comes from that commands read of the environment, and hides what is secret", async (t) => {
+    const { svc } = await machine(t, {});
+    const env = {
+      SVC_CHAT_A_SIGNING_SECRET: "secret-1",
+      SVC_CHAT_B_TOKEN: "secret-2",
+      SVC_CRM_A_CLIENT_SECRET: "secret-3",
+      SVC_CRM_B_CONSUMER_SECRET: "secret-4",
+      SVC_BILLING_PASSWORD: "secret-5",
+      SVC_WEBHOOK_HMAC_KEY: "secret-6",
+      SVC_EMULATOR_URL: "http://127.0.0.1:4010/_emulator",
+      SVC_EMULATOR_TOKEN: "secret-7",
+      SVC_STATE_DIR: "/jobs",
+    };
+    const { out } = await svc("config list --json", { env });
+    const found = Object.fromEntries(
+      JSON.parse(out).map(({ origin, value }: { origin: string; value: string }) => [origin, value]),
+    );
+    const { SVC_CONFIG_DIR: _, ...rest } = found;
+    const hidden = Object.fromEntries(Object.keys(env).map((name) => [name, "[hidden]"]));
+    assert.deepEqual(rest, { ...hidden, SVC_EMULATOR_URL: "http://127.0.0.1:4010", SVC_STATE_DIR: "/jobs" });
+  });
+
   it("tells of each cluster's key where it comes from, and that of an unset half of nothing", async (t) => {
     const { svc, folder } = await machine(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };

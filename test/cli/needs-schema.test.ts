@@ -7,7 +7,8 @@ import { outlineOf } from "../../src/cli/derived.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { argumentsOf } from "../../src/cli/parse/arguments.ts";
 import { convert, InvalidValue } from "../../src/cli/parse/values.ts";
-import { problemsIn } from "../../src/client/request.ts";
+import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
+import { type ArgumentProblem, InvalidArguments } from "../../src/client/errors.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
@@ -81,6 +82,16 @@ describe("a command whose input need not be checked", () => {
     });
   }
 });
+
+function problemsIn(operation: Operation, args: CallArguments): readonly ArgumentProblem[] {
+  try {
+    CheckedCall.of(operation, args);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidArguments) return error.problems;
+    throw error;
+  }
+}
 
 describe("the outline of a command's operation", () => {
   it("is its declaration without schemas, for every operation", () => {

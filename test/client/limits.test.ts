@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Callable } from "../../src/api/operation.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import { getObject } from "../../src/api/storage/objects.ts";
+import { CheckedCall } from "../../src/client/checked-call.ts";
 import { createClient } from "../../src/client/client.ts";
 import { AnswerTooLarge, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
 import { eventsOf } from "../../src/client/events.ts";
@@ -347,10 +348,10 @@ describe("what an operation declares decides its limits", () => {
     const transport = createTransport({ maxAnswerBytes: 2 * mebi });
     const client = createClient({ baseUrls: {}, transport });
     t.after(() => client.close());
-    const { value } = await client.send(getObject, {}, { url });
+    const { value } = await client.send(CheckedCall.of(getObject), { url });
     assert.equal((await textOf(value as AsyncIterable<Uint8Array>)).length, 2 * mebi);
     status = 403;
-    await assert.rejects(client.send(getObject, {}, { url }), ServiceError);
+    await assert.rejects(client.send(CheckedCall.of(getObject), { url }), ServiceError);
   });
 });
 

@@ -3,8 +3,10 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { empty, form, json, type Operation, operation, raw, stream } from "../../src/api/operation.ts";
 import { contracts, router, storage } from "../../src/api/services.ts";
+import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
+import type { Credentials } from "../../src/client/credentials.ts";
 import { InvalidArguments, NoCredentials } from "../../src/client/errors.ts";
-import { buildRequest } from "../../src/client/request.ts";
+import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
 
 const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
 const common = { summary: "Do it", failures: [], basis: "specified", examples: [], cli: { command: "x y" } } as const;
@@ -38,9 +40,17 @@ const withAuth = (auth: Operation["auth"], body?: Operation["request"]["body"]):
 
 const key = { clientId: "id-1", clientSecret: "secret-1" };
 
+const requestOf = (
+  declared: Operation,
+  args: CallArguments,
+  urls: BaseUrls,
+  credentials: Credentials,
+  options?: RequestOptions,
+): HttpRequest => buildRequest(CheckedCall.of(declared, args), urls, credentials, options);
+
 describe("the request of a call", () => {
   it("puts every argument in its place, percent-encoded", () => {
-    const request = buildRequest(
+    const request = requestOf(
       rename,
       {
         params: { thing_id: "a/b ü" },
@@ -67,7 +77,7 @@ describe("the request of a call", () => {
 
   it("sends the key of the cluster that the call names, else the general one, else none", () => {
     const call = (cluster: string, clusterKey?: string) =>
-      buildRequest(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
+      requestOf(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
         clusterKeys: { "eu-1": "eu-key" },
         clusterKey,
       }).headers["x-cluster-key"];
@@ -77,7 +87,7 @@ describe("the request of a call", () => {
   it("finds the cluster in the body too", () => {
     const body = json(z.object({ cluster_id: z.string() }));
     const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
-    const { headers } = buildRequest(declared, { body: { cluster_id: "eu-1" } }, base, {
+    const { headers } = requestOf(declared, { body: { cluster_id: "eu-1" } }, base, {
       clusterKeys: { "eu-1": "eu-key" },
     });
     assert.equal(headers["x-cluster-key"], "eu-key");
@@ -85,7 +95,7 @@ describe("the request of a call", () => {
 
   it("writes each kind of credential as its scheme says", () => {
     const header = (auth: Operation["auth"]) =>
-      buildRequest(withAuth(auth), { params: { cluster_id: "c" } }, base, {
+      requestOf(withAuth(auth), { params: { cluster_id: "c" } }, base, {
         basic: { username: "jo", password: "pw" },
         bearer: "access",
         controlToken: "control",
@@ -99,7 +109,7 @@ describe("the request of a call", () => {
   for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
     it(`refuses to call without ${needs} credentials`, () => {
       assert.throws(
-        () => buildRequest(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
+        () => requestOf(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
         (error) => error instanceof NoCredentials && error.needs === needs,
       );
     });
@@ -108,7 +118,7 @@ describe("the request of a call", () => {
   it("names everything that does not fit, before anything is sent", () => {
     const wrong = { params: { thing_id: "a" }, query: { deep: "yes" }, body: { name: "A", owner: {} } };
     assert.throws(
-      () => buildRequest(rename, wrong, base, key),
+      () => requestOf(rename, wrong, base, key),
       (error) => {
         assert(error instanceof InvalidArguments);
         assert.deepEqual(
@@ -126,7 +136,7 @@ describe("the request of a call", () => {
 
   it("encodes forms, and passes bytes unchanged", () => {
     const params = { cluster_id: "c" };
-    const formed = buildRequest(
+    const formed = requestOf(
       withAuth("none", form(z.object({ a: z.string() }))),
       { params, body: { a: "1 &" } },
       base,
@@ -134,14 +144,14 @@ describe("the request of a call", () => {
     );
     assert.deepEqual([formed.headers["content-type"], formed.body], ["application/x-www-form-urlencoded", "a=1+%26"]);
     const bytes = Buffer.from([0, 255]);
-    const sent = buildRequest(withAuth("none", raw()), { params, body: bytes }, base, {}, { contentType: "text/x" });
+    const sent = requestOf(withAuth("none", raw()), { params, body: bytes }, base, {}, { contentType: "text/x" });
     assert.deepEqual([sent.headers["content-type"], sent.body], ["text/x", bytes]);
   });
 
   it("lets nothing but content type and length reach the signed storage", () => {
     const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
-    const request = buildRequest(
+    const request = requestOf(
       put,
       { body: Buffer.from("pdf") },
       base,

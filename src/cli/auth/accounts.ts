@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
+import { configFolder } from "../config/folders.ts";
 import { readPrivate } from "../config/private-file.ts";
 import { changePrivate } from "../config/private-file-change.ts";
-import { configFolder } from "../config/profile.ts";
 import { CommandFailed } from "../failure.ts";
 
 /** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
+import { configFolder } from "../config/folders.ts";
 import { readPrivate } from "../config/private-file.ts";
 import { changePrivate } from "../config/private-file-change.ts";
-import { configFolder } from "../config/profile.ts";
 import { CommandFailed } from "../failure.ts";
 import type { AuthServer } from "./server.ts";
 

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Operation } from "../../api/operation.ts";
+import { CheckedCall } from "../../client/checked-call.ts";
 import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
 import { readResponse } from "../../client/response.ts";
@@ -53,7 +54,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
   const requestOf = (values: readonly string[], key: string) => {
-    const built = buildRequest(operation, work.call(values, scope), baseUrls, credentials);
+    const built = buildRequest(CheckedCall.of(operation, work.call(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
     // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };

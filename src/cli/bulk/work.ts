@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import type { CallArguments } from "../../client/request.ts";
+import type { CallArguments } from "../../client/checked-call.ts";
 
 /** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
 export type Scope = Readonly<Record<string, string>>;

@@ -1,13 +1,17 @@
 import type { Context } from "../command.ts";
 import { proxyOf } from "../connection/proxies.ts";
 import {
+  controlTokenSetting,
+  emulatorSetting,
   oauthClientSetting,
   profileSetting,
   type SettingValue,
   serviceSettings,
   tokenSetting,
   variable,
+  webhookKeySetting,
 } from "../settings.ts";
+import { appSecrets } from "./secrets.ts";
 
 /** One setting as it is shown. A secret has no value here: only its origin is told. */
 export type EffectiveSetting =
@@ -30,10 +34,15 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
     ...hidden("cluster_key", found.clusterKey),
     ...hidden("token", tokenSetting(host)),
     ...hidden("basic_auth", found.basicAuth),
+    ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), variable(host, env))),
+    ...hidden("webhook_hmac_key", webhookKeySetting(host)),
+    ...shown("emulator_url", emulatorSetting(host)),
+    ...hidden("emulator_token", controlTokenSetting(host)),
     ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
     ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
     ...shown("no_proxy", eitherCase(host, "no_proxy")),
     ...shown("config_dir", variable(host, "SVC_CONFIG_DIR")),
+    ...shown("state_dir", variable(host, "SVC_STATE_DIR")),
   ];
 }
 
@@ -42,6 +51,8 @@ const shown = (key: string, found: SettingValue | undefined): EffectiveSetting[]
 
 const hidden = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
   found ? [{ key, origin: found.origin, isSecret: true }] : [];
+
+const keyOf = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 
 const eitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   variable(host, name) ?? variable(host, name.toUpperCase());

@@ -1,8 +1,9 @@
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { didYouMean } from "../parse/suggest.ts";
+import { namedProfile } from "../settings.ts";
 import { changePrivate } from "./private-file-change.ts";
-import { namedProfile, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
+import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 
 const firstProfile = "default";
 
@@ -17,7 +18,7 @@ export async function changeProfile(
   change: (profile: Profile) => Profile,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
 ): Promise<string> {
-  const named = namedProfile(context.globals.profile, context.host.env)?.name;
+  const named = namedProfile(context)?.value;
   let name = named ?? firstProfile;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
     throw new UsageError(`"${name}" cannot name a profile: letters, digits, dots, dashes and underscores can.`);

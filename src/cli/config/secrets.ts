@@ -2,6 +2,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
+import { variable } from "../settings.ts";
 
 /** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
 export interface SecretSource<Flag extends string = string> {
@@ -9,6 +10,15 @@ export interface SecretSource<Flag extends string = string> {
   readonly env: string;
   readonly what: string;
 }
+
+/** The secrets with which the connected apps sign or name themselves. */
+export const appSecrets = {
+  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", what: "the app's signing secret" },
+  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" },
+  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", what: "the app's client secret" },
+  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", what: "the app's consumer secret" },
+  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" },
+} as const satisfies Record<string, SecretSource>;
 
 /** The flag that names the file of a secret. */
 export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
@@ -26,7 +36,7 @@ export async function secretFrom(
   { host }: Context,
 ): Promise<string | undefined> {
   const path = input.flags[flag];
-  if (typeof path !== "string") return host.env[env] || undefined;
+  if (typeof path !== "string") return variable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {
     throw new UsageError(`--${flag} and --file cannot both be read from standard input`);
   }

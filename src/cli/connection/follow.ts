@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import type { CallArguments } from "../../client/request.ts";
+import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function follow(
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
   // It must answer in time; but then silence is no trouble.
-  const answer = await client.send(operation, args, { signal, silenceMs: 0 });
+  const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0 });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following; Ctrl-C ends it");
   for await (const event of answer.value as AsyncIterable<unknown>) await output.event(event, line(event));

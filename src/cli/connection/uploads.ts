@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { PartialFailure, UsageError } from "../failure.ts";
 import { existingFile } from "../parse/body.ts";
@@ -76,11 +77,12 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
     for (const [i, { absolute, path, bytes, contentType }] of part.entries()) {
       const slot = slots[i]!;
       const open = () => createReadStream(absolute);
-      await client.send(
-        putObject,
-        { body: open },
-        { url: slot.upload_url, contentType, contentLength: bytes, signal: context.signal },
-      );
+      await client.send(CheckedCall.of(putObject, { body: open }), {
+        url: slot.upload_url,
+        contentType,
+        contentLength: bytes,
+        signal: context.signal,
+      });
       yield { file_id: slot.file_id, filename: slot.filename, path, bytes, content_type: contentType };
     }
   }

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
-import { configFolder, profilesPath, readProfiles } from "../config/profile.ts";
+import { configFolder } from "../config/folders.ts";
+import { profilesPath, readProfiles } from "../config/profile.ts";
 import { explain } from "../exit.ts";
 import { profileSetting } from "../settings.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";

@@ -1,4 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
+import { CheckedCall } from "../../client/checked-call.ts";
 import type { Context, Target } from "../command.ts";
 import { explain } from "../exit.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
@@ -58,7 +59,10 @@ async function answerOf(
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
-    const { headers, value } = await client.send(operation, args, { signal: context.signal, retries: 0 });
+    const { headers, value } = await client.send(CheckedCall.of(operation, args), {
+      signal: context.signal,
+      retries: 0,
+    });
     return { headers, value, tookMs: wall.now() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;

@@ -1,7 +1,7 @@
 import type { Callable } from "../../api/operation.ts";
 import { placeholders } from "../../base/url-template.ts";
+import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
-import type { CallArguments } from "../../client/request.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
 import type { Input } from "../command.ts";
 import { UsageError } from "../failure.ts";

@@ -1,14 +1,10 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
+import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 
-const password = {
-  flag: "password-file",
-  env: "SVC_BILLING_PASSWORD",
-  what: "the provider's password",
-} as const satisfies SecretSource;
+const password = appSecrets.billing;
 
 const username = {
   flag: "username",

@@ -1,12 +1,8 @@
 import { type Command, command } from "../../command.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
+import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 
-const signingSecret = {
-  flag: "signing-secret-file",
-  env: "SVC_CHAT_A_SIGNING_SECRET",
-  what: "the app's signing secret",
-} as const satisfies SecretSource;
+const signingSecret = appSecrets.chatA;
 
 /** A webhook of chat_a, signed as the app would where its secret is given. */
 export function signedCommand(
@@ -43,19 +39,18 @@ export function signedCommand(
       const secret = await secretFrom(signingSecret, input, context);
       const prefix = input.flags["header-prefix"] ?? "x-chat-a";
       const prepared = await call(spec!, input, context, {
-        sign(args) {
-          if (secret === undefined) return args;
+        sign(given) {
+          if (secret === undefined) return given;
           const timestamp = String(Math.floor(context.host.wall.now() / 1_000));
-          const body = (args.body as Uint8Array | undefined) ?? "";
+          const body = (given.args.body as Uint8Array | undefined) ?? "";
           const signature = signChatA({ signingSecret: secret, timestamp, body });
-          return {
-            ...args,
+          return given.with({
             headers: {
-              ...args.headers,
+              ...given.args.headers,
               [`${prefix}-request-timestamp`]: timestamp,
               [`${prefix}-signature`]: signature,
             },
-          };
+          });
         },
       });
       if (prepared !== "dry-run") await prepared.send();

@@ -1,13 +1,9 @@
 import { type Context, command } from "../../command.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
+import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 
-const token = {
-  flag: "token-file",
-  env: "SVC_CHAT_B_TOKEN",
-  what: "a bot-framework token",
-} as const satisfies SecretSource;
+const token = appSecrets.chatB;
 
 export const chatBMessaging = command({
   words: ["chat-b", "messaging"],
@@ -35,13 +31,13 @@ export const chatBMessaging = command({
     if (mints && input.flags["token-file"] !== undefined) {
       throw new UsageError("--mint and --token-file cannot both be given");
     }
-    const given = mints ? undefined : await secretFrom(token, input, context);
+    const ofApp = mints ? undefined : await secretFrom(token, input, context);
     const prepared = await call(spec!, input, context, {
-      async sign(args) {
+      async sign(given) {
         const isDry = input.flags["dry-run"] === true;
         // A dry run asks nobody for anything; the header is masked when it is printed.
-        const bearer = mints ? (isDry ? "minted" : await minted(context, args.body)) : given;
-        return bearer === undefined ? args : { ...args, headers: { authorization: `Bearer ${bearer}` } };
+        const bearer = mints ? (isDry ? "minted" : await minted(context, given.args.body)) : ofApp;
+        return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
     });
     if (prepared !== "dry-run") await prepared.send();

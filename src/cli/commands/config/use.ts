@@ -1,4 +1,5 @@
 import { command } from "../../command.ts";
+import { variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
@@ -11,8 +12,10 @@ export const configUse = command({
     const name = input.positionals.profile;
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);
-    const over = context.host.env.SVC_PROFILE;
-    if (over && over !== name) await context.output.warn(`SVC_PROFILE is set to ${over} here, and outranks it.`);
+    const over = variable(context.host, "SVC_PROFILE");
+    if (over && over.value !== name) {
+      await context.output.warn(`${over.origin} is set to ${over.value} here, and outranks it.`);
+    }
     return undefined;
   },
 });

@@ -41,7 +41,7 @@ export const contractsSend = command({
       await context.output.note(`Sent ${id}. Next: svc contracts status ${id}`);
       return undefined;
     }
-    await prepared.client.send(prepared.operation, prepared.args, { signal: context.signal });
+    await prepared.client.send(prepared.call, { signal: context.signal });
     await context.output.note(`Sent ${id}, waiting for ${target}`);
     const answer = await untilStatus(context, id, target, timeoutMs).catch((error: unknown) => {
       throw new PartialFailure(error, [`${id} was sent before`], { next: ["contracts", "status", id] });

@@ -1,15 +1,11 @@
 import { buildRequest } from "../../../client/request.ts";
 import { type Command, command } from "../../command.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
+import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { checkedUrl } from "../../parse/globals.ts";
 
-const clientSecret = {
-  flag: "client-secret-file",
-  env: "SVC_CRM_A_CLIENT_SECRET",
-  what: "the app's client secret",
-} as const satisfies SecretSource;
+const clientSecret = appSecrets.crmA;
 const versions = ["v1", "v2", "v3"] as const;
 
 /** A request of crm_a, signed as the CRM would where the app's secret is given. */
@@ -53,25 +49,24 @@ export function signedCommand(verb: string, summary: string, example: readonly s
       const publicUrl = input.flags["public-url"];
       const payload = Object.fromEntries((input.flags.query ?? []).map(pairOf));
       const prepared = await call(spec!, input, context, {
-        async sign(given, operation) {
-          const args = { ...given, query: { ...payload, ...given.query } };
-          if (secret === undefined) return args;
+        query: payload,
+        async sign(given) {
+          if (secret === undefined) return given;
           const base =
             publicUrl === undefined
               ? (await context.target("router")).baseUrls
               : { router: checkedUrl(publicUrl, "--public-url") };
           const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
-          const { method, url } = buildRequest(operation, args, base, {});
+          const { method, url } = buildRequest(given, base, undefined);
           const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });
-          return {
-            ...args,
+          return given.with({
             headers: {
-              ...args.headers,
+              ...given.args.headers,
               "x-crm-a-signature": signature,
               "x-crm-a-signature-version": version,
               ...(timestamp && { "x-crm-a-signature-timestamp": timestamp }),
             },
-          };
+          });
         },
       });
       if (prepared !== "dry-run") await prepared.send();

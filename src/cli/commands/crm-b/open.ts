@@ -1,16 +1,12 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
-import { type SecretSource, secretFlag, secretFrom } from "../../config/secrets.ts";
+import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 
-const consumerSecret = {
-  flag: "consumer-secret-file",
-  env: "SVC_CRM_B_CONSUMER_SECRET",
-  what: "the app's consumer secret",
-} as const satisfies SecretSource;
+const consumerSecret = appSecrets.crmB;
 
 const envelope = {
   flag: "envelope",

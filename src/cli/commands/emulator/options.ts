@@ -9,6 +9,7 @@ import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
 import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
 import { didYouMean } from "../../parse/suggest.ts";
+import { controlTokenSetting } from "../../settings.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
 export const emulatorFlags = (defaultPort: number) =>
@@ -153,7 +154,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     runFile: runFile === undefined ? undefined : await checkedOutput(host, runFile, "--run-file"),
     seed: await seedOf(flags.seed ?? "demo", host),
     clock: given(clock),
-    token: host.env.SVC_EMULATOR_TOKEN || undefined,
+    token: controlTokenSetting(host)?.value,
     strict: strictOf(flags.strict),
     lenientSlashes: lenientOf(flags.lenient),
     deterministic: flags.deterministic,

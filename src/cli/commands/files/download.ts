@@ -1,3 +1,4 @@
+import { CheckedCall } from "../../../client/checked-call.ts";
 import { command } from "../../command.ts";
 
 export const filesDownload = command({
@@ -32,7 +33,7 @@ export const filesDownload = command({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const { value } = await client.send(getObject, {}, { url, signal });
+    const { value } = await client.send(CheckedCall.of(getObject), { url, signal });
     const content = value as AsyncIterable<Uint8Array>;
     if (!toFile) {
       await context.output.content(content);

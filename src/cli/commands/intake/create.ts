@@ -43,9 +43,10 @@ export const intakeCreate = command({
       return undefined;
     }
     const uploaded = files.length > 0 ? await upload(context, files) : [];
-    const body = prepared.args.body as Record<string, unknown>;
+    const body = prepared.call.args.body as Record<string, unknown>;
     const fileIds = [...((body.file_ids as string[] | undefined) ?? []), ...uploaded.map(({ file_id: id }) => id)];
-    const sent = prepared.send({ ...prepared.args, body: fileIds.length > 0 ? { ...body, file_ids: fileIds } : body });
+    const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
+    const sent = prepared.send(prepared.call.with({ body: named }));
     await sent.catch((error: unknown) => {
       if (uploaded.length === 0) throw error;
       throw new PartialFailure(error, uploadedBefore(uploaded), {

@@ -1,4 +1,4 @@
-import type { CallArguments } from "../../../client/request.ts";
+import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
@@ -107,27 +107,27 @@ async function runFew(
   if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
   const cluster = input.flags.cluster ?? input.flags["cluster-id"];
   const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
-  const confirm = ({ body }: CallArguments) => {
-    const { cluster_id, [listField]: list } = body as Record<string, unknown>;
+  const confirm = ({ args }: CheckedCall) => {
+    const { cluster_id, [listField]: list } = args.body as Record<string, unknown>;
     return confirmRemoval(
       { noun: kind.noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
       input.flags.confirm,
       context,
     );
   };
-  const sign = (args: CallArguments) => withSent(args, kind, listField);
+  const sign = (given: CheckedCall) => withSent(given, kind, listField);
   return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { sign, confirm } : { sign });
 }
 
 /** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
-function withSent(args: CallArguments, { problem, value }: IdentifierKind, listField: string): CallArguments {
-  const body = args.body as Record<string, unknown>;
+function withSent(call: CheckedCall, { problem, value }: IdentifierKind, listField: string): CheckedCall {
+  const body = call.args.body as Record<string, unknown>;
   const sent = (body[listField] as readonly string[]).map((text) => {
     const found = problem(text.trim());
     if (found !== undefined) throw new UsageError(`"${text}" is ${found}`);
     return value(text.trim());
   });
-  return { ...args, body: { ...body, [listField]: sent } };
+  return call.with({ body: { ...body, [listField]: sent } });
 }
 
 async function runMapping(

@@ -1,4 +1,4 @@
-import type { CallArguments } from "../../../client/request.ts";
+import type { CheckedCall } from "../../../client/checked-call.ts";
 import { email } from "../../bulk/input/identifiers.ts";
 import type { Command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
@@ -17,10 +17,11 @@ export const routerShowEmail: Command = {
   },
 };
 
-function hashed({ params, ...rest }: CallArguments): CallArguments {
+function hashed(call: CheckedCall): CheckedCall {
+  const { params } = call.args;
   const given = String(params?.email_hash).trim();
   // Anything that is no address stays what it is.
   if (email.problem(given) !== undefined && given.includes("@"))
     throw new UsageError(`"${given}" is no e-mail address`);
-  return { ...rest, params: { ...params, email_hash: given.includes("@") ? email.value(given) : given } };
+  return call.with({ params: { ...params, email_hash: given.includes("@") ? email.value(given) : given } });
 }

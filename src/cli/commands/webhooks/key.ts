@@ -3,6 +3,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
+import { webhookKeySetting } from "../../settings.ts";
 
 export const keyFlag = {
   flag: "key-file",
@@ -17,8 +18,9 @@ type Keyed = InputOf<readonly [typeof keyFlag]>;
 export async function keyOf({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
-    const text = host.env.SVC_WEBHOOK_HMAC_KEY?.trim();
-    return text ? checkedKey(keyIn(text), "SVC_WEBHOOK_HMAC_KEY") : undefined;
+    const found = webhookKeySetting(host);
+    const text = found?.value.trim();
+    return found && text ? checkedKey(keyIn(text), found.origin) : undefined;
   }
   const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
   if (text === "") throw new UsageError(`--key-file: ${file} is empty`);

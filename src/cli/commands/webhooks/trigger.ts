@@ -1,6 +1,7 @@
 import { activities, activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
 import { contractFlag, editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
@@ -44,7 +45,7 @@ export const webhooksTrigger = command({
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
       const { printPlan } = await import("../../connection/dry-run.ts");
-      await printPlan(fireActivity, { args: { body: usual }, contentType: undefined }, context);
+      await printPlan(CheckedCall.of(fireActivity, { body: usual }), undefined, context);
       return undefined;
     }
     const { showDelivery } = await import("../../../api/emulator/deliveries.ts");

@@ -1,0 +1,62 @@
+import type * as z from "zod";
+import type { Callable } from "../api/operation.ts";
+import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
+
+/** What a caller passes to an operation, before its types are known. */
+export interface CallArguments {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly body?: unknown;
+}
+
+/** A call whose arguments fit its operation. Requests are built of nothing else, and nothing else checks arguments. */
+export class CheckedCall {
+  readonly operation: Callable;
+  readonly args: CallArguments;
+  /** What looks like one is none. */
+  declare protected readonly isChecked: true;
+
+  private constructor(operation: Callable, args: CallArguments) {
+    this.operation = operation;
+    this.args = args;
+  }
+
+  /** Throws InvalidArguments, which names all that does not fit. Without its schemas an operation takes anything. */
+  static of(operation: Callable, args: CallArguments = {}): CheckedCall {
+    const problems = problemsIn(operation, args);
+    if (problems.length > 0) throw new InvalidArguments(operation.id, problems);
+    return new CheckedCall(operation, args);
+  }
+
+  /**
+   * The same call with what the program itself puts in the place of what was checked: the hash of an address, the
+   * headers of a signature, the query of the next page. It fits as it is made, and is not checked again.
+   */
+  with(changes: CallArguments): CheckedCall {
+    return new CheckedCall(this.operation, { ...this.args, ...changes });
+  }
+}
+
+/** Where the arguments do not fit the declaration. */
+function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[] {
+  const { params, query, headers, body } = operation.request;
+  // The signed URL of a storage call holds them all.
+  if (operation.service.name === "storage") return [];
+  return [
+    ...partProblems("params", params, args.params ?? {}),
+    ...partProblems("query", query, args.query ?? {}),
+    ...partProblems("headers", headers, args.headers ?? {}),
+    ...partProblems("body", body?.schema, args.body),
+  ];
+}
+
+function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
+  const parsed = schema?.safeParse(value, { jitless: true });
+  if (!parsed || parsed.success) return [];
+  return parsed.error.issues.map((issue) => {
+    const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
+    const given = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], value);
+    return { in: part, path, message: issue.message, missing: given === undefined };
+  });
+}
