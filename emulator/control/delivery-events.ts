@@ -1,5 +1,6 @@
 import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
+import { isOneOf } from "../../src/base/one-of.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { keepUntil } from "../webhooks/retry-rule.ts";
@@ -84,7 +85,7 @@ class News {
   async #newSkips(view: View, now: number): Promise<readonly Delivery[]> {
     const from = keepUntil("other", Math.min(now, this.#lookedAt));
     const ended = await view.list(deliveries, { by: "keep_until", from });
-    const skipped = ended.filter(({ outcome }) => (skippedOutcomes as readonly string[]).includes(outcome));
+    const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;
     this.#lookedAt = now;
     this.#skipped = new Set(skipped.map(({ id }) => id));

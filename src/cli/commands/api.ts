@@ -65,7 +65,7 @@ const api = command({
       headers: {
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
-        ...credentialHeaders({ auth, service: { name: service } as Operation["service"] }, undefined, credentials),
+        ...credentialHeaders({ auth, service: { name: service } }, undefined, credentials),
         ...headersOf(input),
       },
       body,

@@ -1,5 +1,4 @@
 import { type Command, command } from "../command.ts";
-import type { Shell } from "../completion/scripts.ts";
 
 const completion = command({
   words: ["completion"],
@@ -16,7 +15,7 @@ const completion = command({
   ],
   async run(input, { output }) {
     const { completionScript } = await import("../completion/scripts.ts");
-    await output.content([Buffer.from(completionScript(input.positionals.shell as Shell))]);
+    await output.content([Buffer.from(completionScript(input.positionals.shell))]);
     return undefined;
   },
 });

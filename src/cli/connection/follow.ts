@@ -1,17 +1,20 @@
-import type { Operation } from "../../api/operation.ts";
+import type { Operation, ResultOf } from "../../api/operation.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
+
+/** What one event of an operation's stream holds. */
+export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
 
 /**
  * Prints the events of a stream of the control plane as they come: a line for people, or NDJSON that opens with its
  * version (DECISIONS.md, L2). Ends with the run, or with the emulator.
  */
-export async function follow(
+export async function follow<O extends Operation>(
   context: Context,
-  operation: Operation,
+  operation: O,
   args: CallArguments,
   file: string | undefined,
-  line: (event: unknown) => string,
+  line: (event: EventOf<O>) => string,
 ): Promise<undefined> {
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
@@ -19,7 +22,7 @@ export async function follow(
   const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0 });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following; Ctrl-C ends it");
-  for await (const event of answer.value as AsyncIterable<unknown>) await output.event(event, line(event));
+  for await (const event of answer.value as AsyncIterable<EventOf<O>>) await output.event(event, line(event));
   signal.throwIfAborted();
   await output.note("The emulator has ended");
   return undefined;

@@ -9,6 +9,7 @@ import {
   triggers,
 } from "../../../../src/api/contracts/lifecycle.ts";
 import type { FailureCode } from "../../../../src/api/failures.ts";
+import { isOneOf } from "../../../../src/base/one-of.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** The moved contract and the row of the table that moved it, or the failure it is refused with. */
@@ -58,7 +59,7 @@ export function move(
   const row = moves.find(
     (candidate) =>
       candidate.trigger === trigger &&
-      (candidate.from as readonly string[]).includes(from) &&
+      isOneOf(candidate.from, from) &&
       (!("when" in candidate) || candidate.when === undefined || holds[candidate.when](contract)),
   );
   if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictnesses } from "../../../api/strictnesses.ts";
+import { isOneOf } from "../../../base/one-of.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -183,7 +184,7 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
   if (value === true || value === "") return strictnesses;
   const names = value.split(",");
   for (const name of names) {
-    if (!(strictnesses as readonly string[]).includes(name))
+    if (!isOneOf(strictnesses, name))
       throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictnesses)}`);
   }
   return names;

@@ -1,10 +1,11 @@
 import type { watchRequests } from "../../../api/emulator/requests.ts";
-import type { ResultOf } from "../../../api/operation.ts";
 import { command } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
 import { runDerived } from "../../derived.ts";
+import { picked } from "../../parse/picked.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
-type Event = ResultOf<typeof watchRequests> extends AsyncIterable<infer One> ? One : never;
+type Event = EventOf<typeof watchRequests>;
 
 export const emulatorRequests = command({
   words: ["emulator", "requests"],
@@ -29,11 +30,8 @@ export const emulatorRequests = command({
       import("../../../api/emulator/requests.ts"),
       import("../../connection/follow.ts"),
     ]);
-    const names = ["service", "operation", "status", "since"] as const;
-    const query = Object.fromEntries(
-      names.flatMap((name) => (input.flags[name] === undefined ? [] : [[name, input.flags[name]]])),
-    );
-    return follow(context, watchRequests, { query }, input.flags.file, (one) => line(one as Event));
+    const query = picked(input.flags, ["service", "operation", "status", "since"]);
+    return follow(context, watchRequests, { query }, input.flags.file, line);
   },
 });
 

@@ -3,6 +3,7 @@ import { contractStatuses } from "../../../api/contract-statuses.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import { isOneOf } from "../../../base/one-of.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
@@ -129,7 +130,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 function queryOf({ flags: given }: InputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;
   const status = given.status?.toUpperCase().replaceAll("-", "_");
-  if (status !== undefined && !(contractStatuses as readonly string[]).includes(status)) {
+  if (status !== undefined && !isOneOf(contractStatuses, status)) {
     throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${given.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {

@@ -4,12 +4,14 @@ import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deli
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
 import { follow } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
 import { allParts, firstPart, noteRest } from "../../pages.ts";
+import { picked } from "../../parse/picked.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
-type Event = ResultOf<typeof watchDeliveries> extends AsyncIterable<infer One> ? One : never;
+type Event = EventOf<typeof watchDeliveries>;
 
 export const followFlag = {
   flag: "follow",
@@ -54,8 +56,7 @@ export const webhooksDeliveries = command({
 async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) {
   const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const client = await context.client("emulator", { file: flags.file });
-  const names = ["webhook", "activity", "contract", "outcome", "limit"] as const;
-  const given = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+  const given = picked(flags, ["webhook", "activity", "contract", "outcome", "limit"]);
   const query = firstPart(paged, given, flags.all === true);
   const fetch = (part: object) =>
     client.call(listDeliveries, { query: part } as ArgumentsOf<typeof listDeliveries>, { signal: context.signal });
@@ -89,9 +90,8 @@ export async function followDeliveries({ flags }: InputOf<FollowedFlags>, contex
     );
   }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
-  const names = ["webhook", "activity", "contract", "outcome"] as const;
-  const query = Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
-  return follow(context, watchDeliveries, { query }, flags.file, (one) => line(one as Event));
+  const query = picked(flags, ["webhook", "activity", "contract", "outcome"]);
+  return follow(context, watchDeliveries, { query }, flags.file, line);
 }
 
 function line({ id, at, activity, contract_id: contract, outcome, attempt, next_attempt_at: next }: Event): string {
