@@ -1,10 +1,11 @@
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
-import { lastValues, MissingBoundary, parseFields, parseMultipart } from "./form.ts";
+import { lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
 import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
 import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
+import { hasTooManyFields, heaviest } from "./weight.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
 export type Unreadable =
@@ -12,7 +13,7 @@ export type Unreadable =
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
-  | { readonly why: "boundary" };
+  | { readonly why: "boundary" | "parts" };
 
 export class UnreadableBody extends Error {
   override readonly name = "UnreadableBody";
@@ -27,9 +28,12 @@ export class UnreadableBody extends Error {
 /** Turns the bytes of a body into a value, or fails with UnreadableBody. */
 export type Decode = (body: Buffer, contentType: string | undefined) => Decoded | Promise<Decoded>;
 
-const nothing: Decoded = { value: undefined, source: () => null };
-const plain = (value: unknown): Decoded => ({ value, source: () => value });
-const fields = (value: Readonly<Record<string, string | undefined>>): Decoded => ({ ...plain(value), isForm: true });
+const nothing: Decoded = { value: undefined, source: () => null, length: 0 };
+const plain = (value: unknown, length: number): Decoded => ({ value, source: () => value, length });
+const fields = (value: Readonly<Record<string, string | undefined>>, length: number): Decoded => ({
+  ...plain(value, length),
+  isForm: true,
+});
 
 /** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
 export function decoderFor(
@@ -50,7 +54,7 @@ export function decoderFor(
 const jsonOrText: Decode = (bytes, type) => {
   if (bytes.length === 0) return nothing;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
-  return plain(readText(bytes, decodeUtf8));
+  return plain(readText(bytes, decodeUtf8), bytes.length);
 };
 
 /** Others refuse what is not sent as JSON. */
@@ -63,15 +67,22 @@ const jsonOnly: Decode = (bytes, type) => {
 /** A form model sees an empty form where none was sent. */
 const formFields: Decode = async (bytes, type) => {
   if (isFormType(type)) return urlencoded(bytes);
-  if (!isMultipartType(type)) return fields({});
+  if (!isMultipartType(type)) return fields({}, 0);
   try {
-    return fields(await parseMultipart(bytes, type ?? ""));
+    return fields(await parseMultipart(bytes, type ?? ""), bytes.length);
   } catch (error) {
+    if (error instanceof TooManyParts) throw new UnreadableBody({ why: "parts" });
     throw new UnreadableBody({ why: error instanceof MissingBoundary ? "boundary" : "encoding" });
   }
 };
 
-const urlencoded = (bytes: Buffer): Decoded => fields(lastValues(parseFields(bytes.toString("utf8"))));
+function urlencoded(bytes: Buffer): Decoded {
+  const text = bytes.toString("utf8");
+  if (hasTooManyFields(text)) {
+    throw new UnreadableBody({ why: "limit", message: `of more than ${heaviest.fields} fields` });
+  }
+  return fields(lastValues(parseFields(text)), text.length);
+}
 
 function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
   try {

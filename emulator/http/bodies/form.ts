@@ -1,4 +1,5 @@
 import querystring from "node:querystring";
+import { hasTooManyParts } from "./weight.ts";
 
 /** Fields of a query or a form: the decoded value, or all of them where a name is repeated. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -25,9 +26,17 @@ export class MissingBoundary extends Error {
   override readonly name = "MissingBoundary";
 }
 
-/** The text fields of a `multipart/form-data` body; files are left out. Fails with MissingBoundary. */
+/** A multipart body of more parts than Starlette reads. */
+export class TooManyParts extends Error {
+  override readonly name = "TooManyParts";
+}
+
+/** The text fields of a `multipart/form-data` body; files are left out. Fails with MissingBoundary or TooManyParts. */
 export async function parseMultipart(body: Buffer, contentType: string): Promise<Record<string, string | undefined>> {
-  if (!/;\s*boundary=/i.test(contentType)) throw new MissingBoundary("no boundary");
+  const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
+  const boundary = quoted ?? bare;
+  if (boundary === undefined) throw new MissingBoundary("no boundary");
+  if (hasTooManyParts(body, boundary)) throw new TooManyParts("too many parts");
   const parts = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
   const out: Record<string, string | undefined> = Object.create(null);
   for (const [name, value] of parts) if (typeof value === "string") out[name] = value;

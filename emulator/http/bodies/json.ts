@@ -1,29 +1,41 @@
-import { parsePythonJson, plainValue, type SourceValue } from "./python-json.ts";
+import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
+import { tooHeavy } from "./weight.ts";
 
 /** A decoded body: its value, and what of it an error message quotes. */
 export interface Decoded {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
+  /** Its length as a text. */
+  readonly length: number;
   /** Whether a key of it may be `__proto__`, also written with escapes. */
   readonly mayHaveProtoKey?: boolean;
   /** Whether its fields came as a form. */
   readonly isForm?: boolean;
 }
 
+/** Of a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
+const longestAsWritten = 1_000_000;
+
 /**
  * Parses JSON text. V8 does the work; the exact parser looks only at what V8 refuses (for CPython's words, or
  * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
  */
 export function parseJson(text: string): Decoded {
-  const source = () => parsePythonJson(text);
+  const heavy = tooHeavy(text);
+  if (heavy !== undefined) throw new JsonLimitError(heavy);
+  const value = parsed(text);
+  const { length } = text;
   const mayHaveProtoKey = text.includes("__proto__") || text.includes("\\u");
-  const exact = (parsed: SourceValue) => ({ value: plainValue(parsed), source: () => parsed, mayHaveProtoKey });
-  if (mayBreakLimits(text)) return exact(source());
+  return { value, source: () => (length > longestAsWritten ? value : parsePythonJson(text)), length, mayHaveProtoKey };
+}
+
+function parsed(text: string): unknown {
+  if (mayBreakLimits(text)) return parsePlainJson(text);
   try {
-    return { value: JSON.parse(text), source, mayHaveProtoKey };
+    return JSON.parse(text);
   } catch {
-    return exact(source());
+    return parsePlainJson(text);
   }
 }
 

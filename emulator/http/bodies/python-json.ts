@@ -40,13 +40,14 @@ const maxDepth = 1_000;
 const maxDigits = 4_300;
 const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const words: ReadonlyMap<string, SourceValue> = new Map<string, SourceValue>([
+/** Undefined: a number. */
+const words: ReadonlyMap<string, boolean | null | undefined> = new Map([
   ["null", null],
   ["true", true],
   ["false", false],
-  ["NaN", new SourceNumber("NaN")],
-  ["Infinity", new SourceNumber("Infinity")],
-  ["-Infinity", new SourceNumber("-Infinity")],
+  ["NaN", undefined],
+  ["Infinity", undefined],
+  ["-Infinity", undefined],
 ]);
 const escapes = lookupTable<string>({
   '"': '"',
@@ -59,26 +60,42 @@ const escapes = lookupTable<string>({
   t: "\t",
 });
 
+/** What values are made of as they are read. */
+interface Making<Value> {
+  number(text: string): Value;
+  object(members: ReadonlyMap<string, Value>): Value;
+}
+
+const asWritten: Making<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
+const asParsed: Making<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
+
 /**
  * Parses as CPython 3.11 does (NaN and Infinity included), without losing how numbers were written. Follows
  * Modules/_json.c function by function, because the position that an error names depends on its order of looking.
  * Fails with JsonSyntaxError or JsonLimitError.
  */
-export function parsePythonJson(text: string): SourceValue {
-  const reader = new Reader(text);
+export const parsePythonJson = (text: string): SourceValue => parse(text, asWritten);
+
+/** The same, as JavaScript's JSON.parse would give it; NaN and Infinity as such. */
+export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
+
+function parse<Value>(text: string, making: Making<Value>): Value {
+  const reader = new Reader(text, making);
   const value = reader.value(reader.skip(0), 0);
   const end = reader.skip(reader.next);
   if (end !== text.length) throw new JsonSyntaxError("Extra data", end);
   return value;
 }
 
-class Reader {
+class Reader<Value> {
   readonly #text: string;
+  readonly #making: Making<Value>;
   /** Index after the value that was read last. */
   next = 0;
 
-  constructor(text: string) {
+  constructor(text: string, making: Making<Value>) {
     this.#text = text;
+    this.#making = making;
   }
 
   /** The index of the first character at or after `at` that is not white space. */
@@ -88,9 +105,9 @@ class Reader {
     return space.lastIndex;
   }
 
-  value(at: number, depth: number): SourceValue {
+  value(at: number, depth: number): Value {
     const first = this.#text[at];
-    if (first === '"') return this.#string(at + 1);
+    if (first === '"') return this.#string(at + 1) as Value;
     if (first === "{" || first === "[") {
       if (depth >= maxDepth) throw new JsonLimitError("nested too deeply");
       return first === "{" ? this.#object(at + 1, depth + 1) : this.#array(at + 1, depth + 1);
@@ -98,13 +115,13 @@ class Reader {
     for (const [word, value] of words) {
       if (this.#text.startsWith(word, at)) {
         this.next = at + word.length;
-        return value;
+        return value === undefined ? this.#making.number(word) : (value as Value);
       }
     }
     return this.#number(at);
   }
 
-  #number(at: number): SourceNumber {
+  #number(at: number): Value {
     number.lastIndex = at;
     const match = number.exec(this.#text);
     if (!match) throw new JsonSyntaxError("Expecting value", at);
@@ -113,15 +130,15 @@ class Reader {
       throw new JsonLimitError("an integer of more than 4300 digits");
     }
     this.next = number.lastIndex;
-    return new SourceNumber(text);
+    return this.#making.number(text);
   }
 
-  #object(start: number, depth: number): SourceValue {
-    const members = new Map<string, SourceValue>();
+  #object(start: number, depth: number): Value {
+    const members = new Map<string, Value>();
     let at = this.skip(start);
     if (this.#text[at] === "}") {
       this.next = at + 1;
-      return members;
+      return this.#making.object(members);
     }
     for (;;) {
       if (this.#text[at] !== '"') throw new JsonSyntaxError("Expecting property name enclosed in double quotes", at);
@@ -135,15 +152,15 @@ class Reader {
       at = this.skip(at + 1);
     }
     this.next = at + 1;
-    return members;
+    return this.#making.object(members);
   }
 
-  #array(start: number, depth: number): SourceValue {
-    const items: SourceValue[] = [];
+  #array(start: number, depth: number): Value {
+    const items: Value[] = [];
     let at = this.skip(start);
     if (this.#text[at] === "]") {
       this.next = at + 1;
-      return items;
+      return items as Value;
     }
     for (;;) {
       items.push(this.value(at, depth));
@@ -153,7 +170,7 @@ class Reader {
       at = this.skip(at + 1);
     }
     this.next = at + 1;
-    return items;
+    return items as Value;
   }
 
   /** `start` is the index after the opening quote. */
@@ -193,12 +210,4 @@ class Reader {
     }
     return Number.parseInt(digits, 16);
   }
-}
-
-/** The same document as JavaScript's JSON.parse would give it; NaN and Infinity as such. */
-export function plainValue(value: SourceValue): unknown {
-  if (value instanceof SourceNumber) return Number(value.text);
-  if (Array.isArray(value)) return value.map(plainValue);
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [key, plainValue(member)]));
-  return value;
 }

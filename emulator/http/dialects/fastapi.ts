@@ -1,8 +1,10 @@
 import type { ValidationItem } from "../../../src/api/router/failures/index.ts";
 import { failureAnswer, jsonAnswer } from "../answer.ts";
+import { heaviest } from "../bodies/weight.ts";
 import { bugWords, type Dialect } from "./dialect.ts";
 import type { Problem } from "./problem.ts";
 import { pydanticErrors } from "./pydantic.ts";
+import { quoted } from "./quoted.ts";
 
 /** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
@@ -18,6 +20,12 @@ export const fastapi: Dialect = {
         ctx: { error: problem.message },
       };
       return failureAnswer("validation", [item]);
+    }
+    if (problem.why === "parts") {
+      // Starlette's words.
+      return jsonAnswer(400, {
+        detail: `Too many fields. Maximum number of fields is ${heaviest.parts}.`,
+      });
     }
     if (problem.why === "boundary") return jsonAnswer(400, { detail: "Missing boundary in multipart." });
     return failureAnswer("unparsable-body", undefined);
@@ -37,6 +45,6 @@ const itemsOf = (problem: Problem): ValidationItem[] =>
     type,
     loc: [problem.part, ...path],
     msg,
-    input: input ?? null,
+    input: quoted(input),
     ...(ctx && { ctx }),
   }));

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { SourceNumber } from "../bodies/python-json.ts";
+import { mostProblems } from "../validation/bounded.ts";
 import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
@@ -17,7 +18,7 @@ export interface PydanticError {
 export function pydanticErrors({ part, issue, schema, sent }: Problem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, mostProblems).map((key) => ({
       type: "extra_forbidden",
       path: [...path, key],
       msg: "Extra inputs are not permitted",

@@ -8,6 +8,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
   readonly format?: string;
   readonly check?: string;
   readonly checks?: readonly unknown[];

@@ -5,6 +5,7 @@ import type { Fields } from "../bodies/form.ts";
 import { lastOf, parseFields } from "../bodies/form.ts";
 import type { Decoded } from "../bodies/json.ts";
 import type { Part, Problem } from "../dialects/problem.ts";
+import { bounded } from "./bounded.ts";
 import { edgeOf } from "./edge.ts";
 import { readLaxly } from "./lax.ts";
 import { namedAsSent, withoutProtoKey, withProtoKey } from "./proto-key.ts";
@@ -79,7 +80,13 @@ function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (se
   };
 }
 
+/** No document of this length has more problems than are told. */
+const shortDocument = 1_000;
+/** So often a long document is read again, with what was a number or a truth in quotes (DECISIONS.md, E11). */
+const laxReadings = 10;
+
 function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
+  let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
   return ({ decoded }, input, problems) => {
@@ -94,22 +101,25 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       }
       if (noBody === "empty") value = {};
     }
-    const checked = decoded?.mayHaveProtoKey ? withoutProtoKey(value) : value;
-    const asIs = (data: unknown) => (checked === value ? data : withProtoKey(data));
-    const parsed = schema.safeParse(checked, { reportInput: true });
-    if (parsed.success) {
-      input.body = asIs(parsed.data);
-      return;
+    const isLong = decoded !== undefined && decoded.length > shortDocument;
+    // Made by the first that needs it: most operations never see a long document.
+    if (isLong) forLong ??= bounded(schema);
+    const judge = isLong ? forLong! : schema;
+    let checked = decoded?.mayHaveProtoKey ? withoutProtoKey(value) : value;
+    const hadProtoKey = checked !== value;
+    let parsed = judge.safeParse(checked, { reportInput: true });
+    for (let times = isLong ? laxReadings : 1; isLax && !parsed.success && times > 0; times -= 1) {
+      const lax = readLaxly(schema, checked, parsed.error.issues);
+      if (lax === undefined) break;
+      checked = lax;
+      parsed = judge.safeParse(checked, { reportInput: true });
     }
-    const { issues } = parsed.error;
-    const lax = isLax ? readLaxly(schema, checked, issues) : undefined;
-    const again = lax === undefined ? parsed : schema.safeParse(lax, { reportInput: true });
-    if (again.success) {
-      input.body = asIs(again.data);
+    if (parsed.success) {
+      input.body = hadProtoKey ? withProtoKey(parsed.data) : parsed.data;
       return;
     }
     const sent = decoded === undefined || decoded.isForm || decoded.value === undefined ? value : decoded.source();
-    for (const issue of again.error.issues) problems.push({ part: "body", issue: namedAsSent(issue), schema, sent });
+    for (const issue of parsed.error.issues) problems.push({ part: "body", issue: namedAsSent(issue), schema, sent });
   };
 }
 

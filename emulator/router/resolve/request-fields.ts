@@ -1,17 +1,21 @@
+import { hasTooManyFields, tooHeavy } from "../../http/bodies/weight.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 
 type Parsed = Pick<ReceivedRequest, "headers" | "body">;
 
-/** The body as a form, when its type says so. */
+/** The body as a form, when its type says so and it is one that can be read. */
 export function formOf({ headers, body }: Parsed): URLSearchParams | undefined {
   const type = headers["content-type"] ?? "";
-  return /^\s*application\/x-www-form-urlencoded\b/i.test(type) ? new URLSearchParams(body.toString()) : undefined;
+  if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  const text = body.toString();
+  return hasTooManyFields(text) ? undefined : new URLSearchParams(text);
 }
 
-/** A JSON object, whatever the type of the body says; undefined when it is none. */
+/** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
 export function jsonObject(body: Buffer | string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(String(body ?? "").replace(/^\uFEFF/, ""));
+    const text = String(body ?? "").replace(/^\uFEFF/, "");
+    const value: unknown = tooHeavy(text) === undefined ? JSON.parse(text) : undefined;
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bounded, mostProblems } from "../../../emulator/http/validation/bounded.ts";
+import { emulator, plain } from "../../support/emulator.ts";
+import { z } from "./made-up.ts";
+
+const unparsable = { status: 400, body: { detail: "There was an error parsing the body" } };
+const list = (unit: string, times: number): string => `[${`${unit},`.repeat(times - 1)}${unit}]`;
+const json = { "content-type": "application/json" };
+const bulk = "/router/v1/cluster_emails/bulk";
+
+describe("A body of more parts than the memory holds", () => {
+  for (const [what, body] of [
+    ["values", list("1", 5_000_001)],
+    ["objects", list("{}", 5_000_001)],
+    ["objects, and no end", list("{}", 5_000_001).slice(0, -1)],
+    ["members", `{${Array.from({ length: 1_000_001 }, (_, i) => `"${i}":1`).join(",")}}`],
+  ] as const) {
+    it(`is not read: ${what}`, async (t) => {
+      const { router, api } = await emulator(t);
+      assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), unparsable);
+      const { status, body: refused } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
+      assert.equal(status, 400);
+      assert.match(JSON.stringify(refused), /The document is of more than \d+ (values|members)/);
+    });
+  }
+
+  it("is read where strings only look like many values", async (t) => {
+    const { router } = await emulator(t);
+    const text = `\\",[:{\\\\`.repeat(600_000);
+    const body = `{"cluster_id":"eu-1","email_hash_list":["${text}"]}`;
+    assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), { status: 200, body: true });
+  });
+
+  it("is not read as a form of very many fields", async (t) => {
+    const { router } = await emulator(t);
+    const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=1`).join("&");
+    const send = (body: string) =>
+      router("POST", "/router/v1/crm_b/", { body, headers: { "content-type": "application/x-www-form-urlencoded" } });
+    assert.deepEqual(plain(await send(fields(10_002))), unparsable);
+    assert.equal((await send(fields(10_001))).status, 422);
+  });
+
+  it("is refused in Starlette's words as a multipart body of too many parts", async (t) => {
+    const { router } = await emulator(t);
+    const send = (count: number, boundary: string) => {
+      const parts = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(count);
+      const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
+      return router("POST", "/router/v1/crm_b/", { body: `${parts}--x--\r\n`, headers });
+    };
+    const detail = "Too many fields. Maximum number of fields is 1000.";
+    assert.deepEqual(plain(await send(1_001, "x")), { status: 400, body: { detail } });
+    assert.deepEqual(plain(await send(1_001, '"x"')), { status: 400, body: { detail } });
+    assert.equal((await send(1_000, "x")).status, 422);
+  });
+});
+
+describe("The refusal of a body", () => {
+  it("tells a thousand problems of a list and no more", async (t) => {
+    const { router } = await emulator(t);
+    const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
+    const refused = await router("POST", bulk, { body, headers: json });
+    const item = { type: "string_type", msg: "Input should be a valid string", input: 1 };
+    const detail = Array.from({ length: 1_000 }, (_, i) => ({ ...item, loc: ["body", "email_hash_list", i] }));
+    assert.deepEqual(plain(refused), { status: 422, body: { detail } });
+  });
+
+  it("quotes short values whole, and says where it left out a long one", async (t) => {
+    const { router } = await emulator(t);
+    const quotedFor = async (more: string) => {
+      const body = `{"cluster_id":"eu-1","more":"${more}"}`;
+      const { body: refused } = await router("POST", bulk, { body, headers: json });
+      return (refused as { detail: { input: unknown }[] }).detail.map(({ input }) => input);
+    };
+    assert.deepEqual(await quotedFor("x".repeat(60_000)), [{ cluster_id: "eu-1", more: "x".repeat(60_000) }]);
+    assert.deepEqual(await quotedFor("x".repeat(70_000)), ["(left out: more than 65536 characters)"]);
+  });
+});
+
+describe("A schema that looks for so many problems and no more", () => {
+  const item = z.object({ a: z.array(z.int()).optional(), b: z.record(z.string(), z.string()).nullish() });
+  const schema = bounded(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
+
+  it("takes what is right as it is", () => {
+    for (const right of [[], [{ a: [1, 2], b: { x: "y" } }, { b: null }], { list: ["a", "b"] }]) {
+      assert.deepEqual(schema.parse(right), right);
+    }
+  });
+
+  it("refuses what is wrong, wherever in a long list it is wrong", () => {
+    const long = Array.from({ length: 3 * mostProblems }, () => ({ a: [1] as unknown[] }));
+    assert.equal(schema.safeParse(long).success, true);
+    assert.equal(schema.safeParse([...long, { a: ["x"] }]).success, false);
+    assert.equal(schema.safeParse([...long.map(() => ({ a: ["x"] })), { a: [1] }]).success, false);
+    assert.equal(schema.safeParse({ list: ["a"] }).success, false);
+  });
+
+  it("counts anew for each document", () => {
+    const numbers = bounded(z.array(z.int()));
+    const wrong = Array.from({ length: mostProblems + 5 }, () => "x");
+    for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, mostProblems);
+    assert.equal(numbers.safeParse([1, 2]).success, true);
+    const members = bounded(z.record(z.string(), z.int()));
+    assert.equal(members.safeParse(Object.fromEntries(wrong.map((x, i) => [i, x]))).error?.issues.length, mostProblems);
+  });
+});
