@@ -15,15 +15,25 @@ const Entry = z.strictObject({
 });
 export type Entry = z.infer<typeof Entry>;
 
-/** The one durable queue (DECISIONS.md, E6). `turn` is its order: by due, then by id. */
-export const schedule = rows<Entry, "turn">({
+/** The one durable queue (DECISIONS.md, E6). */
+export const schedule = rows<Entry, "turn" | "endable">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
   version: 2,
   migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane })],
-  indexes: { turn: (entry) => turnOf(entry.due, entry.id) },
+  indexes: {
+    /** Its order: by due, then by id. */
+    turn: (entry) => turnOf(entry.due, entry.id),
+    /** By concurrency key, where all of one key may end at once: deliveries, which are many, cost nothing here. */
+    endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
+  },
 });
+
+const endable = "contract ";
+
+/** The concurrency key of what a contract waits for: it ends when the contract leaves its state (DECISIONS.md, C22). */
+export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
 /** A text that sorts by due, then by id. */
 export const turnOf = (due: number, id: number): string =>
@@ -44,6 +54,12 @@ export function enqueue(
   const entry = { id, due, kind, concurrency_key, ref };
   tx.put(schedule, entry);
   return entry;
+}
+
+/** Takes out of the queue whatever a contract waits for. */
+export async function endContractEntries(tx: Transaction, contractId: number): Promise<void> {
+  const equals = contractKey(contractId);
+  for (const entry of await tx.list(schedule, { by: "endable", equals })) dequeue(tx, entry);
 }
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */

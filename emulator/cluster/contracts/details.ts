@@ -100,12 +100,18 @@ const noteOf = ({ id, note }: Contract) => ({
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
 });
 
-/** Whether a contract is another one, or hangs on it over any number of steps. */
+/** Whether a contract is another one, or hangs on it over any number of steps. Each contract on the way is read once. */
 async function descends(view: View, row: Contract, ancestorId: number): Promise<boolean> {
-  if (row.id === ancestorId) return true;
-  for (const { contract_id } of row.parents) {
-    const parent = await view.get(contracts, String(contract_id));
-    if (parent && (await descends(view, parent, ancestorId))) return true;
+  const seen = new Set([row.id]);
+  const waiting = [row];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    if (next.id === ancestorId) return true;
+    for (const { contract_id } of next.parents) {
+      if (seen.has(contract_id)) continue;
+      seen.add(contract_id);
+      const parent = await view.get(contracts, String(contract_id));
+      if (parent) waiting.push(parent);
+    }
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { counterpartyNamed } from "../counterparties/rows.ts";
+import { counterpartiesNamed } from "../counterparties/named.ts";
 import type { Party } from "./rows.ts";
 
 /** A party of the other side as a request names it. */
@@ -13,15 +13,14 @@ export async function partiesOf(
   workspace: Workspace,
   at: number,
 ): Promise<Party[]> {
-  const parties: Party[] = [];
-  for (const party of given) {
-    const { name, is_individual, organization_type, poc } = party;
-    const contact = poc && { name: fullName(poc), email: poc.email };
-    const named = { workspace_id: workspace.id, name, is_individual, organization_type, contact };
-    const { id: counterparty_id } = await counterpartyNamed(tx, named, at);
-    parties.push({ ...party, counterparty_id });
-  }
-  return parties;
+  const named = given.map(({ name, is_individual, organization_type, poc }) => ({
+    name,
+    is_individual,
+    organization_type,
+    contact: poc && { name: fullName(poc), email: poc.email },
+  }));
+  const ids = await counterpartiesNamed(tx, named, { workspaceId: workspace.id, at });
+  return given.map((party, i) => ({ ...party, counterparty_id: ids[i]! }));
 }
 
 export const fullName = ({

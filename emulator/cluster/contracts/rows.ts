@@ -134,8 +134,6 @@ export const Contract = z.strictObject({
       created_at: z.number(),
     }),
   ),
-  /** Entries of the schedule that end when the contract leaves its state (DECISIONS.md, C22). */
-  timers: z.array(z.int()),
   created_by: z.int(),
   business_user_id: z.int(),
   created_at: z.number(),
@@ -165,6 +163,9 @@ export const contracts = rows<
   "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
 >({
   name: "contracts",
+  version: 2,
+  // Which entries of the schedule are the contract's, the schedule knows itself.
+  migrate: [({ timers: _, ...row }) => row],
   schema: Contract,
   key: (row) => String(row.id),
   indexes: {

@@ -25,30 +25,32 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.update-many": ({ params, body }, world) =>
     world.store.transaction("counterparty-contacts.update-many", async (tx) => {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
+      const contacts = new Contacts(row.contacts);
       const unknown = body.contacts.flatMap(({ id }, index) =>
-        row.contacts.some((contact) => contact.id === id) ? [] : [[index, { id: [noSuchRow(id)] }]],
+        contacts.get(id) ? [] : [[index, { id: [noSuchRow(id)] }]],
       );
       if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
-      let contacts: readonly Contact[] = row.contacts;
-      for (const change of body.contacts) contacts = withChange(contacts, change);
-      const after = { ...row, contacts: [...contacts] };
+      for (const change of body.contacts) contacts.change(change);
+      const after = { ...row, contacts: contacts.list };
       tx.put(counterparties, after);
       const ids = [...new Set(body.contacts.map(({ id }) => id))];
       for (const contact_id of ids) {
         await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
       }
-      return ids.map((id) => contacts.find((contact) => contact.id === id)!);
+      return ids.map((id) => contacts.get(id)!);
     }),
 
   "counterparty-contacts.update": ({ params, body }, world) =>
     world.store.transaction("counterparty-contacts.update", async (tx) => {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      const contact = row.contacts.find(({ id }) => id === params.contact_id) ?? world.fail("not-found");
-      const after = { ...row, contacts: withChange(row.contacts, { ...body, id: contact.id }) };
+      const contacts = new Contacts(row.contacts);
+      const { id } = contacts.get(params.contact_id) ?? world.fail("not-found");
+      contacts.change({ ...body, id });
+      const after = { ...row, contacts: contacts.list };
       tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id: contact.id });
-      return after.contacts.find(({ id }) => id === contact.id)!;
+      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id: id });
+      return contacts.get(id)!;
     }),
 
   "counterparty-contacts.delete": ({ params }, world) =>
@@ -69,12 +71,37 @@ interface Change {
   readonly is_primary?: boolean | undefined;
 }
 
-const withChange = (contacts: readonly Contact[], { id, name, email, is_primary }: Change): Contact[] => {
-  const contact = contacts.find((each) => each.id === id)!;
-  return onePrimary(contacts, {
-    id,
-    name: name ?? contact.name,
-    email: email ?? contact.email,
-    is_primary: is_primary ?? contact.is_primary,
-  });
-};
+/** The contacts of a counterparty, while some of them are changed: at most one stays primary. */
+class Contacts {
+  readonly #byId: Map<number, Contact>;
+  #primary: Contact | undefined;
+
+  constructor(contacts: readonly Contact[]) {
+    this.#byId = new Map(contacts.map((contact) => [contact.id, contact]));
+    this.#primary = contacts.find(({ is_primary }) => is_primary);
+  }
+
+  /** In their order. */
+  get list(): Contact[] {
+    return [...this.#byId.values()];
+  }
+
+  get(id: number): Contact | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Changes one that is there. */
+  change({ id, name, email, is_primary }: Change): void {
+    const before = this.#byId.get(id)!;
+    const after = {
+      id,
+      name: name ?? before.name,
+      email: email ?? before.email,
+      is_primary: is_primary ?? before.is_primary,
+    };
+    const other = this.#primary?.id === id ? undefined : this.#primary;
+    if (after.is_primary && other) this.#byId.set(other.id, { ...other, is_primary: false });
+    if (after.is_primary || this.#primary?.id === id) this.#primary = after.is_primary ? after : undefined;
+    this.#byId.set(id, after);
+  }
+}

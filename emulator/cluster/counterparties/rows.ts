@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Fail } from "../../../src/api/failures.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { rows, type View } from "../../store/port.ts";
 import type { Member } from "../world.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
@@ -36,7 +36,8 @@ export const Counterparty = z.strictObject({
 });
 export type Counterparty = z.infer<typeof Counterparty>;
 
-const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
+/** A value of the index `name`. */
+export const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
 export const counterparties = rows<Counterparty, "workspace" | "name">({
   name: "counterparties",
@@ -58,45 +59,4 @@ export async function requireCounterparty(
 ): Promise<Counterparty> {
   const row = await view.get(counterparties, String(counter_party_id));
   return row?.workspace_id === workspace.id ? row : fail("not-found");
-}
-
-export interface NamedParty {
-  readonly workspace_id: number;
-  readonly name: string;
-  readonly is_individual: boolean;
-  readonly organization_type: string | null;
-  readonly contact: { readonly name: string; readonly email: string } | null;
-}
-
-/**
- * The counterparty of a name, as a contract gives it: the one in the workspace's list, else a new one. No activity is
- * told, since DECISIONS.md, C8 and C9, lists all that creating a contract tells.
- */
-export async function counterpartyNamed(tx: Transaction, party: NamedParty, at: number): Promise<Counterparty> {
-  const equals = nameKey(party.workspace_id, party.name);
-  const found = await tx.list(counterparties, { by: "name", equals });
-  const known = found.find((row) => row.is_individual === party.is_individual && row.status !== "ARCHIVED");
-  if (known) return withContact(tx, known, party.contact);
-
-  const { contact, ...rest } = party;
-  const row: Counterparty = {
-    ...rest,
-    id: tx.next("counterparty"),
-    brand_name: null,
-    contacts: contact ? [{ id: tx.next("counterparty_contact"), ...contact, is_primary: true }] : [],
-    addresses: [],
-    custom_fields: {},
-    status: "ACTIVE",
-    created_at: at,
-  };
-  tx.put(counterparties, row);
-  return row;
-}
-
-function withContact(tx: Transaction, row: Counterparty, contact: NamedParty["contact"]): Counterparty {
-  if (!contact || row.contacts.some(({ email }) => email.toLowerCase() === contact.email.toLowerCase())) return row;
-  const added = { id: tx.next("counterparty_contact"), ...contact, is_primary: row.contacts.length === 0 };
-  const changed = { ...row, contacts: [...row.contacts, added] };
-  tx.put(counterparties, changed);
-  return changed;
 }

@@ -48,7 +48,8 @@ type Query = InputOf<typeof listTemplates>["query"];
 
 // Every template here is for two parties, so exclude_multi_party leaves none out.
 function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: Query): boolean {
-  const has = (tag: string) => row.tags.includes(tag);
+  const own = new Set(row.tags);
+  const has = (tag: string) => own.has(tag);
   const takes = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
   return (
     (include_archived || !row.archived) &&

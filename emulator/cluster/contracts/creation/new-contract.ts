@@ -26,7 +26,6 @@ export function newContract(tx: Transaction, { workspace, user }: Member, at: nu
     note: null,
     parents: [],
     supporting_documents: [],
-    timers: [],
     created_by: user.id,
     business_user_id: user.id,
     created_at: at,

@@ -71,7 +71,8 @@ export const executionHandlers = {
 
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
-      tx.put(contracts, remindLater(tx, { ...row, signatories: sent, updated_at: at }, signatory.email, at));
+      tx.put(contracts, { ...row, signatories: sent, updated_at: at });
+      remindLater(tx, row, signatory.email, at);
       await emit(tx, clock, {
         workspace_id: row.workspace_id,
         activity: "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",

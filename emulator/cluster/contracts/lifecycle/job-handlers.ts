@@ -1,7 +1,7 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import { fail } from "../../../../src/api/failures.ts";
 import { commitOnly, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
-import { schedule } from "../../../clock/schedule.ts";
+import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { SYSTEM } from "../../../webhooks/payload.ts";
@@ -24,19 +24,19 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
     prepare: async (_, entries) =>
       entries.map((entry) =>
         commitOnly(async (tx) => {
-          tx.delete(schedule, String(entry.id));
+          const waiting = await tx.get(schedule, String(entry.id));
+          // Ended when the contract left its state, while the entry was already on its way.
+          if (waiting?.ref !== entry.ref) return "ended";
+          dequeue(tx, entry);
           const [id = "", ...rest] = entry.ref.split(" ");
           const contract = await tx.get(contracts, id);
-          // Ended when the contract left its state, while the entry was already on its way.
-          if (!contract?.timers.includes(entry.id)) return "ended";
-          return job(tx, { ...contract, timers: contract.timers.filter((timer) => timer !== entry.id) }, rest);
+          return contract ? job(tx, contract, rest) : "ended";
         }),
       ),
   });
 
   return {
     "contract-activity": handlerFor(async (tx, contract, [activity, recipient = "", mode]) => {
-      tx.put(contracts, contract);
       await emit(tx, clock, {
         workspace_id: contract.workspace_id,
         activity: activity as Activity,
@@ -49,7 +49,6 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
     }),
     "auto-sign": handlerFor(async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
-      tx.put(contracts, contract);
       if (!signatory || signatory.action) return "signed-before";
       await sign(tx, world, contract, { email: signatory.email }, fail);
       return "signed";

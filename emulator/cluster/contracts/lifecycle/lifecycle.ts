@@ -135,11 +135,27 @@ export function waitsFor(signatories: readonly Signatory[], { sign_order }: Sign
   );
 }
 
+/** Of those whose turn it is, the first; undefined when all have acted. */
+export function nextToSign(signatories: readonly Signatory[]): Signatory | undefined {
+  const first = firstOrder(signatories);
+  return signatories.find((each) => each.action === null && hasTurn(each, first));
+}
+
 /** Puts the contract before those whose turn has come. */
 export function withTurns(signatories: readonly Signatory[], at: number): Signatory[] {
+  const first = firstOrder(signatories);
   return signatories.map((signatory) =>
-    signatory.action === null && signatory.sent_at === null && !waitsFor(signatories, signatory)
+    signatory.action === null && signatory.sent_at === null && hasTurn(signatory, first)
       ? { ...signatory, sent_at: at }
       : signatory,
   );
 }
+
+/** The lowest order of those who have not signed yet. */
+const firstOrder = (signatories: readonly Signatory[]): number =>
+  signatories.reduce(
+    (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),
+    Number.POSITIVE_INFINITY,
+  );
+
+const hasTurn = ({ sign_order }: Signatory, first: number): boolean => sign_order === null || sign_order <= first;

@@ -2,7 +2,7 @@ import { type RefusalOf, triggers } from "../../../../src/api/contracts/lifecycl
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Contract, Signatory } from "../rows.ts";
-import { waitsFor, withTurns } from "./lifecycle.ts";
+import { nextToSign, waitsFor, withTurns } from "./lifecycle.ts";
 import { type LifecycleWorld, transition } from "./transition.ts";
 
 /** Who acts, and what they write beside it. Without an address it is the next whose turn it is. */
@@ -54,7 +54,7 @@ function whoActs(
   const forbidden = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
   if (contract.status !== "SIGN") return forbidden();
   if (email === undefined) {
-    return contract.signatories.find((each) => !each.action && !waitsFor(contract.signatories, each)) ?? forbidden();
+    return nextToSign(contract.signatories) ?? forbidden();
   }
   const address = email.trim().toLowerCase();
   const theirs = contract.signatories.filter((each) => each.email.toLowerCase() === address);

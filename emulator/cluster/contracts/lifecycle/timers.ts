@@ -1,6 +1,6 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
-import { enqueue, schedule } from "../../../clock/schedule.ts";
+import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Contract } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
@@ -18,32 +18,26 @@ export interface Timing {
 }
 
 /** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
-export function stopTimers(tx: Transaction, contract: Contract): Contract {
-  for (const id of contract.timers) tx.delete(schedule, String(id));
-  return { ...contract, timers: [] };
-}
+export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
 /** Puts into the schedule what follows by itself from the state just entered. */
-export function startTimers(tx: Transaction, contract: Contract, timing: Timing): Contract {
+export function startTimers(tx: Transaction, contract: Contract, timing: Timing): void {
   const { taken, leaves, at, autoSignMs, addressees } = timing;
-  const emails = (taken.later ?? []).flatMap((activity) =>
-    mailsOf(activity, contract, addressees).map((mail) => delivered(tx, contract, activity, mail, at)),
-  );
-  const signs = leaves && contract.status === "SIGN" && autoSignMs !== undefined;
-  const signatures = signs
-    ? inOrder(contract).map(({ id }, i) => timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", String(id)))
-    : [];
-  return { ...contract, timers: [...contract.timers, ...emails, ...signatures] };
+  for (const activity of taken.later ?? []) {
+    for (const mail of mailsOf(activity, contract, addressees)) delivered(tx, contract, activity, mail, at);
+  }
+  if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
+  for (const [i, { id }] of inOrder(contract).entries()) {
+    timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", String(id));
+  }
 }
 
 /** The signing e-mail went out once more. */
-export const remindLater = (tx: Transaction, contract: Contract, recipient: string, at: number): Contract => ({
-  ...contract,
-  timers: [...contract.timers, delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", { recipient, mode: "to" }, at)],
-});
+export const remindLater = (tx: Transaction, contract: Contract, recipient: string, at: number): void =>
+  delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", { recipient, mode: "to" }, at);
 
-const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): number =>
-  enqueue(tx, { due, kind, concurrency_key: `contract ${id}`, ref: [id, ...ref].join(" ") }).id;
+const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): void =>
+  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), ref: [id, ...ref].join(" ") });
 
 const delivered = (tx: Transaction, contract: Contract, activity: Activity, { recipient, mode }: Mail, at: number) =>
   timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, recipient, mode);

@@ -71,10 +71,10 @@ async function applied(
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
   const { taken } = outcome;
-  const moved = patch ? patch(outcome.contract) : outcome.contract;
-  const leaves = moved.status !== before.status || moved.deleted_at !== null || from === "(new)";
-  const stopped = leaves ? stopTimers(tx, moved) : moved;
-  const after = startTimers(tx, stopped, { taken, leaves, at, autoSignMs: settings.autoSignMs, addressees });
+  const after = patch ? patch(outcome.contract) : outcome.contract;
+  const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
+  if (leaves) await stopTimers(tx, after);
+  startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, addressees });
   tx.put(contracts, after);
 
   const facts = await contractFacts(tx, after);

@@ -111,10 +111,10 @@ function filterOf(field: ContractFilter, operator: string, text: string): Filter
 }
 
 function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
-  const read = readerOf(field);
-  const same = (value: Value, text: string) =>
-    typeof value === "number" ? value === read(text) : value.toLowerCase() === text.toLowerCase();
-  return { field, equals, matches: (found) => found.some((value) => equals.some((text) => same(value, text))) };
+  const texts = new Set(equals.map((text) => text.toLowerCase()));
+  const numbers = new Set(equals.map(readerOf(field)));
+  const isWanted = (value: Value) => (typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase()));
+  return { field, equals, matches: (found) => found.some(isWanted) };
 }
 
 /** Ids and times are whole numbers, so that every range has a first and a last one. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Entry, enqueue, schedule } from "../../../../emulator/clock/schedule.ts";
+import { contractKey, type Entry, endContractEntries, enqueue, schedule } from "../../../../emulator/clock/schedule.ts";
 import { newContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
 import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
@@ -15,8 +15,8 @@ import { seededIds } from "../../../../src/base/ids.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 
-/** A contract and an entry of the schedule about it, which is one of the contract's timers or not. */
-async function waiting({ isTimer }: { isTimer: boolean }) {
+/** A contract and an entry of the schedule about it. */
+async function waiting() {
   const store = openMemoryStore({ collections, wall: systemWall });
   const entry = await store.transaction("prepare", async (tx): Promise<Entry> => {
     applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
@@ -25,8 +25,8 @@ async function waiting({ isTimer }: { isTimer: boolean }) {
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
     const contract = newContract(tx, { workspace, user }, at, given);
     const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
-    const entry = enqueue(tx, { due: at, kind: "contract-activity", concurrency_key: "contract 1", ref });
-    tx.put(contracts, { ...contract, timers: isTimer ? [entry.id] : [] });
+    const entry = enqueue(tx, { due: at, kind: "contract-activity", concurrency_key: contractKey(contract.id), ref });
+    tx.put(contracts, contract);
     return entry;
   });
   const kinds = contractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
@@ -36,13 +36,18 @@ async function waiting({ isTimer }: { isTimer: boolean }) {
     const [work] = await store.read((view) => kinds["contract-activity"]!.prepare(view, [entry]));
     return store.transaction("record", await work!(new AbortController().signal));
   };
-  return { run, told, queued };
+  const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
+  const row = () => store.read((view) => view.get(contracts, "1"));
+  return { run, told, queued, leave, row };
 }
 
 describe("what the schedule does with a contract", () => {
   it("tells the activity once, and the entry is gone with it", async () => {
-    const { run, told, queued } = await waiting({ isTimer: true });
+    const { run, told, queued, row } = await waiting();
+    const contract = await row();
     assert.equal(await run(), "told");
+    // Not even written again: each of a thousand signatories gets an e-mail.
+    assert.equal(await row(), contract);
     assert.deepEqual(await told(), ["SIGNING_EMAIL_DELIVERED"]);
     assert.equal(await queued(), 0);
     assert.equal(await run(), "ended");
@@ -50,7 +55,8 @@ describe("what the schedule does with a contract", () => {
   });
 
   it("tells nothing when the contract left its state while the entry was on its way", async () => {
-    const { run, told, queued } = await waiting({ isTimer: false });
+    const { run, told, queued, leave } = await waiting();
+    await leave();
     assert.equal(await run(), "ended");
     assert.deepEqual(await told(), []);
     assert.equal(await queued(), 0);

@@ -46,7 +46,6 @@ const contract = (more: Partial<Contract> = {}): Contract => ({
   note: null,
   parents: [],
   supporting_documents: [],
-  timers: [],
   created_by: 11,
   business_user_id: 11,
   created_at: at,
