@@ -1,5 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
+/** DECISIONS.md, R16 and C24 */
+export const maxBodyBytes = 64 * 1024 * 1024;
+
+/** Of a request, or of what it would make the emulator tell others. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
 }

@@ -4,14 +4,13 @@ import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
+import { maxBodyBytes } from "./collect.ts";
 import { Dispatch, type Fallback } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { refuseExpectation, refuseUnread } from "./unread.ts";
 
-/** DECISIONS.md, R16 and C24 */
-const maxBodyBytes = 64 * 1024 * 1024;
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
 

@@ -64,7 +64,7 @@ export const contractsFailures = {
   }),
   "contracts-body-too-large": detail({
     status: 413,
-    when: "the body is larger than 64 MiB",
+    when: "the body, or all that it makes the emulator tell, is larger than 64 MiB",
     basis: assumed("No limit is published; the emulator needs one."),
     says: "Request body is too large.",
   }),

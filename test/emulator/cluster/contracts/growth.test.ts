@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { nextToSign, withTurns } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
+import type { Signatory } from "../../../../emulator/cluster/contracts/rows.ts";
+import { acme, draft, made, request, sent, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { timesAsLong } from "../../../support/growth.ts";
+
+/** Four times as much takes four times as long, or sixteen times where each is compared with each. */
+const bound = 9;
+
+describe("A contract with very many of something", () => {
+  it("takes time in proportion to its parties, also where they are all one with many contacts", async (t) => {
+    const { api } = await emulator(t);
+    let names = 0;
+    const create = (count: number) => async () => {
+      names += 1;
+      const organization_name = `Acme ${names}`;
+      const counter_party_details = Array.from({ length: count }, (_, i) => {
+        const poc_details = { first_name: "Jo", last_name: "Doe", email: `jo${i}@acme.example` };
+        return { is_individual: false, organization_name, poc_details };
+      });
+      await made(api("POST", "/api/v2.1/public/contracts/", { body: request({ counter_party_details }) }));
+    };
+    const times = await timesAsLong(create(4_000), create(1_000));
+    assert.ok(times < bound, `${times} times as long`);
+    const { body } = await api("GET", "/api/v2.1/public/counter_parties/?limit=1");
+    const [party] = (body as { results: { contacts: unknown[] }[] }).results;
+    assert.deepEqual(party?.contacts.slice(0, 2), [
+      { id: 1, name: "Jo Doe", email: "jo0@acme.example" },
+      { id: 2, name: "Jo Doe", email: "jo1@acme.example" },
+    ]);
+    assert.equal(party?.contacts.length, 1_000);
+  });
+
+  it("looks at each signatory a few times to say whose turn it is", () => {
+    const looksFor = (count: number, look: (signatories: readonly Signatory[]) => unknown) => {
+      let looks = 0;
+      const signatory = {
+        get action() {
+          looks += 1;
+          return null;
+        },
+        sign_order: 1,
+        sent_at: 0,
+      };
+      look(Array.from({ length: count }, () => signatory as unknown as Signatory));
+      return looks;
+    };
+    assert.ok(looksFor(1_000, (all) => withTurns(all, 1)) <= 4_000);
+    assert.ok(looksFor(1_000, (all) => nextToSign(all)) <= 4_000);
+  });
+
+  it("asks each of its ancestors once, however many ways lead to them", async (t) => {
+    const { api } = await emulator(t);
+    const relate = (from: number, to: number) =>
+      api("POST", `/api/v2.1/public/contracts/${from}/contract_relation/`, {
+        body: { related_contract_id: to, relation_type: "PARENT" },
+      });
+    let below = await draft(api);
+    for (let level = 0; level < 40; level += 1) {
+      const above = await draft(api);
+      // Said twice, so that the ways double with each level.
+      for (let time = 0; time < 2; time += 1)
+        assert.equal((await relate(below.number, above.number)).status < 300, true);
+      below = above;
+    }
+    const alone = await draft(api);
+    assert.equal((await relate(alone.number, 1)).status < 300, true);
+  });
+});
+
+describe("What a request would tell its webhooks", () => {
+  it("is refused where it is more than a body may hold, and nothing of it happens", async (t) => {
+    const { api } = await emulator(t);
+    const body = (count: number) => ({
+      counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],
+      signatories: Array.from({ length: count }, (_, i) => ({
+        name: "Jo",
+        email: `jo${i}@acme.example`,
+        is_counterparty_signatory: false,
+      })),
+      contract_template_id: 102,
+      contract_data: { start_date: "2031-02-01", seats: 3 },
+    });
+    const many = await draft(api, body(80));
+    assert.deepEqual(plain(await api("POST", `/api/v2.1/public/contracts/${many.id}/send_to_counterparties`)), {
+      status: 413,
+      body: { detail: "Request body is too large." },
+    });
+    assert.equal(await statusOf(api, many), "DRAFT");
+    assert.equal(await statusOf(api, await sent(api, body(40))), "SIGN");
+  });
+});
