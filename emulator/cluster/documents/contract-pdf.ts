@@ -29,10 +29,13 @@ export function newestVersion({ versions }: Contract, contentType: string): Kept
   return found && { ...found, version_id: found.id };
 }
 
+/** It stands in a header, which has room for few thousand characters. */
+const longestName = 200;
+
 /** The PDF of a sheet. Kept nowhere: it can be made again. */
 export async function madePdf(sheet: Sheet): Promise<Made> {
   const { renderPdf } = await import("../pdf/render.ts");
-  const file_name = `${sheet.title.replace(/[^\w .-]+/g, "_")}.pdf`;
+  const file_name = `${sheet.title.slice(0, longestName).replace(/[^\w .-]+/g, "_")}.pdf`;
   return { file_name, content_type: pdfType, bytes: await renderPdf(sheet) };
 }
 

@@ -40,7 +40,7 @@ async function textOf(document: PDFDocumentProxy): Promise<Reading> {
     const text = await textOfPage(await document.getPage(number), left);
     if (text === undefined) return { problem: hasTooMuchText };
     left -= text.length;
-    lines.push(...text.split("\n").filter((line) => line.trim() !== ""));
+    for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
   }
   return { lines };
 }

@@ -40,6 +40,15 @@ describe("downloading a contract", () => {
     assert.deepEqual((await download(on, contract.id)).bytes, bytes);
   });
 
+  it("makes one of a contract with a name that no header could hold", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_name: "NDA ".repeat(500_000) });
+    const { headers, bytes } = await download(on, contract.id);
+    const name = encodeURIComponent(`${"NDA ".repeat(50)}.pdf`);
+    assert.equal(headers.get("content-disposition"), `attachment; filename*=UTF-8''${name}`);
+    assert.equal(await pdfProblem(bytes, pdfs), undefined);
+  });
+
   it("gives the newest version that was uploaded, directly and by a link that needs no credentials", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);

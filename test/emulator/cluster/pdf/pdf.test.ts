@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
-import { checkPdf, pdfProblem } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";
@@ -97,6 +97,34 @@ describe("the PDF of a template contract", () => {
     assert.equal(read.getCreationDate()?.toISOString(), "2031-01-02T03:04:05.000Z");
     assert.deepEqual(await renderPdf(sheet), file);
   });
+
+  for (const [what, huge] of [
+    ["a text of 5 million lines", { ...sheet, rows: [["Purpose", "\n".repeat(5_000_000)]] as const }],
+    [
+      "a million signatories",
+      { ...sheet, rows: Array.from({ length: 1_000_000 }, () => ["Signature", "Jo"] as const) },
+    ],
+    [
+      "a title of 5 million words",
+      { ...sheet, title: "word ".repeat(5_000_000), rows: [["a", "b ".repeat(9e6)]] as const },
+    ],
+  ] as const) {
+    it(`ends after 100 pages, and lets others have their turn after each: ${what}`, async () => {
+      let turns = 0;
+      let isDone = false;
+      const count = () => {
+        turns += 1;
+        if (!isDone) setImmediate(count);
+      };
+      setImmediate(count);
+      const file = await renderPdf(huge);
+      isDone = true;
+      assert.equal((await PDFDocument.load(file)).getPageCount(), 100);
+      assert.ok(turns >= 99, `${turns} turns`);
+      const { lines } = (await pdfText(file, pdfs)) as { lines: readonly string[] };
+      assert.equal(lines.at(-1), "The rest is left out.");
+    });
+  }
 });
 
 const cut = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
