@@ -12,6 +12,7 @@ import {
 } from "../client/errors.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
 import { commandLine } from "./help/examples.ts";
+import { isSystemTrouble, nextOf, whyOf } from "./system-trouble.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
@@ -133,6 +134,10 @@ export function explain(error: unknown): Explanation {
     return say("failed", "unreadable_answer", error.message, {
       hint: "Is the base URL that of the service, and not of a web page or a proxy?",
     });
+  }
+  if (isSystemTrouble(error)) {
+    const { syscall = "use", path = "a file" } = error;
+    return say("failed", "system", `Failed to ${syscall} ${path}: ${whyOf(error)}.`, { hint: nextOf(error) });
   }
   const message = error instanceof Error ? error.message : String(error);
   return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });

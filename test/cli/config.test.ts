@@ -159,7 +159,10 @@ describe("svc config set", () => {
       env: { SVC_CONFIG_DIR: join(folder, "profiles.json", "svc") },
     });
     assert.equal(exit, 1);
-    assert.match(err, /Couldn't write .*: ENOTDIR\n {2}SVC_CONFIG_DIR names another folder/);
+    assert.match(
+      err,
+      /Couldn't write .*: a part of its path is no folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
+import { isSystemTrouble, nextOf, whyOf } from "../system-trouble.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
@@ -128,10 +129,9 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
       cause: error,
     });
   }
-  const code = (error as NodeJS.ErrnoException)?.code;
-  if (code === "ENOSPC" || code === "EIO" || code === "EDQUOT" || code === "EROFS") {
-    return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${(error as Error).message}`, {
-      hint: `${job?.counts.rows ?? 0} rows are done. Make room, then resume.`,
+  if (isSystemTrouble(error)) {
+    return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
+      hint: `${job?.counts.rows ?? 0} rows are done. ${nextOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });

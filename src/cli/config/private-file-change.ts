@@ -2,6 +2,7 @@ import { realTarget } from "../../files/real-path.ts";
 import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { isSystemTrouble, whyOf } from "../system-trouble.ts";
 import { withLock } from "./file-lock.ts";
 import { readPrivate } from "./private-file.ts";
 
@@ -15,12 +16,9 @@ export function changePrivate<T>(
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  return changeLocked(path, host, signal, change).catch((error: NodeJS.ErrnoException) => {
-    const isDisk = ["EACCES", "EPERM", "EROFS", "ENOSPC", "ENOTDIR", "ENOENT", "EDQUOT", "ELOOP"].includes(
-      error.code ?? "",
-    );
-    if (!isDisk) throw error;
-    throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${error.code}`, {
+  return changeLocked(path, host, signal, change).catch((error: unknown) => {
+    if (!isSystemTrouble(error)) throw error;
+    throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${whyOf(error)}.`, {
       hint: "SVC_CONFIG_DIR names another folder.",
       cause: error,
     });

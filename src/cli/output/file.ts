@@ -2,18 +2,11 @@ import { constants, createWriteStream, type Stats } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { lookupTable } from "../../base/lookup-table.ts";
 import { realTarget } from "../../files/real-path.ts";
 import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-
-const reasons = lookupTable<string>({
-  ENOENT: "there is no such folder",
-  ENOTDIR: "a part of its path is no folder",
-  EACCES: "it may not be written",
-  EROFS: "the disk is read-only",
-});
+import { isSystemTrouble, nextOf, type SystemTrouble, whyOf } from "../system-trouble.ts";
 
 /**
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
@@ -26,7 +19,8 @@ export async function checkedOutput({ cwd }: Host, path: string, flag: string): 
   // With a slash at its end only a folder will do.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
-      throw new UsageError(`${flag}: cannot write ${path}: ${reasons[cause.code ?? ""] ?? cause.code}`, { cause });
+      const why = isSystemTrouble(cause) ? whyOf(cause) : cause.code;
+      throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
   return absolute;
@@ -44,25 +38,20 @@ export async function writeOutput(
 ): Promise<void> {
   const given = resolve(host.cwd, path);
   const found = await existing(given);
-  if (found && !found.isFile()) return pipeline(content, createWriteStream(given));
   try {
+    if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
     // A link stays a link, and a file keeps its permissions.
     const target = await realTarget(given);
     await writeWhole(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isOfDisk(error) ? unwritten(path, error) : error;
+    throw isSystemTrouble(error) ? unwritten(path, error) : error;
   }
 }
 
 const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-const isOfDisk = (error: unknown): error is NodeJS.ErrnoException =>
-  ["ENOSPC", "EDQUOT", "EIO", "EFBIG", "EACCES", "EROFS", "ENOENT"].includes(
-    (error as NodeJS.ErrnoException | null)?.code ?? "",
-  );
-
-const unwritten = (path: string, cause: NodeJS.ErrnoException): CommandFailed =>
-  new CommandFailed("failed", "unwritable", `Failed to write ${path}: ${cause.code}.`, {
-    hint: "Nothing is left of it; make room, or name another file.",
+const unwritten = (path: string, cause: SystemTrouble): CommandFailed =>
+  new CommandFailed("failed", "unwritable", `Failed to write ${path}: ${whyOf(cause)}.`, {
+    hint: `Nothing is left of it. ${nextOf(cause)}`,
     cause,
   });

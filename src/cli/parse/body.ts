@@ -62,6 +62,8 @@ const reasons = lookupTable<string>({
   ENOTDIR: "a part of its path is no folder",
   ELOOP: "its links lead in a circle",
   EIO: "the disk cannot read it",
+  EMFILE: "too many files are open; raise the limit (ulimit -n)",
+  ENAMETOOLONG: "its name is too long",
 });
 
 /** A UsageError in words, of what reading a file failed with. */

@@ -5,6 +5,7 @@ import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { readInput } from "../../parse/body.ts";
+import { isSystemTrouble, whyOf } from "../../system-trouble.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface SavedDelivery {
@@ -43,7 +44,8 @@ export class SavedDeliveries {
     // What people write to each other stands in payloads, and custom headers may be secrets.
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
-    return new SavedDeliveries(folder, Math.max(0, ...numbers) + 1);
+    const last = numbers.reduce((most, number) => Math.max(most, number), 0);
+    return new SavedDeliveries(folder, last + 1);
   }
 
   /**
@@ -70,7 +72,7 @@ const notDurable = { durable: false };
 /** The bodies in a folder, oldest first. */
 export async function savedIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === "ENOTDIR" ? "it is no folder" : "there is no such folder";
+    const why = cause.code === "ENOTDIR" ? "it is no folder" : isSystemTrouble(cause) ? whyOf(cause) : cause.message;
     throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { draft } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const loader = import.meta.resolve("tsx");
+const supported = (name: string) => new URL(`../../support/cli/${name}.ts`, import.meta.url).pathname;
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+/** Root may write everywhere, so that somebody else has to run into the wall. */
+const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
+
+interface Run {
+  readonly exit: number | null;
+  readonly err: string;
+}
+
+function run(before: readonly string[], script: string, argv: readonly string[], folder: string): Run {
+  const [program, ...words] = [...before, process.execPath, "--import", loader, supported(script), ...argv];
+  const { status, stderr } = spawnSync(program!, words, {
+    cwd: folder,
+    encoding: "utf8",
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      SVC_CONFIG_DIR: join(folder, "config"),
+      SVC_BASE_URL: "http://127.0.0.1:1",
+      TSX_DISABLE_CACHE: "1",
+    },
+  });
+  return { exit: status, err: stderr };
+}
+
+const has = (program: string, ...argv: readonly string[]) => spawnSync(program, argv).status === 0;
+const canRead = isRoot
+  ? has("setpriv", ...asNobody.slice(1), process.execPath, "--import", loader, "--eval", "0")
+  : process.platform === "linux";
+const unlessNobody = { skip: canRead ? false : "nobody else may read the project here" };
+const unlessLimits = { skip: has("prlimit", "--version") ? false : "prlimit is not installed" };
+const unlessFull = { skip: process.platform === "linux" ? false : "there is no /dev/full" };
+
+/** A folder of somebody who may not write into one that lies in it. */
+async function walled(t: TestContext): Promise<string> {
+  const folder = await testFolder(t);
+  await mkdir(join(folder, "wall"));
+  await chmod(join(folder, "wall"), 0o555);
+  await chmod(folder, 0o755);
+  await writeFile(join(folder, "rows.txt"), "1\n");
+  if (isRoot) await chown(folder, nobody, nobody);
+  return folder;
+}
+
+describe("what the system refuses is told in a sentence, with what to do", () => {
+  it("where a state may not be written", unlessNobody, async (t) => {
+    const folder = await walled(t);
+    const { exit, err } = run(asNobody, "svc-process", ["emulator", "start", "--file", "wall/state.json"], folder);
+    assert.equal(exit, 1, err);
+    assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
+    assert.match(err, /Give this user the right to read and write there, or name another file with --file\./);
+  });
+
+  it("where the configuration may not be written", unlessNobody, async (t) => {
+    const folder = await walled(t);
+    await mkdir(join(folder, "config"), { mode: 0o555 });
+    const { exit, err } = run(asNobody, "svc-process", ["config", "set", "client_id", "x"], folder);
+    assert.equal(exit, 1, err);
+    assert.match(
+      err,
+      /^error: Couldn't write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}SVC_CONFIG_DIR /,
+    );
+  });
+
+  it("where an answer, and where deliveries, may not be written", unlessNobody, async (t) => {
+    const folder = await walled(t);
+    const output = run(asNobody, "svc-process", ["files", "download", "x", "--output", "wall/x.pdf"], folder);
+    assert.deepEqual(
+      [output.exit, output.err.split("\n")[0]],
+      [2, "error: --output: cannot write wall/x.pdf: permission is denied (EACCES)"],
+    );
+    const save = run(asNobody, "svc-process", ["webhooks", "listen", "--save", "wall/saved", "--port", "0"], folder);
+    assert.equal(save.exit, 1, save.err);
+    assert.match(
+      save.err,
+      /error: Failed to mkdir .*wall\/saved.*: permission is denied \(EACCES\)\.\n {2}Give this user/,
+    );
+  });
+
+  it("where the disk is full", unlessFull, async (t) => {
+    const { api, clusters } = await emulator(t);
+    const { id } = await draft(api);
+    const { url, clientId, clientSecret } = clusters[0]!;
+    const env = { SVC_CONTRACTS_URL: url, SVC_CLIENT_ID: clientId!, SVC_CLIENT_SECRET: clientSecret! };
+    const { exit, err } = await runCli(["contracts", "download", id, "--output", "/dev/full"], { env });
+    assert.equal(exit, 1, err);
+    assert.match(err, /^error: Failed to write \/dev\/full: no space is left on the disk \(ENOSPC\)\./);
+  });
+
+  it("where too many files are open", unlessLimits, async (t) => {
+    const folder = await testFolder(t);
+    await mkdir(join(folder, "config"));
+    const { exit, err } = run([], "few-files", ["config", "set", "client_id", "x"], folder);
+    assert.equal(exit, 1, err);
+    assert.match(err, /error: .*: too many files are open \(EMFILE\)\./);
+  });
+});
