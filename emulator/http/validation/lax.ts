@@ -25,10 +25,11 @@ export const reads = lookupTable<Read>({
  */
 export function readLaxly(schema: z.ZodType, body: unknown, issues: readonly Issue[]): unknown {
   let read: unknown;
+  const own = new WeakSet();
   for (const { code, path } of issues) {
     if (code !== "invalid_type") continue;
     const kind = kindOf(schemaAt(schema, path));
-    read = replaced(read ?? body, path, (value) => otherType(kind, value)) ?? read;
+    read = replaced(read ?? body, path, (value) => otherType(kind, value), own) ?? read;
   }
   return read;
 }
@@ -40,15 +41,24 @@ function otherType(kind: string, value: unknown): unknown {
   return value;
 }
 
-/** A copy with another value at the path; undefined when it stays the same. */
-function replaced(at: unknown, path: readonly PropertyKey[], change: (value: unknown) => unknown): unknown {
+/** A copy with another value at the path; undefined when it stays the same. What is copied already, is in `own`. */
+function replaced(
+  at: unknown,
+  path: readonly PropertyKey[],
+  change: (value: unknown) => unknown,
+  own: WeakSet<object>,
+): unknown {
   const [key, ...rest] = path;
   if (key === undefined) {
     const value = change(at);
     return value === at ? undefined : value;
   }
   if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-  const inner = replaced((at as Record<PropertyKey, unknown>)[key], rest, change);
+  const inner = replaced((at as Record<PropertyKey, unknown>)[key], rest, change, own);
   if (inner === undefined) return undefined;
-  return Array.isArray(at) ? at.with(Number(key), inner) : { ...at, [key]: inner };
+  // Copied once, however many values of a long list are read so.
+  const copy = own.has(at) ? at : Array.isArray(at) ? [...at] : { ...at };
+  own.add(copy);
+  (copy as Record<PropertyKey, unknown>)[key] = inner;
+  return copy;
 }
