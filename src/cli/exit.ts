@@ -229,6 +229,7 @@ export const withoutSecrets = (explanation: Explanation): Explanation => ({
   ...explanation,
   message: redactText(explanation.message),
   details: explanation.details.map((detail) => redactText(detail)),
+  hint: explanation.hint && redactText(explanation.hint),
 });
 
 /** Where it was thrown. What the message holds begins no line. */

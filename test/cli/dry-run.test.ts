@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("--dry-run", () => {
@@ -32,5 +34,78 @@ describe("--dry-run", () => {
     const nowhere = ["--base-url", "http://127.0.0.1:1", "--dry-run"];
     assert.equal((await runCli(["intake", "create", "--title", "x", ...nowhere])).exit, 2);
     assert.equal((await runCli(["intake", "create", "--title", "x", "--workflow-id", "1", ...nowhere])).exit, 4);
+  });
+});
+
+const secret = "s3cr3t-invite";
+const base = "http://127.0.0.1:1";
+
+/** What a plan prints, in words and as JSON, in a folder with these files. */
+async function planned(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
+  const cwd = await testFolder(t);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
+  const env = { SVC_STATE_DIR: cwd, SVC_CONFIG_DIR: cwd, SVC_CLUSTER_KEY: secret, SVC_EMULATOR_TOKEN: secret };
+  const run = (more: string) => runCli(`${argv} --base-url ${base} --dry-run --verbose${more}`, { cwd, env });
+  const [people, program] = [await run(""), await run(" --json")];
+  assert.deepEqual([people.exit, program.exit], [0, 0], people.err + program.err);
+  const shown = [people, program].map(({ out, err }) => out + err).join("");
+  assert.equal(shown.includes(secret), false, shown);
+  return { people: people.out, program: JSON.parse(program.out) };
+}
+
+describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
+  it("the code of a device in the path", async (t) => {
+    const { people, program } = await planned(t, `emulator approve-device ${secret} --status AUTHORIZED`);
+    assert.match(people, /^POST http:\S+\/device-grants\/\[hidden\]\n/);
+    assert.match(program.url, /\/device-grants\/\[hidden\]$/);
+  });
+
+  it("secrets in the query and in the path of any request, by their names", async (t) => {
+    const path = `/a/by_token/${secret}?code=${secret}&page=2&n[client_secret]=${secret}`;
+    const { program } = await planned(t, `api GET ${path}`);
+    assert.equal(program.url, `${base}/a/by_token/[hidden]?code=[hidden]&page=2&n[client_secret]=[hidden]`);
+  });
+
+  it("secrets in the body, however deep, and nothing else of it", async (t) => {
+    const body = { cluster_id: "eu-1", tokens: [secret, secret] };
+    const { people, program } = await planned(t, "router map-creator-tokens --data b.json", {
+      "b.json": JSON.stringify(body),
+    });
+    assert.deepEqual(program.body, { cluster_id: "eu-1", tokens: ["[hidden]", "[hidden]"] });
+    assert.match(people, /"tokens": \[\n {4}"\[hidden\]",/);
+  });
+
+  it("rows of a job that are tokens", async (t) => {
+    const { people, program } = await planned(t, "router map-creator-tokens rows.txt --cluster eu-1", {
+      "rows.txt": `${secret}\n`,
+    });
+    assert.deepEqual([program.sample, program.body], [["[hidden]"], { tokens: ["[hidden]"], cluster_id: "eu-1" }]);
+    assert.match(people, /^ {2}\[hidden\]$/m);
+  });
+
+  it("the tokens among what a workspace leaves behind, and shows the rest", async (t) => {
+    const rows = `client cli_1\ncreator-token ${secret}\nuser-code ${secret}\n`;
+    const { people } = await planned(t, "router offboard eu-1 --from rows.txt", { "rows.txt": rows });
+    assert.match(people, /^ {2}client cli_1\n {2}creator-token \[hidden\]\n {2}user-code \[hidden\]$/m);
+  });
+
+  it("the address of a receiver that holds a secret", async (t) => {
+    const to = `http://127.0.0.1:1/hooks?token=${secret}`;
+    const { program } = await planned(t, `webhooks replay hook.json --to ${to}`, {
+      "hook.json": "{}",
+      "hook.headers": "x: y\n",
+    });
+    assert.equal(program[0].url, "http://127.0.0.1:1/hooks?token=[hidden]");
+  });
+});
+
+describe("a row that is a token and cannot be sent", () => {
+  it("is refused by its number, and not printed", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
+    const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;
+    const { exit, err } = await runCli(argv, { cwd, env: { SVC_STATE_DIR: cwd, SVC_CLUSTER_KEY: "k" } });
+    assert.deepEqual([exit, err.includes(secret)], [2, false], err);
+    assert.match(err, /row 1 \(\[hidden\]\) is no creator invite token: it contains spaces/);
   });
 });

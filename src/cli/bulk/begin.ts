@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
+import { maskedBody } from "../connection/redact.ts";
 import { CommandFailed, type FailureKind, UsageError } from "../failure.ts";
 import { existingFile, openInput } from "../parse/body.ts";
 import type { InvalidRow } from "./input/batches.ts";
@@ -117,7 +118,7 @@ async function surveyed(request: JobRequest, context: Context): Promise<Survey> 
 }
 
 function refusal({ work, path, errorsOut }: JobRequest, { number, text, problem }: InvalidRow, share: string): Error {
-  const message = `Couldn't ${work.action} ${share}: row ${number} (${text.slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const message = `Couldn't ${work.action} ${share}: row ${number} (${work.shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
   return new UsageError(message, { hint: `Leave such rows of ${path} out with --skip-invalid${kept}.` });
 }
@@ -166,8 +167,8 @@ async function show(
       calls,
       method: operation.method,
       path: operation.path,
-      sample,
-      body: example.body,
+      sample: sample.map(work.shown),
+      body: maskedBody(example.body),
     });
     return undefined;
   }
@@ -176,7 +177,7 @@ async function show(
   await output.print(
     `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${text}`),
+    ...sample.map((text) => `  ${work.shown(text)}`),
     ...(rows > sample.length ? ["  …"] : []),
   );
   if (invalid > 0)

@@ -57,7 +57,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(batch.invalid[0]!, job.counts.rows);
+      if (!record.skip_invalid && !limit) throw wrongRow(work, batch.invalid[0]!, job.counts.rows);
     }
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
     const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -99,8 +99,8 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   }
 }
 
-function wrongRow({ number, text, problem }: InvalidRow, sent: number): Error {
-  const message = `Row ${number} (${text.slice(0, 80)}) is ${problem}.`;
+function wrongRow({ shown }: BulkWork, { number, text, problem }: InvalidRow, sent: number): Error {
+  const message = `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`;
   const hint = "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.";
   if (sent === 0) return new UsageError(message, { hint });
   return new CommandFailed("partial", "invalid_row", `${message} ${sent} rows before it are done.`, { hint });

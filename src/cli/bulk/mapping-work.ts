@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import { email, type IdentifierKind, word } from "./input/identifiers.ts";
+import { email, type IdentifierKind, secretWord, word } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */
@@ -33,7 +33,7 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "creator-tokens",
-    kind: word("creator invite token"),
+    kind: secretWord("creator invite token"),
     listField: "tokens",
     operations: async () => {
       const { mapCreatorTokens, unmapCreatorTokens } = await import("../../api/router/invite-tokens.ts");
@@ -42,7 +42,7 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "counterparty-tokens",
-    kind: word("counterparty invite token"),
+    kind: secretWord("counterparty invite token"),
     listField: "tokens",
     operations: async () => {
       const tokens = await import("../../api/router/invite-tokens.ts");

@@ -1,5 +1,6 @@
 import { lookupTable } from "../../base/lookup-table.ts";
-import { email, type IdentifierKind, word } from "./input/identifiers.ts";
+import { mask } from "../connection/redact.ts";
+import { email, type IdentifierKind, secretWord, word } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 interface OffboardKind extends IdentifierKind {
@@ -11,11 +12,11 @@ interface OffboardKind extends IdentifierKind {
 export const offboardKinds = lookupTable<OffboardKind>({
   email: { ...email, field: "email_hash_list" },
   client: { ...word("client id"), field: "client_ids" },
-  "creator-token": { ...word("creator invite token"), field: "creator_tokens" },
-  "counterparty-token": { ...word("counterparty invite token"), field: "cp_tokens" },
+  "creator-token": { ...secretWord("creator invite token"), field: "creator_tokens" },
+  "counterparty-token": { ...secretWord("counterparty invite token"), field: "cp_tokens" },
   "chat-a-team": { ...word("team id"), field: "chat_a_team_id_list" },
   "external-integration": { ...word("external id"), field: "external_integrations" },
-  "user-code": { ...word("user code"), field: "user_codes" },
+  "user-code": { ...secretWord("user code"), field: "user_codes" },
 });
 
 /** `email ada@example.com` → its kind and its identifier. */
@@ -40,6 +41,12 @@ export const offboardWork: BulkWork = {
   value(text) {
     const { kind, identifier } = parts(text);
     return `${kind!.field} ${kind!.value(identifier)}`;
+  },
+  shown(text) {
+    const { kind, identifier } = parts(text);
+    const [named = ""] = /^\S+\s/.exec(text) ?? [];
+    // Of what kind the identifier of an unknown one is, nobody knows.
+    return named + (kind?.shown(identifier) ?? mask);
   },
   operation: async () => (await import("../../api/router/clusters.ts")).deleteWorkspaceData,
   call(values, { cluster_id, ...scope }) {

@@ -19,6 +19,8 @@ export interface BulkWork {
   readonly problem: (text: string) => string | undefined;
   /** What is sent for it. */
   readonly value: (text: string) => string;
+  /** What may be printed of a row. */
+  readonly shown: (text: string) => string;
   readonly operation: () => Promise<Operation>;
   readonly call: (values: readonly string[], scope: Scope) => CallArguments;
 }

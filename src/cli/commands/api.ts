@@ -7,7 +7,7 @@ import type { BaseUrls } from "../../client/request.ts";
 import { textOf } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, command, type InputOf } from "../command.ts";
-import { shownHeader } from "../connection/redact.ts";
+import { maskedUrl, shownHeader } from "../connection/redact.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
 
@@ -74,7 +74,7 @@ const api = command({
       const headers = Object.fromEntries(
         Object.entries(request.headers).map(([name, value]) => [name, shownHeader(name, value)]),
       );
-      await context.output.show({ dry_run: true, method: request.method, url: request.url, headers });
+      await context.output.show({ dry_run: true, method: request.method, url: maskedUrl(request.url), headers });
       return undefined;
     }
     const client = await context.client(service);
@@ -124,7 +124,7 @@ function headersOf(input: InputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(
     (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");
-      if (colon < 1) throw new UsageError(`--header takes NAME:VALUE, not "${text}"`);
+      if (colon < 1) throw new UsageError(`--header takes NAME:VALUE, not "${text.split(/[\s=]/)[0]}…"`);
       return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];
     }),
   );

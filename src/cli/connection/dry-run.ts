@@ -2,9 +2,12 @@ import type { CheckedCall } from "../../client/checked-call.ts";
 import type { Credentials } from "../../client/credentials.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { Context } from "../command.ts";
-import { shownHeader } from "./redact.ts";
+import { maskedBody, maskedUrl, shownHeader } from "./redact.ts";
 
-/** Prints the request that would be sent; secrets are masked, the body is the caller's own. */
+/**
+ * Prints the request that would be sent. Plans end in logs of pipelines: credentials are masked, and so are the secrets
+ * of path, query and body, by their declared names.
+ */
 export async function printPlan(
   call: CheckedCall,
   contentType: string | undefined,
@@ -19,9 +22,10 @@ export async function printPlan(
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...given };
-  const { method, url, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const url = maskedUrl(whole);
   const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shownHeader(name, value)]));
-  const content = typeof body === "string" ? call.args.body : body === undefined ? undefined : "[bytes]";
+  const content = typeof body === "string" ? maskedBody(call.args.body) : body === undefined ? undefined : "[bytes]";
   if (output.format !== "table") {
     return output.show({
       dry_run: true,

@@ -20,7 +20,9 @@ const shownHeaders: ReadonlySet<string> = new Set([
 /** Fields of bodies whose values may be shown: ids, names of states and kinds, times. */
 const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
-const mask = "[hidden]";
+
+/** Stands for what must not be printed. */
+export const mask = "[hidden]";
 
 /** A header as it may appear in a log. */
 export function shownHeader(name: string, value: string): string {
@@ -30,6 +32,23 @@ export function shownHeader(name: string, value: string): string {
 
 /** A URL without what may be credentials: the secrets of its path, and the values of its query, whatever their names. */
 export const shownUrl = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
+
+/** A URL of the caller, without the secrets of its path and its query. */
+export const maskedUrl = (url: string): string => redactUrl(url, { mask });
+
+/** A body of the caller, without the values that go by the name of a secret. */
+export function maskedBody(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return isSecretField(name) ? mask : redactText(value, { mask });
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => maskedBody(one, name));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskedBody(inner, key)]));
+}
+
+/** Secrets to a log, and words to the person who typed them. */
+const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
+
+/** Whether a field of a body that a person wrote holds a secret. */
+export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
 /** A JSON body with everything masked but what is known to be harmless. */
 export function shownBody(value: unknown): unknown {

@@ -1,6 +1,7 @@
-import { isSecretName, secretsInUrl } from "../../api/secrets.ts";
+import { secretsInUrl } from "../../api/secrets.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "../host.ts";
+import { isSecretField } from "./redact.ts";
 
 /** What a service echoes in its answer was sent shortly before. */
 const remembered = 50;
@@ -58,11 +59,8 @@ function secretsInBody(body: Sent["body"]): string[] {
 }
 
 function secretsInValue(name: string, value: unknown): string[] {
-  if (typeof value === "string") return isSecretName(name) && !isOrdinary(name) ? [value] : [];
+  if (typeof value === "string") return isSecretField(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
   return Object.entries(value).flatMap(([key, inner]) => secretsInValue(isList ? name : key, inner));
 }
-
-/** Secrets to a log, and words to the person who typed them. */
-const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);

@@ -69,7 +69,7 @@ describe("offboarding a workspace", () => {
     const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.match(
       err,
-      /Couldn't offboard 2 of 3 rows: row 2 \(team T1\) is no kind and identifier; kinds: email, client,/,
+      /Couldn't offboard 2 of 3 rows: row 2 \(team \[hidden\]\) is no kind and identifier; kinds: email, client,/,
     );
     assert.deepEqual([exit, service.calls], [2, []]);
   });

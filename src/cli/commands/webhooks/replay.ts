@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
+import { maskedUrl } from "../../connection/redact.ts";
 import { UsageError } from "../../failure.ts";
 import { green, red } from "../../output/styled.ts";
 import { keyFlag, keyOf } from "./key.ts";
@@ -67,7 +68,7 @@ export const webhooksReplay = command({
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
       await context.output.show(
-        chosen.map(({ name, url, body }) => ({ delivery: name, url, bytes: body.length })),
+        chosen.map(({ name, url, body }) => ({ delivery: name, url: maskedUrl(url), bytes: body.length })),
         { columns: ["delivery", "url", "bytes"] },
       );
       await context.output.note("Dry run: nothing was sent");
@@ -85,8 +86,9 @@ export const webhooksReplay = command({
 });
 
 async function replayed(delivery: Replayed, poster: Poster, { output }: Context): Promise<boolean> {
-  const { name, url } = delivery;
-  const answer = await poster.post(url, delivery);
+  const { name } = delivery;
+  const answer = await poster.post(delivery.url, delivery);
+  const url = maskedUrl(delivery.url);
   const isFine = succeeded(answer);
   const event = {
     delivery: name,
