@@ -20,6 +20,6 @@ export interface Host {
   onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): () => void;
   /** Does it after so many milliseconds, if the process is still there then; keeps nothing alive. */
   deadline(ms: number, act: () => void): void;
-  /** Ends the process, whatever runs in it; with the code of the run, where that has ended, else with this one. */
-  exit(code: number): void;
+  /** Ends the process at once, whatever runs in it; with the code of the run, where that has ended, else the signal's. */
+  end(name: "SIGINT" | "SIGTERM"): void;
 }

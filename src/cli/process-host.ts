@@ -1,10 +1,24 @@
 import { systemWall } from "../base/clock.ts";
 import { deadline } from "../base/deadline.ts";
+import { signalCodes } from "./exit.ts";
 import type { Host } from "./host.ts";
 import { flushed } from "./output/write.ts";
 
 /** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
 const flushMs = 50;
+
+/**
+ * Files and names of hosts are read by threads, for which Node waits at its exit: a pipe that nobody writes to, a disk or
+ * a name server that is gone would hold it for ever.
+ */
+const isHeldByThreads = (): boolean =>
+  process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
+
+/** Shells tell the same code of a process that a signal ended. */
+function dieOf(name: "SIGINT" | "SIGTERM"): void {
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+}
 
 /** The host of a real process. Called once, by `bin/svc.js`. */
 export const processHost = (version: string): Host => ({
@@ -31,9 +45,9 @@ export const processHost = (version: string): Host => ({
     };
   },
   deadline,
-  exit(code) {
-    process.exitCode ??= code;
-    const end = () => process.exit();
+  end(name) {
+    process.exitCode ??= signalCodes[name];
+    const end = () => (isHeldByThreads() ? dieOf(name) : process.exit());
     deadline(flushMs, end);
     void Promise.all([process.stdout, process.stderr].map(flushed)).then(end);
   },

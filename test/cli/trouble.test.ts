@@ -168,6 +168,6 @@ async function withoutReader(argv: string[], cwd: string): Promise<number> {
     inherits: false,
     onSignal: () => () => {},
     deadline: () => {},
-    exit: () => {},
+    end: () => {},
   });
 }

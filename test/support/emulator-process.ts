@@ -1,31 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, type TestContext } from "node:test";
-import { bundle } from "../../build.ts";
+import type { TestContext } from "node:test";
 import type { Emulator, EmulatorOptions } from "../../emulator/index.ts";
 import { sender, type TestEmulator } from "./emulator.ts";
+import { shippedBundle } from "./shipped.ts";
 
 /** An emulator in a process of its own. */
 export interface EmulatorProcess extends Pick<TestEmulator, "api" | "ask"> {
   /** Ends it as `kill -9` does: it can finish nothing. Resolves when it is gone. */
   kill(): Promise<void>;
-}
-
-let bundling: Promise<string> | undefined;
-after(async () => bundling && rm(join(await bundling, ".."), { recursive: true, force: true }));
-
-/** The folder of the bundle as it ships, made once for a test file, and gone at its end. */
-export function bundled(): Promise<string> {
-  bundling ??= (async () => {
-    const folder = join(await mkdtemp(join(tmpdir(), "svc-test-")), "dist");
-    await bundle(folder);
-    return folder;
-  })();
-  return bundling;
 }
 
 const program = `
@@ -40,7 +25,7 @@ export async function emulatorProcess(
   options: EmulatorOptions,
   env: Readonly<Record<string, string>> = {},
 ): Promise<EmulatorProcess> {
-  const argv = [join(await bundled(), "emulator.js"), JSON.stringify(options)];
+  const argv = [join(await shippedBundle(), "emulator.js"), JSON.stringify(options)];
   const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },

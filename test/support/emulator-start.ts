@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { bundled } from "./emulator-process.ts";
+import { shippedBundle } from "./shipped.ts";
 
 /** An emulator of its own process that was started when it was told to, or refused to start. */
 export interface StartedProcess {
@@ -30,7 +30,13 @@ export async function emulatorStart(
   options: EmulatorOptions,
   { within = [], cwd }: { readonly within?: readonly string[]; readonly cwd?: string } = {},
 ): Promise<StartedProcess> {
-  const argv = ["--input-type=module", "-e", program, join(await bundled(), "emulator.js"), JSON.stringify(options)];
+  const argv = [
+    "--input-type=module",
+    "-e",
+    program,
+    join(await shippedBundle(), "emulator.js"),
+    JSON.stringify(options),
+  ];
   const [command, ...args] = [...within, process.execPath, ...argv];
   const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
   const gone = once(child, "close");

@@ -1,50 +1,22 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { build } from "esbuild";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
+import { shippedSvc } from "../../support/shipped.ts";
 
 const address = (i: number) => `person.${i}@kill.example`;
 const text = (count: number) => Array.from({ length: count }, (_, i) => `${address(i)}\n`).join("");
 
-/** The command line as a program: bundled once, since the start of each process is most of the time. */
-async function program(folder: string): Promise<string> {
-  const contents = `import { main } from "./src/cli/main.ts"; import { processHost } from "./src/cli/process-host.ts";
-    process.exitCode = await main(process.argv.slice(2), processHost("0.0.0-test"));`;
-  const require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
-  await build({
-    stdin: { contents, resolveDir: join(import.meta.dirname, "../../..") },
-    outdir: folder,
-    entryNames: "svc",
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    banner: { js: require },
-    external: ["canvas", "@napi-rs/canvas", "path2d"],
-    logLevel: "error",
-  });
-  return join(folder, "svc.mjs");
-}
-
-const built = (async () => {
-  const folder = await mkdtemp(join(tmpdir(), "svc-test-"));
-  after(() => rm(folder, { recursive: true, force: true }));
-  return program(folder);
-})();
-
 /** An emulator, and processes of the command line that work on it. */
 async function stage(t: TestContext) {
   const folder = await testFolder(t);
-  const svc = await built;
+  const svc = await shippedSvc();
   const twin = await emulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
   const env = environmentOf(twin, host as unknown as Parameters<typeof environmentOf>[1]);

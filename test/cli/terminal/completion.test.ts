@@ -64,7 +64,7 @@ describe("svc complete", () => {
 /** A folder with svc in it, and the script of a shell. */
 async function machine(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await testFolder(t);
-  installSvc(folder);
+  await installSvc(folder);
   await writeFile(join(folder, "script"), completionScript(shell));
   return folder;
 }

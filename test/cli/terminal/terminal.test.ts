@@ -11,7 +11,7 @@ const skip = hasProgram("tmux") ? false : "tmux is not installed";
 /** A shell at a real terminal, with an emulator in its environment. */
 async function atShell(t: TestContext, size: { columns?: number } = {}) {
   const folder = await testFolder(t);
-  installSvc(folder);
+  await installSvc(folder);
   const world = await emulator(t);
   const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
   const env = { ...(environmentOf(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };

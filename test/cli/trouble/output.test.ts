@@ -38,7 +38,7 @@ async function onBrokenOutput(
     inherits: false,
     onSignal: () => () => {},
     deadline: () => {},
-    exit: () => {},
+    end: () => {},
   });
   return { exit, text };
 }

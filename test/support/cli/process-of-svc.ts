@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
 import type { TestContext } from "node:test";
+import { shippedSvc } from "../shipped.ts";
 
 /** `svc` in a process of its own, as it ships: what `npm run build` made. */
 export interface SvcProcess {
@@ -8,20 +11,25 @@ export interface SvcProcess {
   readonly err: () => string;
   /** Resolves once standard output or standard error holds the text; rejects when it ends before. */
   saw(text: string): Promise<void>;
-  /** Its exit code, or the signal that killed it; and how long after the signal it was gone, in milliseconds. */
-  stopped(name: "SIGINT" | "SIGTERM", times?: number): Promise<{ exit: number | string | null; afterMs: number }>;
+  /** Its exit code as shells tell it, and how long after the signal it was gone, in milliseconds. */
+  stopped(name: "SIGINT" | "SIGTERM"): Promise<{ exit: number; afterMs: number }>;
 }
 
-const bin = new URL("./svc-process.ts", import.meta.url).pathname;
-const loader = import.meta.resolve("tsx");
+/** How long the same program takes to start and to end by itself, at this very moment, in milliseconds. */
+export async function startMs(): Promise<number> {
+  const started = performance.now();
+  const child = spawn(process.execPath, [await shippedSvc(), "help"], { stdio: "ignore", env: {} });
+  await once(child, "exit");
+  return performance.now() - started;
+}
 
 /** Starts it; whatever is left of it is killed when the test ends. */
-export function svcProcess(
+export async function svcProcess(
   t: Pick<TestContext, "after">,
   argv: readonly string[],
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string | undefined>> },
-): SvcProcess {
-  const child = spawn(process.execPath, ["--import", loader, bin, ...argv], {
+): Promise<SvcProcess> {
+  const child = spawn(process.execPath, [await shippedSvc(), ...argv], {
     cwd: options.cwd,
     // Its standard input stays open: nobody types anything.
     stdio: ["pipe", "pipe", "pipe"],
@@ -36,8 +44,8 @@ export function svcProcess(
   };
   child.stdout.on("data", add("out"));
   child.stderr.on("data", add("err"));
-  const gone = new Promise<number | string | null>((resolve) => {
-    child.once("exit", (code, signal) => resolve(code ?? signal));
+  const gone = new Promise<number>((resolve) => {
+    child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
   });
   return {
     child,
@@ -54,9 +62,9 @@ export function svcProcess(
           throw new Error(`ended with ${exit} before it printed ${wanted}: ${text.out}${text.err}`);
         }),
       ]),
-    async stopped(name, times = 1) {
+    async stopped(name) {
       const sent = performance.now();
-      for (let i = 0; i < times; i += 1) child.kill(name);
+      child.kill(name);
       const exit = await gone;
       return { exit, afterMs: performance.now() - sent };
     },

@@ -51,8 +51,8 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     },
     // Nothing is ever forced here: tests run in one process, and their walls do not wait.
     deadline: () => {},
-    exit: (code) => {
-      throw new Error(`exit(${code}) in a test`);
+    end: (name) => {
+      throw new Error(`${name} forces the end of a test`);
     },
   };
   const signal = (name: "SIGINT" | "SIGTERM") => {

@@ -1,10 +1,12 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, writeFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
+import { shippedSvc } from "../shipped.ts";
+import { testFolder } from "./cli-emulator.ts";
 
 const run = promisify(execFile);
 const patienceMs = 30_000;
@@ -13,14 +15,10 @@ const patienceMs = 30_000;
 export const hasProgram = (name: string): boolean =>
   spawnSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" }).status === 0;
 
-/** A folder's `svc` for shells: the sources, as a program of that name. */
-export function installSvc(folder: string): string {
-  const program = new URL("./svc-process.ts", import.meta.url).pathname;
-  const loader = import.meta.resolve("tsx");
+/** A folder's `svc` for shells: what ships, as a program of that name. */
+export async function installSvc(folder: string): Promise<void> {
   const path = join(folder, "svc");
-  writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" --import "${loader}" "${program}" "$@"\n`);
-  chmodSync(path, 0o755);
-  return path;
+  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${await shippedSvc()}" "$@"\n`, { mode: 0o755 });
 }
 
 export interface Terminal {
@@ -30,13 +28,42 @@ export interface Terminal {
   until(shown: string | RegExp): Promise<string>;
   /** Whether the cursor can be seen. */
   cursor(): Promise<boolean>;
+  /** Everything that was written to it, as it came. */
+  written(): Promise<string>;
+  /** How it takes keys, in the words of stty. */
+  modes(): Promise<string>;
+  /** Makes it so many columns wide, and tells whoever runs in it. */
+  resize(columns: number): Promise<void>;
+}
+
+/**
+ * `svc` alone at a real terminal: nobody else writes to it but a line with its exit code at the end. It starts in the
+ * folder at the first Enter.
+ */
+export async function svcTerminal(
+  t: Pick<TestContext, "after">,
+  argv: readonly string[],
+  of: TerminalOptions,
+): Promise<Terminal> {
+  await installSvc(of.folder);
+  const script = 'trap : INT; stty -echo; read _; stty echo; svc "$@"; echo "exit=$?"; read _';
+  const opened = await terminal(t, ["sh", "-c", script, "sh", ...argv], of);
+  await opened.keys("Enter");
+  return opened;
+}
+
+interface TerminalOptions {
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
 }
 
 /** A real terminal of this size that runs a shell: tmux, with a server of its own that ends with the test. */
 export async function terminal(
   t: Pick<TestContext, "after">,
   shell: readonly string[],
-  of: { folder: string; env?: Readonly<Record<string, string>>; columns?: number; rows?: number },
+  of: TerminalOptions,
 ): Promise<Terminal> {
   const socket = `svc-${randomBytes(6).toString("hex")}`;
   // The first pane takes its PATH from whoever starts tmux, whatever -e says.
@@ -60,7 +87,18 @@ export async function terminal(
       // It has ended by itself.
     }
   });
+  const written = join(await testFolder(t), "written");
+  await tmux("pipe-pane", "-O", `cat > ${written}`);
+  const stty = async (...args: string[]) => {
+    const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
+    return (await run("stty", ["-F", device, ...args])).stdout.trim();
+  };
   return {
+    written: () => readFile(written, "utf8").catch(() => ""),
+    modes: () => stty("-g"),
+    async resize(columns) {
+      await stty("columns", String(columns));
+    },
     async keys(...names) {
       await tmux("send-keys", ...names);
     },
