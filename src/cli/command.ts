@@ -122,6 +122,8 @@ export interface Context {
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */
   atEnd(close: () => Promise<void>): void;
+  /** Does the work while another program has the terminal, where there is one: Ctrl-C is a key of that program then. */
+  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
   /** Runs when the process is ended at once: at a second signal, or when a stopped run goes on for too long. */
   atForcedEnd(last: () => void): void;
 }

@@ -64,6 +64,7 @@ export function createContext(
     confirm,
     svc,
     atEnd,
+    lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.lend(work) : work()),
     atForcedEnd: (last) => stopping.atForcedEnd(last),
     async close() {
       for (const close of closers.splice(0)) await close();

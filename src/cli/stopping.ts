@@ -1,4 +1,4 @@
-import { signalCodes } from "./exit.ts";
+import type { signalCodes } from "./exit.ts";
 import type { Host } from "./host.ts";
 
 /** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
@@ -19,6 +19,7 @@ export class Stopping {
   readonly #cut = new AbortController();
   readonly #ended = new AbortController();
   readonly #lastActs: (() => void)[] = [];
+  #isLent = false;
   #name: SignalName | undefined;
 
   constructor(host: Host) {
@@ -40,6 +41,7 @@ export class Stopping {
 
   /** For a signal, and for a Ctrl-C that a question has read. */
   interrupt(name: SignalName): void {
+    if (this.#isLent && name === "SIGINT") return;
     if (this.#name) {
       this.#force(name);
       return;
@@ -54,6 +56,16 @@ export class Stopping {
     if (this.signal.aborted) return;
     void this.#cutLater();
     this.#stop.abort(reason);
+  }
+
+  /** While a program of the person has the terminal, Ctrl-C is one of its keys: it goes there as well as here. */
+  async lend<T>(work: () => Promise<T>): Promise<T> {
+    this.#isLent = true;
+    try {
+      return await work();
+    } finally {
+      this.#isLent = false;
+    }
   }
 
   /** What a forced end leaves nobody else to do. */
@@ -73,6 +85,6 @@ export class Stopping {
 
   #force(name: SignalName): void {
     for (const act of this.#lastActs) act();
-    this.#host.exit(signalCodes[name]);
+    this.#host.end(name);
   }
 }

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { signalCodes } from "../exit.ts";
+import { CommandFailed, Interrupted } from "../failure.ts";
 import { askYesNo } from "./ask.ts";
 
 /**
@@ -16,9 +18,10 @@ export async function editText(
   context: Context,
   problemIn: (text: string) => string | undefined,
 ): Promise<string> {
-  const { host, signal } = context;
+  const { host, signal, atForcedEnd } = context;
   // The folder is the person's own: a payload names people.
   const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
+  atForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const file = join(folder, fileName);
     await writeFile(file, `${text}\n`, { mode: 0o600 });
@@ -37,18 +40,37 @@ export async function editText(
 
 const declined = (): CommandFailed => new CommandFailed("failed", "declined", "Nothing was sent.");
 
-async function runEditor(file: string, { host: { env, cwd, inherits } }: Context): Promise<void> {
+/**
+ * Runs the editor to its end. Ctrl-C belongs to it while it has the terminal (DECISIONS.md, L23): many take it for a
+ * key. One that it ends ends us, too; SIGTERM to us ends both.
+ */
+async function runEditor(file: string, context: Context): Promise<void> {
+  const { host, signal, cut, atForcedEnd, lendTerminal } = context;
+  const { env, cwd, inherits } = host;
+  signal.throwIfAborted();
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
   // "code --wait": a program with arguments, as git takes it too.
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
   // Secrets are no business of an editor and its plug-ins (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
-  const ended = await new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
-    child.once("error", resolve);
-    child.once("close", (code, signal) => resolve(code ?? signal));
-  });
+  const stop = () => child.kill("SIGTERM");
+  const kill = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", stop, { once: true });
+  cut.addEventListener("abort", kill, { once: true });
+  atForcedEnd(kill);
+  const ended = await lendTerminal(
+    () =>
+      new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
+        child.once("error", resolve);
+        child.once("close", (code, name) => resolve(code ?? name));
+      }),
+  );
+  signal.removeEventListener("abort", stop);
+  cut.removeEventListener("abort", kill);
+  signal.throwIfAborted();
   if (ended === 0) return;
+  if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new Interrupted();
   const why = ended instanceof Error ? "cannot be started" : `ended with ${ended}`;
   throw new CommandFailed("failed", "editor_failed", `The editor ${program} ${why}; nothing was sent.`, {
     hint: "Name another in EDITOR.",

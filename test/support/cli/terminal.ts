@@ -30,15 +30,13 @@ export interface Terminal {
   cursor(): Promise<boolean>;
   /** Everything that was written to it, as it came. */
   written(): Promise<string>;
-  /** How it takes keys, in the words of stty. */
-  modes(): Promise<string>;
   /** Makes it so many columns wide, and tells whoever runs in it. */
   resize(columns: number): Promise<void>;
 }
 
 /**
- * `svc` alone at a real terminal: nobody else writes to it but a line with its exit code at the end. It starts in the
- * folder at the first Enter.
+ * `svc` alone at a real terminal: nobody else writes to it but lines at the end with its exit code, and whether the
+ * terminal takes keys as it did before.
  */
 export async function svcTerminal(
   t: Pick<TestContext, "after">,
@@ -46,7 +44,14 @@ export async function svcTerminal(
   of: TerminalOptions,
 ): Promise<Terminal> {
   await installSvc(of.folder);
-  const script = 'trap : INT; stty -echo; read _; stty echo; svc "$@"; echo "exit=$?"; read _';
+  const script = `
+    trap : INT
+    stty -echo; read _; stty echo; modes=$(stty -g)
+    svc "$@"
+    echo "exit=$?"
+    [ "$modes" = "$(stty -g)" ] || echo "modes changed"
+    echo done
+    read _`;
   const opened = await terminal(t, ["sh", "-c", script, "sh", ...argv], of);
   await opened.keys("Enter");
   return opened;
@@ -89,15 +94,11 @@ export async function terminal(
   });
   const written = join(await testFolder(t), "written");
   await tmux("pipe-pane", "-O", `cat > ${written}`);
-  const stty = async (...args: string[]) => {
-    const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
-    return (await run("stty", ["-F", device, ...args])).stdout.trim();
-  };
   return {
     written: () => readFile(written, "utf8").catch(() => ""),
-    modes: () => stty("-g"),
     async resize(columns) {
-      await stty("columns", String(columns));
+      const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
+      await run("stty", ["-F", device, "columns", String(columns)]);
     },
     async keys(...names) {
       await tmux("send-keys", ...names);

@@ -5,6 +5,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
+import { visibleJson } from "../../output/visible.ts";
 import { assigned, assignment, readDocument } from "../../parse/body.ts";
 
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
@@ -102,7 +103,8 @@ export async function editedByHand({ activity, ...changes }: Body, client: Clien
   ]);
   const { signal } = context;
   const preview = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
-  const text = await editText(JSON.stringify(preview.payload, null, 2), `${activity}.json`, context, problemIn);
+  const shown = visibleJson(JSON.stringify(preview.payload, null, 2));
+  const text = await editText(shown, `${activity}.json`, context, problemIn);
   return { activity, contract_id: preview.contract_id, payload: JSON.parse(text), wait: true };
 }
 

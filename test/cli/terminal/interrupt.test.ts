@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { hasProgram, svcTerminal, type Terminal } from "../../support/cli/terminal.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const skip = hasProgram("tmux") ? false : "tmux is not installed";
+
+/** svc at a terminal of its own, pointed at this service. */
+async function at(t: TestContext, argv: readonly string[], url: string, env: Readonly<Record<string, string>> = {}) {
+  const folder = await testFolder(t);
+  await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
+  const given = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
+  return svcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
+}
+
+/** It has ended by Ctrl-C, without a word, and gave the terminal back as it was. */
+async function isBack({ until, cursor }: Terminal): Promise<void> {
+  const screen = await until(/^done$/m);
+  assert.match(screen, /exit=130$/m);
+  assert.equal(/error:|modes changed|\.js:\d/.test(screen), false, screen);
+  assert.equal(await cursor(), true);
+}
+
+/** A service with so many templates, one of which asks for options. */
+async function templates(t: TestContext, count: number): Promise<string> {
+  const service = await receiver(t);
+  const options = [{ label: "Desk", value: 1 }];
+  const asked = { variable: "v", display_label: "Furniture", required: true, default_value: null };
+  const body = JSON.stringify({
+    items: Array.from({ length: count }, (_, id) => ({ id, name: `Template ${id}` })),
+    attributes: [{ ...asked, type: "array of options", options }],
+    counter_party_kind: "Individual",
+  });
+  service.answer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
+  return service.url;
+}
+
+const nowhere = "http://127.0.0.1:1";
+
+describe("Ctrl-C at a real terminal", { skip }, () => {
+  const questions: readonly [string, string, (t: TestContext) => Promise<string> | string, string][] = [
+    ["a list", "contracts templates show", (t) => templates(t, 2), "Template 1"],
+    ["a list that is searched", "contracts templates show", (t) => templates(t, 20), "Template 1"],
+    ["a line of text", "contracts templates show --retries 0", () => nowhere, "Template id"],
+    ["a secret", "config set client_secret", () => nowhere, "client_secret"],
+    ["a yes", "config remove old", () => nowhere, "(y/N)"],
+    ["a name", 'router offboard eu-1 --set client_ids=["c"]', () => nowhere, "Type eu-1"],
+  ];
+  for (const [what, line, service, shown] of questions) {
+    it(`leaves a question for ${what}`, async (t) => {
+      const terminal = await at(t, line.split(" "), await service(t));
+      await terminal.until(shown);
+      await terminal.keys("C-c");
+      await isBack(terminal);
+    });
+  }
+
+  it("leaves a question for several of a list, after others were answered", async (t) => {
+    const terminal = await at(t, ["contracts", "create"], await templates(t, 1));
+    await terminal.until("Template 0");
+    await terminal.keys("Enter");
+    await terminal.until("Desk");
+    await terminal.keys("C-c");
+    await isBack(terminal);
+  });
+
+  it("ends a wait whose spinner has lost its width", async (t) => {
+    const service = await receiver(t);
+    service.answer(() => {});
+    const terminal = await at(t, ["router", "health"], service.url);
+    await terminal.until("Check the health");
+    await terminal.resize(0);
+    await terminal.keys("C-c");
+    await isBack(terminal);
+  });
+
+  it("lets a spinner that has lost its width end with the answer", async (t) => {
+    const service = await receiver(t);
+    let answer = () => {};
+    service.answer((_, response) => {
+      answer = () => response.writeHead(200).end('{"database":true}');
+    });
+    const terminal = await at(t, ["router", "health"], service.url);
+    await terminal.until("Check the health");
+    await terminal.resize(0);
+    answer();
+    await terminal.until(/^exit=0$/m);
+  });
+});
+
+/** An editor that takes Ctrl-C for a key, and saves when it is told to. */
+const withKeys = `
+  const { writeFileSync } = require("node:fs");
+  let times = 0;
+  process.on("SIGINT", () => console.log("took Ctrl-C " + ++times));
+  process.stdin.on("data", () => { writeFileSync(process.argv.at(-1), JSON.stringify({ by: "hand" })); process.exit(0); });
+  console.log("editing");`;
+
+/** One that does not. */
+const without = `setInterval(() => {}, 1000); console.log("editing");`;
+
+describe("Ctrl-C while an editor has the terminal", { skip }, () => {
+  async function editing(t: TestContext, program: string) {
+    const world = await emulator(t);
+    const receiving = await receiver(t);
+    await world.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "w", url: receiving.url, only_for_activities: ["CONTRACT_SIGNED"] },
+    });
+    const folder = await testFolder(t);
+    await writeFile(join(folder, "editor.cjs"), program);
+    const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
+    const env = { ...environmentOf(world, host), EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}` };
+    const made = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
+    await world.api("POST", "/api/v2.1/public/contracts/", { body: made });
+    const terminal = await at(t, ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"], world.routerUrl, env);
+    await terminal.until("editing");
+    return { terminal, sent: () => receiving.received.map(({ body }) => body.toString()) };
+  }
+
+  it("is a key of that editor, however often it is pressed; what it saves is sent", async (t) => {
+    const { terminal, sent } = await editing(t, withKeys);
+    for (const times of [1, 2, 3]) {
+      await terminal.keys("C-c");
+      await terminal.until(`took Ctrl-C ${times}`);
+    }
+    await terminal.keys("Enter");
+    await terminal.until(/^exit=0$/m);
+    assert.deepEqual(sent(), ['{"by":"hand"}']);
+  });
+
+  it("ends svc with an editor that it ends, and nothing is sent", async (t) => {
+    const { terminal, sent } = await editing(t, without);
+    await terminal.keys("C-c");
+    await isBack(terminal);
+    assert.deepEqual(sent(), []);
+  });
+});
