@@ -37,4 +37,6 @@ function units(argv: readonly string[]): string[] {
   return found;
 }
 
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** A word as a POSIX shell takes it for that one word, whatever it holds. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -74,7 +74,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const names = chosen ?? view.columns?.filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      if (stdout.isTTY) return print(...record(entries));
+      if (stdout.isTTY) return printer.lines("stdout", record(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
     }
@@ -88,7 +88,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (!stdout.isTTY) return printRows(cells);
     const titles = columns.map((name) => name.replaceAll("_", " ").toUpperCase());
     const [heading, ...lines] = table(cells, titles);
-    return print([bold(heading!)], ...lines);
+    return printer.lines("stdout", [[bold(heading!)], ...lines]);
   }
 
   async function note(line: Line): Promise<void> {

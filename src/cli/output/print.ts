@@ -1,8 +1,8 @@
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
 import { hasColour } from "./colour.ts";
-import { annotates } from "./github-actions.ts";
 import type { Paint } from "./paint.ts";
+import { isObeyedLog } from "./runner.ts";
 import type { Line } from "./styled.ts";
 import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
 import { jsonWithoutCommands, visible, visibleJson, visibleText, withoutCommands } from "./visible.ts";
@@ -36,7 +36,7 @@ export interface Printer {
 }
 
 export function printerOn(host: Host, color: boolean | undefined): Printer {
-  const isRunner = annotates(host.env);
+  const isRunner = isObeyedLog(host.env);
   const calmed = isRunner ? withoutCommands : (text: string) => text;
 
   const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
@@ -46,16 +46,16 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
 
   /** Standard output is what was asked for; on standard error nobody looks for a secret. */
   const shownOn = (name: StreamName, text: string): string =>
-    calmed(visible(name === "stderr" ? withoutSent(host, text) : text));
+    visible(name === "stderr" ? withoutSent(host, text) : text);
 
   const printed = (name: StreamName, line: Line, paint: Paint | undefined): string => {
-    if (typeof line === "string") return `${shownOn(name, line)}\n`;
-    const pieces = line.map((piece) => {
+    const pieces = [line].flat().map((piece) => {
       if (typeof piece === "string") return shownOn(name, piece);
       const text = shownOn(name, piece.text);
       return paint ? paint[piece.style](text) : text;
     });
-    return `${pieces.join("")}\n`;
+    // As a whole: two pieces may be one command.
+    return `${calmed(pieces.join(""))}\n`;
   };
 
   return {

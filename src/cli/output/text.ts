@@ -10,18 +10,21 @@ export function cell(value: unknown): string {
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));
 
+/** Of any number of texts: as arguments of one call, many would not fit on the stack. */
+const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, width(text)), 0);
+
 /** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */
 export function table(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
   const all = [headings, ...rows].map((row) => row.map(visible));
-  const widths = headings.map((_, i) => Math.max(...all.map((row) => width(row[i] ?? ""))));
+  const widths = headings.map((_, i) => widest(all.map((row) => row[i] ?? "")));
   return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padded(text, widths[i]!))).join("  "));
 }
 
 /** Two aligned columns: names and values of one object. */
 export function record(entries: readonly (readonly [string, string])[]): Line[] {
   const shown = entries.map(([name, value]) => [visible(name), value] as const);
-  const widest = Math.max(0, ...shown.map(([name]) => width(name)));
-  return shown.map(([name, value]) => [dim(padded(name, widest)), `  ${value}`]);
+  const columns = widest(shown.map(([name]) => name));
+  return shown.map(([name, value]) => [dim(padded(name, columns)), `  ${value}`]);
 }
 
 /**

@@ -70,19 +70,18 @@ function characterBefore(text: string, offset: number): string {
 }
 
 /**
- * Whatever a runner of GitHub Actions takes for a command: `::` at the beginning of a line, blanks before it or not,
- * and `##[` anywhere.
+ * Whatever a runner takes for a command: `::` at the beginning of a line, blanks before it or not (GitHub Actions), and
+ * `##[` (there and in Azure Pipelines), `##vso[` and `##teamcity[` anywhere.
  */
 const atLineStart = /^([^\S\n\r\u2028\u2029]*):(?=:)/gm;
+const anywhere = /##(?=\w{0,16}\[)/g;
+
+const mayCommand = (text: string): boolean => text.includes("::") || text.includes("##");
 
 /** Lines that a runner takes for no command; what is changed stays to be seen. */
 export const withoutCommands = (text: string): string =>
-  text.includes("::") || text.includes("##[")
-    ? text.replace(atLineStart, "$1\\x3a").replaceAll("##[", "\\x23#[")
-    : text;
+  mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(anywhere, "\\x23#") : text;
 
 /** The same with the escapes of JSON, in which documents go on meaning what they meant. */
 export const jsonWithoutCommands = (json: string): string =>
-  json.includes("::") || json.includes("##[")
-    ? json.replace(atLineStart, "$1\\u003a").replaceAll("##[", "#\\u0023[")
-    : json;
+  mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(anywhere, "#\\u0023") : json;

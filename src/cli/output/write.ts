@@ -1,7 +1,20 @@
+import { setImmediate } from "node:timers/promises";
 import type { OutputStream } from "../host.ts";
+
+/** A write to a terminal ends once the terminal has taken all of it, and nothing else runs so long, not even Ctrl-C. */
+const terminalBytes = 16 * 1024;
 
 /** Writes, and waits while the reader is slower: output past 64 KiB reaches a pipe whole. */
 export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
+  if (!stream.isTTY || text.length <= terminalBytes) return put(stream, text);
+  const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  for (let at = 0; at < bytes.length; at += terminalBytes) {
+    await put(stream, bytes.subarray(at, at + terminalBytes));
+    await setImmediate();
+  }
+}
+
+async function put(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   await new Promise<void>((resolve) => {
     const done = () => {

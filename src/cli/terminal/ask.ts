@@ -19,6 +19,12 @@ export type Check = (text: string) => true | string;
 /** More than fit on a small screen are searched instead of scrolled. */
 const longList = 12;
 
+/** Questions and answers are drawn anew at each key, and services choose what stands in them. */
+const longText = 1_000;
+
+const shown = (text: string): string =>
+  text.length > longText ? `${visible(text.slice(0, longText))}…` : visible(text);
+
 const same = (text: string) => text;
 const plainStyle = {
   answer: same,
@@ -63,15 +69,15 @@ async function answered<T>(question: Promise<T>): Promise<T> {
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  answered(confirm({ message: visible(message), default: false, ...themed(host) }, on(host, signal)));
+  answered(confirm({ message: shown(message), default: false, ...themed(host) }, on(host, signal)));
 
 /** Asks for a line of text on standard error. */
 export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
-  answered(input({ message: visible(message), validate: shown(check), ...themed(host) }, on(host, signal)));
+  answered(input({ message: shown(message), validate: told(check), ...themed(host) }, on(host, signal)));
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  answered(password({ message: visible(message), mask: false, ...themed(host) }, on(host, signal)));
+  answered(password({ message: shown(message), mask: false, ...themed(host) }, on(host, signal)));
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -80,13 +86,13 @@ export function askChoice<T>(
   host: Host,
   signal: AbortSignal,
 ): Promise<T> {
-  const shown = choices.map(inquired);
-  if (shown.length <= longList) {
-    return answered(select<T>({ message: visible(message), choices: shown, ...themed(host) }, on(host, signal)));
+  const offered = choices.map(inquired);
+  if (offered.length <= longList) {
+    return answered(select<T>({ message: shown(message), choices: offered, ...themed(host) }, on(host, signal)));
   }
   const source = (term: string | undefined) =>
-    shown.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return answered(search<T>({ message: visible(message), source, ...themed(host) }, on(host, signal)));
+    offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
+  return answered(search<T>({ message: shown(message), source, ...themed(host) }, on(host, signal)));
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -99,21 +105,21 @@ export const askSeveral = <T>(
 ): Promise<T[]> =>
   answered(
     checkbox<T>(
-      { message: visible(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+      { message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
       on(host, signal),
     ),
   );
 
-const shown =
+const told =
   (check: Check) =>
   (text: string): true | string => {
-    const result = check(text);
-    return result === true || visible(result);
+    const verdict = check(text);
+    return verdict === true || shown(verdict);
   };
 
 /** Names come from services: nothing in them may move the cursor. */
 const inquired = <T>({ value, name, description }: Choice<T>) => ({
   value,
-  name: visible(name),
-  ...(description === undefined ? {} : { description: visible(description) }),
+  name: shown(name),
+  ...(description === undefined ? {} : { description: shown(description) }),
 });

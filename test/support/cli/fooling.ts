@@ -15,6 +15,14 @@ export function fooled(text: string): string | undefined {
   return found ? JSON.stringify(plain.slice(Math.max(0, found.index - 30), found.index + 30)) : undefined;
 }
 
+/**
+ * The same of all that was written to a terminal on which something moved: what the libraries of questions and spinners
+ * write to rewrite their own lines is left out.
+ */
+export const fooledTerminal = (written: string): string | undefined =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  fooled(written.replace(/\x1b\[(?:\d*(?:;\d+)*[mABCDGK]|[01]?J|\?(?:25|2026)[hl])|\r/g, ""));
+
 /** The commands that a runner would obey in a log, those of this program left out. */
 export function obeyed(text: string): string | undefined {
   const own = /^::(?:error title=svc%3A [^:]*::|add-mask::|group::|endgroup::)/;

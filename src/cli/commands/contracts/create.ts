@@ -1,6 +1,7 @@
 import { command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { call } from "../../derived.ts";
+import { commandLine } from "../../help/examples.ts";
 
 export const contractsCreate = command({
   words: ["contracts", "create"],
@@ -35,7 +36,7 @@ export const contractsCreate = command({
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { id } = value as { id?: string };
-    if (id !== undefined) await context.output.note(`Created ${id}. Next: svc contracts send ${id}`);
+    if (id !== undefined) await context.output.note(`Created ${id}. Next: ${commandLine(["contracts", "send", id])}`);
     return undefined;
   },
 });

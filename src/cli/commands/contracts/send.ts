@@ -2,6 +2,7 @@ import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
 import { CommandFailed, PartialFailure } from "../../failure.ts";
+import { commandLine } from "../../help/examples.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { isFinal } from "./final-status.ts";
 
@@ -38,7 +39,7 @@ export const contractsSend = command({
     const id = input.positionals.composite_id;
     if (target === undefined) {
       await prepared.send();
-      await context.output.note(`Sent ${id}. Next: svc contracts status ${id}`);
+      await context.output.note(`Sent ${id}. Next: ${commandLine(["contracts", "status", id])}`);
       return undefined;
     }
     await prepared.client.send(prepared.call, { signal: context.signal });

@@ -3,6 +3,7 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
+import { quoted } from "../../help/examples.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { secretsOf } from "./exec.ts";
@@ -77,14 +78,17 @@ function banner(emulator: Emulator, { host }: Context): string[] {
     "",
     "In another terminal:",
     "",
-    `  export SVC_BASE_URL=${routerUrl}`,
-    ...(first ? [`  export SVC_CLIENT_ID=${first.clientId}`, `  export SVC_CLIENT_SECRET=${first.clientSecret}`] : []),
-    ...(file === undefined ? [`  export SVC_EMULATOR_URL=${controlUrl}`, `  export SVC_EMULATOR_TOKEN=${token}`] : []),
+    exported("SVC_BASE_URL", routerUrl),
+    ...(first ? [exported("SVC_CLIENT_ID", first.clientId), exported("SVC_CLIENT_SECRET", first.clientSecret)] : []),
+    ...(file === undefined ? [exported("SVC_EMULATOR_URL", controlUrl), exported("SVC_EMULATOR_TOKEN", token)] : []),
     "  svc contracts templates list",
     "",
     "Ctrl-C stops it.",
   ];
 }
+
+/** To be copied into a shell: seeds of others choose the values. */
+const exported = (name: string, value = ""): string => `  export ${name}=${quoted(value)}`;
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { foolingService } from "../../support/cli/fooling.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };
+
+describe("what a service sends", () => {
+  it("is one word of the command line that is offered next, whatever it holds", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
+    const argv = ["contracts", "create", "--data", "-", "--base-url", url];
+    const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
+    const { exit, err } = await runCli(argv, { env, stdin: JSON.stringify(body) });
+    assert.equal(exit, 0, err);
+    assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x'\n$/);
+  });
+
+  it("may have more rows than a call has arguments, on a terminal", async (t) => {
+    const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
+    const { url } = (await foolingService(t)).lane({ status: 200, body: { items } });
+    const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
+      env,
+      tty: true,
+    });
+    assert.equal(exit, 0, err);
+    assert.equal(out.split("\n").length, items.length + 2);
+  });
+
+  for (const [runner, variables] of [
+    ["Azure Pipelines", { TF_BUILD: "True" }],
+    ["TeamCity", { TEAMCITY_VERSION: "2026.1" }],
+    ["GitHub Actions", { GITHUB_ACTIONS: "true" }],
+  ] as const) {
+    it(`is no command to the runner of ${runner}`, async (t) => {
+      const detail = "##vso[task.setvariable variable=x]y ##teamcity[x] ##[group]z";
+      const { url } = (await foolingService(t)).lane({ status: 422, body: { detail } });
+      for (const flags of [[], ["--json"]]) {
+        const argv = ["contracts", "templates", "list", "--base-url", url, "--no-annotations", ...flags];
+        const { exit, err } = await runCli(argv, { env: { ...env, ...variables } });
+        assert.deepEqual([exit, err.includes("task.setvariable"), /##\w*\[/.test(err)], [1, true, false], err);
+      }
+    });
+  }
+});

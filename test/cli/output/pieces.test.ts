@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+/** What a terminal is given at once. */
+const pieceBytes = 16 * 1024;
+
+describe("a large answer on a terminal", () => {
+  it("comes in pieces, between which all else goes on: else nobody would hear Ctrl-C until it has taken all", async () => {
+    let turns = 0;
+    let next: NodeJS.Immediate;
+    const turn = () => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    turn();
+    const writes: { readonly end: number; readonly turn: number }[] = [];
+    const onOutput = (all: string) => void writes.push({ end: Buffer.byteLength(all), turn: turns });
+    const { exit, out } = await runCli("openapi contracts", { tty: true, onOutput });
+    clearImmediate(next!);
+    assert.equal(exit, 0);
+    assert.equal(JSON.parse(out).openapi, "3.1.0");
+    const sizes = writes.map(({ end }, i) => end - (writes[i - 1]?.end ?? 0));
+    assert.ok(sizes.length > 5 && Math.max(...sizes) <= pieceBytes, `${sizes}`);
+    assert.equal(new Set(writes.map((one) => one.turn)).size, writes.length);
+  });
+});

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { root } from "../../structure/repository.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { attack, fooledTerminal, foolingService } from "../../support/cli/fooling.ts";
+import { hasProgram, svcTerminal, type Terminal } from "../../support/cli/terminal.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const skip = hasProgram("tmux") ? false : "tmux is not installed";
+
+/** What is seen on the screen, and the keys that answer it. */
+type Step = readonly [seen: string | RegExp, ...keys: string[]];
+
+interface Visit {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly steps?: readonly Step[];
+  /** Done once the command has begun, while it goes on. */
+  readonly meanwhile?: (terminal: Terminal) => Promise<void>;
+  readonly exit: number;
+}
+
+const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests", SVC_CLUSTER_KEY: "key-of-tests" };
+
+/** Runs it at a real terminal and looks at every byte that the terminal was given. */
+async function visited(t: TestContext, argv: readonly string[], visit: Visit): Promise<string> {
+  const { files = {}, env, steps = [], meanwhile, exit } = visit;
+  const folder = await testFolder(t);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  const surroundings = { ...credentials, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env };
+  const terminal = await svcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
+  for (const [seen, ...keys] of steps) {
+    await terminal.until(seen);
+    await terminal.keys(...keys);
+  }
+  await meanwhile?.(terminal);
+  const screen = await terminal.until(/^done$/m);
+  assert.match(screen, new RegExp(`^(?:\\^C)?exit=${exit}$`, "m"));
+  assert.equal(screen.includes("modes changed"), false, screen);
+  const written = await terminal.written();
+  assert.equal(fooledTerminal(written), undefined);
+  return written;
+}
+
+const attribute = (more: object) => ({
+  variable: attack,
+  display_label: attack,
+  help_text: attack,
+  required: true,
+  default_value: null,
+  options: [
+    { label: attack, value: attack },
+    { label: `${attack}2`, value: 2 },
+  ],
+  ...more,
+});
+
+/** An answer to whatever is asked to read: templates, contracts, what a template needs. To a creation it is none. */
+const everything = (count: number) => ({
+  items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${attack}` })),
+  results: [{ id: "T-1", contract_name: attack, contract_status: attack }],
+  attributes: [
+    attribute({ type: "string" }),
+    attribute({ type: "enum" }),
+    attribute({ type: "array of options" }),
+    attribute({ type: "boolean" }),
+    attribute({ type: "date", required: false }),
+  ],
+  counter_party_kind: "Individual",
+  id: attack,
+});
+
+/** The attack as a person sees it. */
+const seen = /pwn\\n::stop-commands::/;
+
+describe("texts of others at a real terminal", { skip }, () => {
+  it("are harmless as templates to choose from", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(3) });
+    const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
+    assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+  });
+
+  it("are harmless as templates to search among", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(18) });
+    const steps: Step[] = [
+      ["Template id", "17 pwn"],
+      [/17 pwn\s+.*17 {2}17 pwn/, "Enter"],
+    ];
+    assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+  });
+
+  it("are harmless as contracts", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(1) });
+    const steps: Step[] = [["T-1  pwn", "Enter"]];
+    assert.match(await visited(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
+  });
+
+  it("are harmless as clusters", async (t) => {
+    const body = [{ cluster_id: attack, cluster_label: attack }];
+    const { url } = (await foolingService(t)).lane({ status: 200, body });
+    const steps: Step[] = [["Cluster id", "Enter"]];
+    const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
+    assert.match(await visited(t, argv, { steps, exit: 0 }), seen);
+  });
+
+  it("are harmless as profiles", async (t) => {
+    const files = { "profiles.json": JSON.stringify({ profiles: { [attack]: {} } }) };
+    assert.match(await visited(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
+  });
+
+  it("are harmless as what a template asks for", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(1) });
+    const steps: Step[] = [
+      ["Contract template id", "Enter"],
+      [/\? pwn/, "said", "Enter"],
+      [/❯ pwn/, "Enter"],
+      ["◯", "Space", "Enter"],
+      ["(y/N)", "y", "Enter"],
+      ["Fill in what is optional", "n", "Enter"],
+      ["First name", "Jo", "Enter"],
+      ["Last name", "Doe", "Enter"],
+      ["E-mail", "jo@acme.example", "Enter"],
+    ];
+    const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 1 });
+    assert.match(written, /The same without questions/);
+  });
+
+  it("are harmless in what doctor finds", async (t) => {
+    const { url } = (await foolingService(t)).lane({ status: 422, body: { detail: attack } });
+    assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
+  });
+
+  it("are harmless in deliveries, and in what the program says that they are forwarded to", async (t) => {
+    const program = await receiver(t);
+    program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attack));
+    const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
+    const argv = ["webhooks", "listen", "--no-register", "--forward-to", program.url];
+    const written = await visited(t, [...argv, "--base-url", program.url], {
+      env,
+      exit: 130,
+      async meanwhile(terminal) {
+        const [, url] = /Listening on (\S+);/.exec(await terminal.until(/Listening on \S+;/))!;
+        const body = JSON.stringify({ activity: attack, contract_id: 7 });
+        await fetch(`${url}/%1b%5b2J`, { method: "POST", body, headers: { "x-content-hash": "\x9b2J" } });
+        await terminal.until("<-- 500");
+        await terminal.keys("C-c");
+      },
+    });
+    assert.match(written, seen);
+  });
+
+  it("are harmless as names of files and as answers of receivers", async (t) => {
+    const program = await receiver(t);
+    program.answer((_, response) => response.writeHead(500).end(attack));
+    const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
+    const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
+    const argv = ["webhooks", "replay", name, "--to", program.url];
+    assert.match(await visited(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
+  });
+
+  it("are harmless in a seed, and words of a shell where they are to be copied into one", async (t) => {
+    const demo = JSON.parse(await readFile(join(root, "fixtures/seeds/demo.json"), "utf8"));
+    const [cluster, ...clusters] = demo.clusters;
+    const [first, ...workspaces] = demo.workspaces;
+    const keys = { client_id: "id; touch pwned", client_secret: "$(touch pwned)" };
+    const seed = JSON.stringify({
+      ...demo,
+      clusters: [{ ...cluster, label: attack }, ...clusters],
+      workspaces: [{ ...first, ...keys, name: attack }, ...workspaces],
+    });
+    const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
+    const steps: Step[] = [["Ctrl-C stops it.", "C-c"]];
+    const written = await visited(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
+    assert.ok(written.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), written);
+    assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);
+  });
+
+  it("do not stand in the tour, which moves nothing but its own lines", async (t) => {
+    assert.match(await visited(t, ["tour"], { exit: 0 }), /Everything did what it should/);
+  });
+});
