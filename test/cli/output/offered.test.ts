@@ -7,7 +7,7 @@ const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };
 
 describe("what a service sends", () => {
   it("is one word of the command line that is offered next, whatever it holds", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
+    const { url } = (await foolingService(t)).endpoint({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
     const argv = ["contracts", "create", "--data", "-", "--base-url", url];
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
     const { exit, err } = await runCli(argv, { env, stdin: JSON.stringify(body) });
@@ -17,7 +17,7 @@ describe("what a service sends", () => {
 
   it("may have more rows than a call has arguments, on a terminal", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
-    const { url } = (await foolingService(t)).lane({ status: 200, body: { items } });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body: { items } });
     const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
       env,
       tty: true,
@@ -33,7 +33,7 @@ describe("what a service sends", () => {
   ] as const) {
     it(`is no command to the runner of ${runner}`, async (t) => {
       const detail = "##vso[task.setvariable variable=x]y ##teamcity[x] ##[group]z";
-      const { url } = (await foolingService(t)).lane({ status: 422, body: { detail } });
+      const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail } });
       for (const flags of [[], ["--json"]]) {
         const argv = ["contracts", "templates", "list", "--base-url", url, "--no-annotations", ...flags];
         const { exit, err } = await runCli(argv, { env: { ...env, ...variables } });

@@ -77,13 +77,13 @@ const seen = /pwn\\n::stop-commands::/;
 
 describe("texts of others at a real terminal", { skip }, () => {
   it("are harmless as templates to choose from", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(3) });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
     assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("are harmless as templates to search among", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(18) });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(18) });
     const steps: Step[] = [
       ["Template id", "17 pwn"],
       [/17 pwn\s+.*17 {2}17 pwn/, "Enter"],
@@ -92,14 +92,14 @@ describe("texts of others at a real terminal", { skip }, () => {
   });
 
   it("are harmless as contracts", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(1) });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [["T-1  pwn", "Enter"]];
     assert.match(await visited(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("are harmless as clusters", async (t) => {
     const body = [{ cluster_id: attack, cluster_label: attack }];
-    const { url } = (await foolingService(t)).lane({ status: 200, body });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body });
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
     assert.match(await visited(t, argv, { steps, exit: 0 }), seen);
@@ -111,7 +111,7 @@ describe("texts of others at a real terminal", { skip }, () => {
   });
 
   it("are harmless as what a template asks for", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 200, body: everything(1) });
+    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [
       ["Contract template id", "Enter"],
       [/\? pwn/, "said", "Enter"],
@@ -128,7 +128,7 @@ describe("texts of others at a real terminal", { skip }, () => {
   });
 
   it("are harmless in what doctor finds", async (t) => {
-    const { url } = (await foolingService(t)).lane({ status: 422, body: { detail: attack } });
+    const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail: attack } });
     assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
   });
 
