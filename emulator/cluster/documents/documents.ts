@@ -1,6 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { decodeBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
+import { attachmentHeader } from "../../http/attachment.ts";
 import { reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { changed } from "../contracts/creation/new-contract.ts";
@@ -110,7 +111,7 @@ export const documentHandlers = {
 function attachment(document: Document, blobs: Blobs) {
   return reply(200, bytesOf(blobs, document), {
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(document.file_name)}`,
+    ...attachmentHeader(document.file_name),
   });
 }
 

@@ -2,6 +2,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage/objects.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
+import { attachmentHeader } from "../../http/attachment.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { BlobTooLarge } from "../../store/blobs.ts";
@@ -38,7 +39,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
       ...cors,
       "content-type": object.content_type,
       "content-length": String(object.blob.size),
-      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(object.filename)}`,
+      ...attachmentHeader(object.filename),
       etag: `"${object.blob.md5}"`,
     });
   },

@@ -108,7 +108,7 @@ describe("files.show", () => {
   it("gives a URL from which the uploaded bytes come back", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", uploads, {
-      body: { files: [{ filename: "ä.txt", content_type: "text/plain" }] },
+      body: { files: [{ filename: "ä (1).txt", content_type: "text/plain" }] },
     });
     const [file] = (body as { files: Upload[] }).files;
     await fetch(file!.upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
@@ -129,7 +129,7 @@ describe("files.show", () => {
       {
         status: 200,
         type: "text/plain",
-        name: "attachment; filename*=UTF-8''%C3%A4.txt",
+        name: "attachment; filename=\"? (1).txt\"; filename*=UTF-8''%C3%A4%20%281%29.txt",
         sniff: "nosniff",
         text: "hello",
       },
