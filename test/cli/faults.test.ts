@@ -5,11 +5,11 @@ import { cliEmulator } from "../support/cli/cli-emulator.ts";
 describe("scripted trouble, from the command line", () => {
   it("is added, met, listed and removed", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    const add = "emulator fault add --direction incoming --operation health.check --status 418 --count 1";
+    const add = "emulator fault add --direction incoming --operation health.show --status 418 --count 1";
     assert.deepEqual(await json(add.split(" ")), {
       id: 1,
       direction: "incoming",
-      operation: "health.check",
+      operation: "health.show",
       status: 418,
       nth: 1,
       count: 1,

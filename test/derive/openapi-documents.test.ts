@@ -24,6 +24,14 @@ const config = await createConfig({
   },
 });
 
+const capitalised = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+
+/** Every object in a document, however deep. */
+const partsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
+  typeof value !== "object" || value === null
+    ? []
+    : [...(Array.isArray(value) ? [] : [{ ...value }]), ...Object.values(value).flatMap(partsOf)];
+
 for (const service of documentedServices) {
   describe(`the OpenAPI document of ${service}`, () => {
     const document = buildOpenApi(service, declarations);
@@ -49,6 +57,26 @@ for (const service of documentedServices) {
           Array.isArray(method) ? method.map((verb) => `${id}.${verb.toLowerCase()}`) : [id],
         );
       assert.deepEqual(ids.toSorted(), expected.toSorted());
+    });
+
+    it("has no schema with the name that generators give to the answers of an operation", () => {
+      const schemas = (document.components as { schemas: object }).schemas;
+      const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalised).join("")}Response`);
+      assert.deepEqual(
+        answers.filter((name) => Object.hasOwn(schemas, name)),
+        [],
+      );
+    });
+
+    it("says of each number that may be long that 32 bits do not hold it", () => {
+      const long = partsOf(document).filter(({ minimum, maximum }) =>
+        [minimum, maximum].some((limit) => typeof limit === "number" && Math.abs(limit) >= 2 ** 31),
+      );
+      assert.ok(long.length > 0);
+      assert.deepEqual(
+        long.filter(({ format }) => format !== "int64"),
+        [],
+      );
     });
 
     it("tells nobody of the signed storage", () =>

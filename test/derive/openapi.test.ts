@@ -26,7 +26,12 @@ const names = new Map<z.ZodType, string>([
 ]);
 
 /** A whole number as JSON can carry it without loss. */
-const integer = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+const integer = {
+  type: "integer",
+  format: "int64",
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+};
 
 const plain: Operation = {
   id: "things.show",

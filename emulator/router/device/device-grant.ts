@@ -78,7 +78,7 @@ const decideDeviceGrant: RouterHandler<"device-grant.decide"> = async ({ body },
 
 export const deviceGrantHandlers = {
   "device-grant.code": createDeviceCode,
-  "device-grant.token": redeemDeviceCode,
+  "device-grant.poll": redeemDeviceCode,
   "device-grant.create-client": createOAuthClient,
   "device-grant.decide": decideDeviceGrant,
 } satisfies RouterHandlers;

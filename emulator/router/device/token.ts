@@ -17,12 +17,12 @@ type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
  * it was (DECISIONS.md, R30).
  */
-export const redeemDeviceCode: RouterHandler<"device-grant.token"> = async ({ body }, call) => {
+export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const polled = await poll(call, body.device_code, body.client_id);
   if (polled.kind === "refused") return call.fail(polled.code);
 
   const answer = await tokensFor(call, polled.grant);
-  await call.store.transaction("device-grant.token: end of the claim", async (tx) => {
+  await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state may have been replaced in the meantime.
     const row = await tx.get(deviceGrants, body.device_code);
     if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in answer });
@@ -33,7 +33,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.token"> = async ({ bo
 
 function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: string): Promise<Polled> {
   const { store, clock, wall, settings } = call;
-  return store.transaction("device-grant.token", async (tx) => {
+  return store.transaction("device-grant.poll", async (tx) => {
     if (!(await tx.get(oauthClients, clientId))) return call.fail("invalid-client");
     const at = clock.now();
     // Wall time would make two equal runs differ.

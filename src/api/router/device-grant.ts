@@ -52,7 +52,7 @@ export const TokenResponse = z.looseObject({
 });
 
 export const redeemDeviceCode = operation({
-  id: "device-grant.token",
+  id: "device-grant.poll",
   service: router,
   summary: "Poll for the tokens of a device authorization",
   method: "POST",

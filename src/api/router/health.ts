@@ -7,7 +7,7 @@ export const HealthCheckResponse = z.strictObject({
 });
 
 export const checkHealth = operation({
-  id: "health.check",
+  id: "health.show",
   service: router,
   summary: "Check the health of the routing service",
   method: "GET",

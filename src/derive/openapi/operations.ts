@@ -54,6 +54,8 @@ export const sharedParameters: Json = {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
+    // Beside a query parameter `user_email` both would be one name to generators of Go.
+    "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
     // Importers that find none send words of their own, which are nobody's address; she is in the seed `demo`.
     example: "ada@northwind.example",

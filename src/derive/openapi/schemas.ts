@@ -71,10 +71,14 @@ function tidy(json: Record<string, unknown>): void {
     if (standardFormats.has(json.format)) delete json.pattern;
     else delete json.format;
   }
+  // Generators that are not told otherwise take an integer for one of 32 bits, in which such limits are no number.
+  if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
   // Names of fields are text in any case.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
   if (Array.isArray(json.prefixItems)) asList(json, json.prefixItems);
 }
+
+const maxInt32 = 2 ** 31 - 1;
 
 /** Those of JSON Schema that the declarations use. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);

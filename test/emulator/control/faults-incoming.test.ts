@@ -9,8 +9,8 @@ const health = "/";
 describe("a fault for requests that come in", () => {
   it("faults.add answers with the fault, faults.list counts, faults.remove ends it", async (t) => {
     const { ask, router } = await emulator(t);
-    const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.check", status: 503 };
-    const rule = { direction: "incoming", operation: "health.check", status: 503 };
+    const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.show", status: 503 };
+    const rule = { direction: "incoming", operation: "health.show", status: 503 };
     assert.deepEqual(plain(await ask("POST", "faults", { body: rule })), {
       status: 201,
       body: { ...fault, matched: 0, hit: 0 },
@@ -129,7 +129,7 @@ describe("a fault for requests that come in", () => {
   it("gives way to an older one that hits, and takes over after it", async (t) => {
     const { ask, router } = await emulator(t);
     for (const status of [500, 418]) {
-      await ask("POST", "faults", { body: { direction: "incoming", operation: "health.check", status, count: 2 } });
+      await ask("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
     }
     const statuses: number[] = [];
     for (let i = 0; i < 5; i += 1) statuses.push((await router("GET", health)).status);

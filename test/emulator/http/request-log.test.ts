@@ -180,7 +180,7 @@ describe("GET /_emulator/requests", () => {
           .toString()
           .replace(/^data: /, ""),
       );
-      assert.deepEqual([event.operation, event.status], ["health.check", 200]);
+      assert.deepEqual([event.operation, event.status], ["health.show", 200]);
       await reader.cancel();
     }
   });
