@@ -101,7 +101,7 @@ export interface EmulatorOptions {
   };
   /** Token of the control plane; default: a new one. */
   readonly token?: string | undefined;
-  /** Leniencies to turn off: bodies, keys, storage, receivers, signatures. */
+  /** Leniencies to turn off: bodies, keys, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;

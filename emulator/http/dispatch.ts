@@ -10,7 +10,7 @@ import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
-import type { ReceivedRequest } from "./handler.ts";
+import type { Finding, ReceivedRequest } from "./handler.ts";
 import { type Target, targetOf } from "./path.ts";
 import { passOn } from "./produce.ts";
 import { Received } from "./received.ts";
@@ -32,7 +32,10 @@ import {
 import { virtualTime } from "./virtual-time.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
-export type Fallback = (request: ReceivedRequest) => Promise<Passthrough | undefined> | Passthrough | undefined;
+export type Fallback = (
+  request: ReceivedRequest,
+  finding: Finding,
+) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
 interface Setup {
   readonly name: string;
@@ -230,7 +233,7 @@ export class Dispatch {
       if (error instanceof BodyLate) return tooLate(false);
       throw error;
     }
-    const answer = await fallback(received);
+    const answer = await fallback(received, (code, detail) => exchange.find(code, detail));
     // What stands in for the cluster is the emulator itself.
     return answer && { ...passOn(answer), isForeign: false };
   }

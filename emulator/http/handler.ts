@@ -33,13 +33,15 @@ export interface ReceivedRequest {
   readonly signal: AbortSignal;
 }
 
+/** Notes in the request log that something was accepted which the real service may refuse. */
+export type Finding = (code: string, detail?: string) => void;
+
 /** What one call brings beside its input. `Caller` is whom the credentials named. */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
   readonly caller: Caller;
   readonly fail: Fail<Code>;
-  /** Notes in the request log that something was accepted which the real service may refuse. */
-  finding(code: string, detail?: string): void;
+  readonly finding: Finding;
 }
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
@@ -71,8 +73,7 @@ export type Handlers<Ids extends OperationId, W extends World, Caller> = {
 export interface AuthenticationCall<W extends object = World> {
   readonly operation: Operation;
   readonly world: W;
-  /** As in Call: notes that something was accepted by leniency. */
-  finding(code: string, detail?: string): void;
+  readonly finding: Finding;
 }
 
 /**

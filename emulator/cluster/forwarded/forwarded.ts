@@ -1,6 +1,6 @@
 import { aboutNotEmulated } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
@@ -34,10 +34,10 @@ const known = lookupTable<Answer>({
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
 /** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
-async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterWorld) {
+async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterWorld, finding: Finding) {
   if (!identityPath.test(path)) return undefined;
   const { identityAnswers } = await import("../identity/answers.ts");
-  return identityAnswers[`${request.method} ${path}`]?.(request, world);
+  return identityAnswers[`${request.method} ${path}`]?.(request, world, finding);
 }
 
 /**
@@ -46,7 +46,7 @@ async function identityAnswer(request: ReceivedRequest, path: string, world: Clu
  */
 export const forwardedTo =
   (world: ClusterWorld, inbox: Inbox) =>
-  async (request: ReceivedRequest): Promise<Passthrough | undefined> => {
+  async (request: ReceivedRequest, finding: Finding): Promise<Passthrough | undefined> => {
     // A person's browser, not something forwarded: it leaves no row in the inbox.
     const page = await contractPage(request, world);
     if (page) return page;
@@ -54,7 +54,7 @@ export const forwardedTo =
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world)) ??
-      (await identityAnswer(request, path, world));
+      (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
     inbox.add({

@@ -1,4 +1,4 @@
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
@@ -9,7 +9,7 @@ import { authorizationCodes } from "./grants.ts";
 import { type Parameters, parametersOf } from "./parameters.ts";
 import { userOfEmail } from "./people.ts";
 import { allowedRedirect } from "./redirect-uri.ts";
-import { defaultScope, scopes, wordsOf } from "./scopes.ts";
+import { defaultScope, knownScope, unknownWords, wordsOf } from "./scopes.ts";
 import { beginSession, sessionOf } from "./sessions.ts";
 import { problemPage, signInPage, unknownPerson } from "./sign-in-page.ts";
 
@@ -26,10 +26,11 @@ interface Authorization {
 }
 
 /**
- * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required; a page lets a person be
- * any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md, R35).
+ * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a page
+ * lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md,
+ * R35).
  */
-export async function authorize(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+export async function authorize(request: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
   const parameters = parametersOf(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
@@ -45,22 +46,38 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld): 
   if (!redirectTo) return problemPage(400, "redirect_uri is missing, or not one that this client may use.");
 
   const authorization = { parameters, clientId: client_id, redirectTo };
-  const problem = problemOf(parameters);
+  const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
+  const problem = problemOf(parameters, needsPkce);
   if (problem) return back(world, authorization, problem);
+  if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
+  const ignored = unknownWords(parameters.scope ?? "");
+  if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
   return signIn(request, world, authorization, client.client_name);
 }
 
-function problemOf(parameters: Parameters): Record<string, string> | undefined {
-  const { response_type, response_mode = "query", code_challenge, code_challenge_method, scope = "" } = parameters;
-  const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
+const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
+
+/** Parameters that nobody here reads, and that change what the others mean (OpenID Connect Core, 3.1.2.6). */
+const unsupported = ["request", "request_uri", "registration"];
+
+function problemOf(parameters: Parameters, needsPkce: boolean): Record<string, string> | undefined {
+  const { response_type, response_mode = "query" } = parameters;
+  const refused = unsupported.find((name) => parameters[name] !== undefined);
+  if (refused !== undefined) return { error: `${refused}_not_supported` };
   if (response_type === undefined) return invalid("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return invalid("response_mode must be query");
-  if (code_challenge === undefined) return invalid("code_challenge is missing: PKCE is required");
+  return pkceProblem(parameters, needsPkce);
+}
+
+function pkceProblem({ code_challenge, code_challenge_method }: Parameters, isNeeded: boolean) {
+  if (code_challenge === undefined) {
+    if (isNeeded) return invalid("code_challenge is missing: PKCE is required");
+    if (code_challenge_method === undefined) return undefined;
+    return invalid("code_challenge is missing, but code_challenge_method is not");
+  }
   if (code_challenge_method !== "S256") return invalid("code_challenge_method must be S256");
   if (!/^[\w-]{43}$/.test(code_challenge)) return invalid("code_challenge is no S256 challenge");
-  if (parameters.request !== undefined) return { error: "request_not_supported" };
-  if (!wordsOf(scope).every((word) => scopes.includes(word))) return { error: "invalid_scope" };
   return undefined;
 }
 
@@ -112,11 +129,11 @@ async function grant(
       cluster_id: cluster.id,
       client_id: clientId,
       user_id: user.id,
-      scope: wordsOf(parameters.scope ?? defaultScope).join(" "),
+      scope: knownScope(parameters.scope ?? defaultScope),
       signed_in_at: signedInAt ?? now,
       family: ids.token(16),
       redirect_uri: parameters.redirect_uri!,
-      code_challenge: parameters.code_challenge!,
+      code_challenge: parameters.code_challenge ?? null,
       nonce: parameters.nonce ?? null,
       expires_at: now + codeLifetimeMs,
       used: false,

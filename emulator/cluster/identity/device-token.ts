@@ -1,5 +1,6 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { namedClient } from "../../world/client-credentials.ts";
 import type { ClusterWorld } from "../world.ts";
 import { json, oauthError } from "./answer.ts";
 import { deviceApprovals } from "./grants.ts";
@@ -17,7 +18,9 @@ const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access
  * told, else for the first workspace's acting user.
  */
 export async function deviceToken(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
-  const { client_id, device_code, grant_type } = parametersOf(request);
+  const parameters = parametersOf(request);
+  const { device_code, grant_type } = parameters;
+  const client_id = parameters.client_id ?? namedClient(request, parameters).id;
   if (client_id === undefined || device_code === undefined) {
     return oauthError("invalid_request", "client_id and device_code are needed");
   }

@@ -22,7 +22,8 @@ export const AuthorizationCode = z.strictObject({
   ...granted,
   code: z.string(),
   redirect_uri: z.string(),
-  code_challenge: z.string(),
+  /** null: a confidential client that sent none. */
+  code_challenge: z.string().nullable(),
   nonce: z.string().nullable(),
 });
 export type AuthorizationCode = z.infer<typeof AuthorizationCode>;

@@ -22,6 +22,9 @@ export async function configuration(_: ReceivedRequest, { cluster }: ClusterWorl
     id_token_signing_alg_values_supported: ["RS256"],
     token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
     code_challenge_methods_supported: ["S256"],
+    request_parameter_supported: false,
+    // Absent, it would mean that they are taken.
+    request_uri_parameter_supported: false,
     prompt_values_supported: ["none", "login", "select_account"],
     authorization_response_iss_parameter_supported: true,
     claims_supported: [

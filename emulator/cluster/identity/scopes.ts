@@ -8,6 +8,15 @@ export const defaultScope = "openid profile email";
 
 export const wordsOf = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
 
+/** A scope without the words that nobody here knows, which are ignored (OpenID Connect Core, 3.1.2.1). */
+export const knownScope = (scope: string): string =>
+  wordsOf(scope)
+    .filter((word) => scopes.includes(word))
+    .join(" ");
+
+/** The words of a scope that are ignored. */
+export const unknownWords = (scope: string): string[] => wordsOf(scope).filter((word) => !scopes.includes(word));
+
 /** What is told of a person under a scope, beside `sub`. */
 export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = wordsOf(scope);

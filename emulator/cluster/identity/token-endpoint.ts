@@ -4,13 +4,13 @@ import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
+import { basicChallenge, clientOf } from "../../world/client-credentials.ts";
 import type { ClusterWorld } from "../world.ts";
 import { json, oauthError } from "./answer.ts";
-import { clientOf } from "./client-credentials.ts";
 import { authorizationCodes, refreshTokens } from "./grants.ts";
 import { type Parameters, parametersOf } from "./parameters.ts";
 import { userOfId } from "./people.ts";
-import { wordsOf } from "./scopes.ts";
+import { knownScope, wordsOf } from "./scopes.ts";
 import { type Granted, issueTokens, keepRefreshToken } from "./tokens.ts";
 
 interface Redeemed {
@@ -26,7 +26,10 @@ export async function tokenEndpoint(request: ReceivedRequest, world: ClusterWorl
   const redeem = redeemers[parameters.grant_type ?? ""];
   if (!redeem) return oauthError("unsupported_grant_type", "Only authorization_code and refresh_token are supported");
   const client = await world.store.read((view) => clientOf(view, request, parameters));
-  if (client instanceof Passthrough) return client;
+  if (client === "unnamed") return oauthError("invalid_request", "client_id is missing");
+  if (client === "unproven") {
+    return oauthError("invalid_client", "The client is unknown, or its secret is wrong", basicChallenge(request), 401);
+  }
 
   const redeemed = await world.store.transaction("identity.token", (tx) =>
     redeem(tx, world, parameters, client.client_id),
@@ -44,10 +47,9 @@ type Redeem = (
 ) => Promise<Redeemed | Passthrough>;
 
 const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
-  for (const name of ["code", "redirect_uri", "code_verifier"]) {
-    if (parameters[name] === undefined) return oauthError("invalid_request", `${name} is missing`);
-  }
-  const { code = "", redirect_uri, code_verifier = "" } = parameters;
+  const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
+  if (missing !== undefined) return oauthError("invalid_request", `${missing} is missing`);
+  const { code = "", redirect_uri, code_verifier } = parameters;
   const row = await tx.get(authorizationCodes, withoutPrefix(world, code));
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The code is unknown");
   if (row.used) {
@@ -56,11 +58,21 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   }
   if (row.expires_at <= world.clock.now()) return invalid("The code has expired");
   if (row.redirect_uri !== redirect_uri) return invalid("redirect_uri is not that of the authorization request");
-  if (!sameSecret(codeChallenge(code_verifier), row.code_challenge)) return invalid("code_verifier does not match");
+  const unverified = pkceProblem(row.code_challenge, code_verifier);
+  if (unverified) return unverified;
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
   tx.put(authorizationCodes, { ...row, used: true });
   return { granted: row, refresh_token: await keepRefreshToken(tx, world, row) };
 };
+
+/** A verifier without a challenge is refused, too: somebody may have taken the challenge away (RFC 9700, 2.1.1). */
+function pkceProblem(challenge: string | null, verifier: string | undefined): Passthrough | undefined {
+  if (challenge === null) {
+    return verifier === undefined ? undefined : invalid("The authorization request had no code_challenge");
+  }
+  if (verifier === undefined) return oauthError("invalid_request", "code_verifier is missing");
+  return sameSecret(codeChallenge(verifier), challenge) ? undefined : invalid("code_verifier does not match");
+}
 
 /** The token is exchanged for a new one; whoever shows it again has stolen it, or was stolen from (RFC 9700, 4.14). */
 const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
@@ -74,7 +86,7 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   }
   if (row.expires_at <= world.clock.now()) return invalid("The token has expired");
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
-  const requested = scope === undefined ? row.scope : wordsOf(scope).join(" ");
+  const requested = scope === undefined ? row.scope : knownScope(scope);
   if (!wordsOf(requested).every((word) => wordsOf(row.scope).includes(word))) {
     return oauthError("invalid_scope", "The scope is wider than the one that was granted");
   }

@@ -2,13 +2,14 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { ClusterWorld } from "../world.ts";
 import { json } from "./answer.ts";
+import { parametersOf } from "./parameters.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf } from "./scopes.ts";
 import { verifiedAccess } from "./tokens.ts";
 
 /** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
-export async function userinfo({ headers }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
-  const [, given = ""] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+export async function userinfo(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+  const given = accessTokenOf(request);
   const prefix = `${world.cluster.id}_`;
   const claims = await verifiedAccess(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
   if (!claims) return refused();
@@ -19,6 +20,13 @@ export async function userinfo({ headers }: ReceivedRequest, world: ClusterWorld
   if (sub === client_id) return json(200, { sub, ...own });
   const user = await world.store.read((view) => userOfId(view, world.cluster.id, Number(sub)));
   return user ? json(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused();
+}
+
+/** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2); a token in a URL would stand in many a log. */
+function accessTokenOf(request: ReceivedRequest): string {
+  const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? "") ?? [];
+  if (bearer !== undefined) return bearer;
+  return request.method === "POST" ? (parametersOf(request).access_token ?? "") : "";
 }
 
 const refused = (): Passthrough =>

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+import type { Forwardable } from "../../http/outgoing/forward.ts";
 import { reply } from "../../http/reply.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
@@ -12,29 +13,39 @@ type Tokens = z.infer<typeof TokenResponse>;
 type Refused = Extract<Polled, { kind: "refused" }>["code"];
 type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token-cluster-down" };
 
+export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
+  const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
+  if (!client) return call.fail("invalid-client");
+  const tokens = await tokensOfDevice(call, body.device_code, client.client_id, call.request);
+  return reply(200, tokens, { "cache-control": "no-store" });
+};
+
 /**
- * Hands out the tokens of a device grant. At the first poll after AUTHORIZED this very request is forwarded to the
+ * Hands out the tokens of a device grant, or refuses. At the first poll after AUTHORIZED `request` is forwarded to the
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
  * it was (DECISIONS.md, R30).
  */
-export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
-  const polled = await poll(call, body.device_code, body.client_id);
+export async function tokensOfDevice(
+  call: RouterCall<Refused | "token-cluster-down">,
+  deviceCode: string,
+  clientId: string,
+  request: Forwardable,
+): Promise<Tokens> {
+  const polled = await poll(call, deviceCode, clientId);
   if (polled.kind === "refused") return call.fail(polled.code);
 
-  const answer = await tokensFor(call, polled.grant);
+  const answer = await tokensFor(call, polled.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state may have been replaced in the meantime.
-    const row = await tx.get(deviceGrants, body.device_code);
+    const row = await tx.get(deviceGrants, deviceCode);
     if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in answer });
   });
-  if ("refused" in answer) return call.fail(answer.refused);
-  return reply(200, answer.tokens, { "cache-control": "no-store" });
-};
+  return "refused" in answer ? call.fail(answer.refused) : answer.tokens;
+}
 
-function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: string): Promise<Polled> {
+function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<Polled> {
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
-    if (!(await tx.get(oauthClients, clientId))) return call.fail("invalid-client");
     const at = clock.now();
     // Wall time would make two equal runs differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
@@ -44,10 +55,10 @@ function poll(call: RouterCall<"invalid-client">, deviceCode: string, clientId: 
   });
 }
 
-async function tokensFor(call: RouterCall, grant: DeviceGrant): Promise<Answer> {
+async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwardable): Promise<Answer> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  return answerFrom(call, cluster.id, await askCluster(call, cluster, call.request));
+  return answerFrom(call, cluster.id, await askCluster(call, cluster, request));
 }
 
 /** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */

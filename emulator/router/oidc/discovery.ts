@@ -4,9 +4,15 @@ const own = {
   token_endpoint: "/api/v1/oauth/token/",
   userinfo_endpoint: "/api/v1/oauth/userinfo/",
   jwks_uri: "/.well-known/jwks.json",
-  // RFC 8628, section 4. Its tokens come from /router/v1/oauth2.0/token/, which discovery cannot say.
+  // RFC 8628, section 4.
   device_authorization_endpoint: "/router/v1/oauth2.0/device/code/",
 };
+
+/** RFC 8628, 3.4. The router redeems device codes itself, whatever grants the cluster knows. */
+export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+
+/** What a configuration means that names no grants (RFC 8414, 2). */
+const usualGrants = ["authorization_code", "implicit"];
 
 /**
  * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and every other endpoint of
@@ -17,12 +23,30 @@ export function discoveryOf(
   clusterUrl: string,
   publicUrl: string,
 ): { readonly issuer: string } & Record<string, unknown> {
-  const { issuer: theirs, ...rest } = configuration;
+  const { issuer: theirs, grant_types_supported: grants, ...rest } = configuration;
   const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
   const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
   const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
-  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]) };
+  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : usualGrants), deviceGrant])];
+  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
 }
+
+/** The members that OAuth itself defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3); the others are OpenID's. */
+const ofOAuth: ReadonlySet<string> = new Set([
+  ...["issuer", "jwks_uri", "service_documentation", "ui_locales_supported", "op_policy_uri", "op_tos_uri"],
+  ...["authorization_endpoint", "registration_endpoint", "device_authorization_endpoint"],
+  ...["scopes_supported", "response_types_supported", "response_modes_supported", "grant_types_supported"],
+  ...["code_challenge_methods_supported", "authorization_response_iss_parameter_supported"],
+  ...["token", "revocation", "introspection"].flatMap((name) => [
+    `${name}_endpoint`,
+    `${name}_endpoint_auth_methods_supported`,
+    `${name}_endpoint_auth_signing_alg_values_supported`,
+  ]),
+]);
+
+/** The metadata of an OAuth server in an OpenID configuration. */
+export const authorizationServerOf = (configuration: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
 
 function movedTo(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
   if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;

@@ -1,11 +1,17 @@
+import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
+import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
-import { reply } from "../../http/reply.ts";
-import { askCluster } from "../proxied/ask-cluster.ts";
-import { forwardTo } from "../proxied/forward.ts";
+import { type Passthrough, reply } from "../../http/reply.ts";
+import { basicChallenge, clientOf } from "../../world/client-credentials.ts";
+import { tokensOfDevice } from "../device/token.ts";
+import { askCluster, withTarget } from "../proxied/ask-cluster.ts";
+import { forwardTo, ownAnswer } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import type { ForwardCall, RouterHandler, RouterHandlers } from "../world.ts";
-import { discoveryOf } from "./discovery.ts";
+import { authorizationServerOf, deviceGrant, discoveryOf } from "./discovery.ts";
 import { publicKeys } from "./public-keys.ts";
+
+const deviceTokenPath = redeemDeviceCode.path;
 
 const fresh = { "cache-control": "no-store" };
 
@@ -24,18 +30,25 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
 };
 
+const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
+
+/** What an OAuth client that knows nothing of OpenID asks for (RFC 8414; DECISIONS.md, R35). */
+export const authorizationServer = async (call: ForwardCall): Promise<Passthrough> =>
+  ownAnswer(authorizationServerOf(await configurationOf(call)), fresh);
+
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-const showDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) => {
+async function configurationOf(call: ForwardCall) {
   refuseLoop(call);
+  const request = withTarget(call.request, showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await askCluster(call, cluster, call.request);
+    const found = await askCluster(call, cluster, request);
     if (found.kind === "answered" && found.status === 200 && found.body) {
-      return reply(200, discoveryOf(found.body, cluster.url, call.settings.publicUrl), fresh);
+      return discoveryOf(found.body, cluster.url, call.settings.publicUrl);
     }
     call.finding("configuration-missing", `${cluster.id} gave no OpenID configuration`);
   }
   return call.fail("no-cluster-reachable");
-};
+}
 
 function refuseLoop({ forwarder, request, fail }: ForwardCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
@@ -47,12 +60,31 @@ const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   const { grant_type } = body;
   if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
+  if (grant_type === deviceGrant) return redeemDeviceCodeHere(body, call);
   if (!Object.hasOwn(prefixed, grant_type)) return call.fail("unsupported-grant-type");
   const name = prefixed[grant_type as keyof typeof prefixed];
   const value = body[name];
   if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
   return forwardTo(call, [clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant")]);
 };
+
+type TokenCall = Parameters<RouterHandler<"oidc.token">>;
+
+/**
+ * The specification redeems device codes elsewhere, but standard clients know no other token endpoint than that of
+ * discovery (RFC 8628, 3.4; DECISIONS.md, R30). The cluster is asked where it expects to be.
+ */
+async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
+  const { request, store } = call;
+  const client = await store.read((view) => clientOf(view, request, body));
+  if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
+  if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
+  const { device_code } = body;
+  if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
+  call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
+  const tokens = await tokensOfDevice(call, device_code, client.client_id, withTarget(request, deviceTokenPath));
+  return ownAnswer(tokens, fresh);
+}
 
 /** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
@@ -65,7 +97,7 @@ const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
 
 export const oidcHandlers = {
   "oidc.jwks": showJwks,
-  "oidc.discovery": showDiscovery,
+  "oidc.discovery": discover,
   "oidc.token": exchangeToken,
   "oidc.userinfo": showUserinfo,
 } satisfies RouterHandlers;

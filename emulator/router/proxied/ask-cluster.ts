@@ -54,8 +54,15 @@ export async function askCluster(
   }
 }
 
+/** The same request to another path. */
+export const withTarget = (request: Forwardable, target: string): Forwardable => ({ ...partsOf(request), target });
+
 function without(name: string, request: Forwardable): Forwardable {
   const rawHeaders = request.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== name);
-  const { method, target, body, remoteAddress, origin } = request;
+  return { ...partsOf(request), rawHeaders };
+}
+
+/** A received request has getters, which spreading passes over. */
+function partsOf({ method, target, rawHeaders, body, remoteAddress, origin }: Forwardable): Forwardable {
   return { method, target, rawHeaders, body, remoteAddress, origin };
 }

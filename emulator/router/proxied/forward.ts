@@ -35,5 +35,9 @@ async function forwardToOne(call: ForwardCall, cluster: Cluster, timeoutMs: numb
 }
 
 /** An answer of the router itself, where a cluster's is declared. */
-export const ownAnswer = (body: unknown): Passthrough =>
-  new Passthrough(200, ["content-type", "application/json"], Buffer.from(JSON.stringify(body)));
+export const ownAnswer = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
+  new Passthrough(
+    200,
+    Object.entries({ "content-type": "application/json", ...headers }).flat(),
+    Buffer.from(JSON.stringify(body)),
+  );

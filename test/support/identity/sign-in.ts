@@ -39,7 +39,7 @@ export function sentBack({ headers }: Answer): Record<string, string> {
   return { "": `${location.origin}${location.pathname}`, ...Object.fromEntries(location.searchParams) };
 }
 
-const form = { "content-type": "application/x-www-form-urlencoded" };
+export const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Sends a token request as a form. */
 export const requestToken = ({ router }: Pick<TestEmulator, "router">, fields: Changes, headers = {}) =>
@@ -82,6 +82,20 @@ export async function signIn(
 
 export const userinfo = ({ routerUrl }: Pick<TestEmulator, "routerUrl">, token: string) =>
   sender(routerUrl, { authorization: `Bearer ${token}` })("GET", "/api/v1/oauth/userinfo/");
+
+/** What the request log found in what reached a cluster, oldest first. */
+export async function findings({ ask }: Pick<TestEmulator, "ask">, cluster: string): Promise<object[]> {
+  const { items } = (await ask("GET", "requests")).body as { items: { listener: string; findings: object[] }[] };
+  return items.filter(({ listener }) => listener === cluster).flatMap(({ findings }) => findings);
+}
+
+/** A seed with one person, and a client that has a secret. */
+export const confidential = {
+  clusters: [{ id: "eu-1", label: "eu" }],
+  workspaces: [{ id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] }],
+  users: [{ id: 1, workspace_id: 1, name: "Ada", email: "ada@northwind.example" }],
+  oauth_clients: [{ client_id: "demo portal", client_name: "Portal", client_secret: "s3cret:+%" }],
+} as const;
 
 /** A part of a JWT, decoded: 0 its header, 1 its claims. */
 export const decoded = (jwt: string, part: 0 | 1): Record<string, unknown> =>

@@ -39,6 +39,13 @@ export const oauthFailures = {
     basis: "public",
     error: "invalid_client",
   }),
+  "unproven-client": oauth({
+    status: 401,
+    when: "the client of a device code is unknown, or its secret is wrong",
+    basis: "public",
+    error: "invalid_client",
+    headers: (challenge: Readonly<Record<string, string>>) => challenge,
+  }),
   "invalid-request": oauth({
     status: 400,
     when: "a parameter of the token request is missing",
@@ -48,7 +55,7 @@ export const oauthFailures = {
   }),
   "unsupported-grant-type": oauth({
     status: 400,
-    when: "grant_type is neither authorization_code nor refresh_token",
+    when: "grant_type is neither authorization_code, refresh_token nor that of a device",
     basis: "public",
     error: "unsupported_grant_type",
   }),

@@ -2,7 +2,19 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator } from "../../../support/emulator.ts";
 import { linksIn } from "../../../support/identity/forms.ts";
-import { authorize, authorizePath, callback, changed, request, sentBack } from "../../../support/identity/sign-in.ts";
+import {
+  authorize,
+  authorizePath,
+  callback,
+  changed,
+  findings,
+  request,
+  requestToken,
+  sentBack,
+  signIn,
+  type Tokens,
+  userinfo,
+} from "../../../support/identity/sign-in.ts";
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
@@ -109,7 +121,9 @@ describe("an authorization request", () => {
     [{ code_challenge_method: "plain" }, invalid("code_challenge_method must be S256")],
     [{ code_challenge: "short" }, invalid("code_challenge is no S256 challenge")],
     [{ request: "ey" }, { error: "request_not_supported" }],
-    [{ scope: "openid everything" }, { error: "invalid_scope" }],
+    [{ request: "ey", response_type: undefined }, { error: "request_not_supported" }],
+    [{ request_uri: "https://app.example/request" }, { error: "request_uri_not_supported" }],
+    [{ registration: "{}" }, { error: "registration_not_supported" }],
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
@@ -120,6 +134,25 @@ describe("an authorization request", () => {
       assert.deepEqual(sentBack(answer), { "": callback, ...problem, state: request.state, iss: world.routerUrl });
     });
   }
+});
+
+describe("a scope", () => {
+  it("is granted without the words that nobody knows, which leave a finding", async (t) => {
+    const world = await emulator(t);
+    const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
+    assert.equal(scope, "openid email");
+    assert.deepEqual(await findings(world, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
+    const fields = { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", scope: "email contracts:read" };
+    const refreshed = (await requestToken(world, fields)).body as Tokens;
+    assert.equal(refreshed.scope, "email");
+  });
+
+  it("of unknown words alone grants nothing of the person but who it is", async (t) => {
+    const world = await emulator(t);
+    const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
+    assert.deepEqual([scope, id_token], ["", undefined]);
+    assert.deepEqual((await userinfo(world, access_token)).body, { sub: "11", cluster: "eu-1" });
+  });
 });
 
 describe("a session", () => {

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { basicHeader } from "../../../../src/schemes/http-basic.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { emulator, plain, type Sent, type TestEmulator } from "../../../support/emulator.ts";
 import {
   type Changes,
   callback,
+  changed,
   codeOf,
+  confidential,
   decoded,
   exchange,
+  form,
   requestToken,
   signIn,
   type Tokens,
@@ -208,17 +211,9 @@ describe("a refresh token", () => {
 });
 
 describe("a confidential client", () => {
-  const secret = "s3cret:+%";
-  const seed = {
-    clusters: [{ id: "eu-1", label: "eu" }],
-    workspaces: [
-      { id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] },
-    ],
-    users: [{ id: 1, workspace_id: 1, name: "Ada", email: ada }],
-    oauth_clients: [{ client_id: "demo cli", client_name: "Confidential", client_secret: secret }],
-  };
-  const client_id = "demo cli";
-  const encoded = { user: "demo+cli", password: encodeURIComponent(secret) };
+  const seed = confidential;
+  const [{ client_id, client_secret: secret }] = seed.oauth_clients;
+  const encoded = { user: "demo+portal", password: encodeURIComponent(secret) };
 
   for (const [how, fields, headers] of [
     ["in the header", { client_id: undefined }, { authorization: basicHeader(encoded) }],
@@ -258,6 +253,33 @@ describe("an access token", () => {
       status: 200,
       body: { ...sub, ...email, name: "Eli Stone" },
     });
+  });
+
+  const carriers: [string, (access_token: string) => Sent][] = [
+    ["header", (access_token) => ({ headers: { authorization: `Bearer ${access_token}` } })],
+    ["form", (access_token) => ({ headers: form, body: changed({}, { access_token }) })],
+  ];
+  for (const [where, carry] of carriers) {
+    it(`tells the same to a POST that carries it in its ${where}`, async (t) => {
+      const world = await emulator(t);
+      const { access_token } = await signIn(world, eli);
+      const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
+      assert.deepEqual(plain(answer), plain(await userinfo(world, access_token)));
+    });
+  }
+
+  it("that is none is refused to a POST, too, and is not read from a URL", async (t) => {
+    const world = await emulator(t);
+    const { access_token } = await signIn(world, ada);
+    const gone = refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401);
+    for (const [target, headers] of [
+      ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }],
+      [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}],
+    ] as const) {
+      const answer = await world.router("POST", target, { headers });
+      assert.deepEqual(plain(answer), gone);
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+    }
   });
 
   it("is good for an hour of virtual time, with the prefix of its cluster, too", async (t) => {

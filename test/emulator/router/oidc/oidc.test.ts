@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { plain } from "../../../support/emulator.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { deviceGrantType } from "../../../support/identity/devices.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { routed } from "../../../support/routed.ts";
 
 const keysPath = "/.well-known/jwks.json";
 const configurationPath = "/.well-known/openid-configuration";
+const metadataPath = "/.well-known/oauth-authorization-server";
 const tokenPath = "/api/v1/oauth/token/";
 const userinfoPath = "/api/v1/oauth/userinfo/";
 
@@ -102,6 +104,7 @@ describe("the OpenID configuration", () => {
         userinfo_endpoint: "https://router.example/api/v1/oauth/userinfo/",
         jwks_uri: "https://router.example/.well-known/jwks.json",
         device_authorization_endpoint: "https://router.example/router/v1/oauth2.0/device/code/",
+        grant_types_supported: ["authorization_code", "implicit", deviceGrantType],
       },
     });
     assert.equal(answer.headers.get("cache-control"), "no-store");
@@ -116,6 +119,55 @@ describe("the OpenID configuration", () => {
     assert.deepEqual((body as { scopes_supported: unknown }).scopes_supported, ["us"]);
     broken(world.us);
     assert.deepEqual(plain(await world.router("GET", configurationPath)), noCluster);
+  });
+});
+
+describe("the metadata of the OAuth server", () => {
+  it("are what the OpenID configuration says of OAuth, and nothing of OpenID", async (t) => {
+    const { router, routerUrl } = await emulator(t);
+    const { body: configuration } = await router("GET", configurationPath);
+    const answer = await router("GET", metadataPath);
+    const common = {
+      issuer: routerUrl,
+      authorization_endpoint: `${routerUrl}/api/v1/oauth/authorize/`,
+      token_endpoint: `${routerUrl}${tokenPath}`,
+      jwks_uri: `${routerUrl}${keysPath}`,
+      device_authorization_endpoint: `${routerUrl}/router/v1/oauth2.0/device/code/`,
+      scopes_supported: ["openid", "profile", "email", "offline_access"],
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: ["authorization_code", "refresh_token", deviceGrantType],
+      token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+    };
+    assert.deepEqual(plain(answer), { status: 200, body: common });
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.deepEqual(configuration, {
+      ...common,
+      userinfo_endpoint: `${routerUrl}${userinfoPath}`,
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+      prompt_values_supported: ["none", "login", "select_account"],
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
+      claims_supported: [
+        ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce"],
+        ...["name", "email", "email_verified", "cluster"],
+      ],
+    });
+  });
+
+  it("come from the next cluster when the first has none, and from a gateway when nobody has", async (t) => {
+    const world = await routed(t);
+    broken(world.eu);
+    says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
+    const { body } = await world.router("GET", `${metadataPath}?x=1`);
+    const { scopes_supported, claims_supported } = body as Record<string, unknown>;
+    assert.deepEqual([scopes_supported, claims_supported], [["us"], undefined]);
+    assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
+    broken(world.us);
+    assert.deepEqual(plain(await world.router("GET", metadataPath)), noCluster);
   });
 });
 

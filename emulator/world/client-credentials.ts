@@ -1,0 +1,50 @@
+import { sameSecret } from "../../src/base/hmac.ts";
+import { parseBasic } from "../../src/schemes/http-basic.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
+import type { View } from "../store/port.ts";
+import { type OAuthClient, oauthClients } from "./oauth-clients.ts";
+
+/** What a token request says about its client. */
+interface ClientParameters {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}
+
+/** Who a token request says that it comes from: by HTTP basic, or by parameters (RFC 6749, 2.3.1). */
+export function namedClient(
+  { headers }: Pick<ReceivedRequest, "headers">,
+  { client_id, client_secret = "" }: ClientParameters,
+): { readonly id: string | undefined; readonly secret: string; readonly byBasic: boolean } {
+  const basic = parseBasic(headers.authorization);
+  if (!basic) return { id: client_id, secret: client_secret, byBasic: false };
+  return { id: formDecoded(basic.user), secret: formDecoded(basic.password), byBasic: true };
+}
+
+/**
+ * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody
+ * is named; `unproven`: the client is unknown, or its secret is wrong.
+ */
+export async function clientOf(
+  view: View,
+  request: Pick<ReceivedRequest, "headers">,
+  parameters: ClientParameters,
+): Promise<OAuthClient | "unnamed" | "unproven"> {
+  const { id, secret } = namedClient(request, parameters);
+  if (id === undefined) return "unnamed";
+  const client = await view.get(oauthClients, id);
+  const proven = client && (client.client_secret === null || sameSecret(secret, client.client_secret));
+  return proven ? client : "unproven";
+}
+
+/** The header that goes with a refusal of credentials that came by HTTP basic (RFC 6749, 5.2). */
+export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
+  namedClient(request, {}).byBasic ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+
+/** Identifier and secret are form-encoded before they are put into the header. */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+import {
+  authorize,
+  type Changes,
+  callback,
+  codeOf,
+  confidential,
+  exchange,
+  findings,
+  request,
+  requestToken,
+  sentBack,
+  verifier,
+} from "../../../support/identity/sign-in.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+const [{ client_id, client_secret }] = confidential.oauth_clients;
+const [{ email }] = confidential.users;
+const withoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
+const back = { "": callback, state: request.state };
+const invalid = (error_description: string) => ({ error: "invalid_request", error_description });
+const proven = (code: string, changes: Changes = {}) => ({
+  ...exchange(code),
+  client_id,
+  client_secret,
+  code_verifier: undefined,
+  ...changes,
+});
+
+describe("a confidential client", () => {
+  it("may go without PKCE, which leaves a finding", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const code = await codeOf(world, email, withoutPkce);
+    assert.deepEqual(await findings(world, "eu-1"), [
+      { code: "no-pkce", detail: "demo portal sent no code_challenge" },
+    ]);
+    const { status } = await requestToken(world, proven(code));
+    assert.equal(status, 200);
+  });
+
+  it("must not bring a verifier to a code that was given without a challenge", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const code = await codeOf(world, email, withoutPkce);
+    await assertRefused(world, () => requestToken(world, proven(code, { code_verifier: verifier })), {
+      status: 400,
+      body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
+    });
+  });
+
+  it("that sent a challenge must bring its verifier, and leaves no finding", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const code = await codeOf(world, email, { client_id });
+    await assertRefused(world, () => requestToken(world, proven(code)), {
+      status: 400,
+      body: invalid("code_verifier is missing"),
+    });
+    assert.equal((await requestToken(world, proven(code, { code_verifier: verifier }))).status, 200);
+    assert.deepEqual(await findings(world, "eu-1"), []);
+  });
+
+  it("that names a method sends a challenge, too", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
+    const problem = invalid("code_challenge is missing, but code_challenge_method is not");
+    assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
+  });
+
+  it("needs PKCE under --strict=pkce", async (t) => {
+    const world = await emulator(t, { seed: confidential, strict: ["pkce"] });
+    const answer = await authorize(world, { ...withoutPkce, svc_user: email });
+    const problem = invalid("code_challenge is missing: PKCE is required");
+    assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
+  });
+});
+
+it("a public client needs PKCE in any case", async (t) => {
+  const world = await emulator(t);
+  const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
+  assert.deepEqual(plain(answer).status, 302);
+  assert.equal(sentBack(answer).error_description, "code_challenge is missing: PKCE is required");
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { basicHeader } from "../../../../src/schemes/http-basic.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { device, deviceGrantType, oauthError } from "../../../support/identity/devices.ts";
+import { type Changes, confidential, requestToken } from "../../../support/identity/sign-in.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+const newest = async ({ ask }: TestEmulator) =>
+  ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
+    ?.findings;
+
+/** A device that polls where discovery says (RFC 8628, 3.4). */
+async function discovered(world: TestEmulator, client_id = "demo-cli") {
+  const { device_code, ...begun } = await device(world, client_id);
+  const fields: Changes = { grant_type: deviceGrantType, device_code, client_id };
+  return {
+    ...begun,
+    device_code,
+    poll: (changes: Changes = {}, headers = {}) => requestToken(world, { ...fields, ...changes }, headers),
+  };
+}
+
+describe("the token endpoint of discovery", () => {
+  it("redeems a device code as the other one does, with a finding", async (t) => {
+    const world = await emulator(t);
+    const { poll, decide } = await discovered(world);
+    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    assert.deepEqual(plain(await poll()), oauthError("slow_down"));
+    await decide("AUTHORIZED");
+    await world.clock.advance({ by: 10_000 });
+    const { status, headers, body } = await poll();
+    const { access_token, refresh_token, id_token, ...rest } = body as Record<string, string>;
+    assert.deepEqual(
+      { status, caching: headers.get("cache-control"), rest },
+      {
+        status: 200,
+        caching: "no-store",
+        rest: { token_type: "Bearer", expires_in: 3_600, scope: "openid profile email" },
+      },
+    );
+    assert.deepEqual(
+      [access_token, refresh_token, id_token].map((token) => /^(?:ey|eu-1_)/.exec(token ?? "")?.[0]),
+      ["ey", "eu-1_", "ey"],
+    );
+    assert.deepEqual(await newest(world), [
+      {
+        code: "device-code-elsewhere",
+        detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
+      },
+    ]);
+    await assertRefused(world, () => poll(), oauthError("invalid_grant"));
+  });
+
+  for (const [what, status, after, expected] of [
+    ["denied", "DENIED", 1, "access_denied"],
+    ["expired", "AUTHORIZED", 900_000, "expired_token"],
+  ] as const) {
+    it(`tells that a code was ${what}`, async (t) => {
+      const world = await emulator(t);
+      const { poll, decide } = await discovered(world);
+      await decide(status);
+      await world.clock.advance({ by: after });
+      assert.deepEqual(plain(await poll()), oauthError(expected));
+    });
+  }
+
+  const described = (error: string, error_description: string) => ({
+    status: 400,
+    body: { error, error_description },
+  });
+  for (const [what, changes, expected] of [
+    ["without a device code", { device_code: undefined }, described("invalid_request", "device_code is missing")],
+    ["without a client", { client_id: undefined }, described("invalid_request", "client_id is missing")],
+    ["of an unknown client", { client_id: "nobody" }, oauthError("invalid_client", 401)],
+    ["of another client", { client_id: "demo-web" }, oauthError("invalid_grant")],
+    ["with a guess", { device_code: "guess" }, oauthError("invalid_grant")],
+  ] as const) {
+    it(`refuses a poll ${what}`, async (t) => {
+      const world = await emulator(t);
+      const { poll, decide } = await discovered(world);
+      await decide("AUTHORIZED");
+      await assertRefused(world, () => poll(changes), expected);
+      assert.equal((await poll()).status, 200);
+    });
+  }
+
+  it("wants a confidential client to prove itself", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const [{ client_id, client_secret }] = confidential.oauth_clients;
+    const { poll, decide } = await discovered(world, client_id);
+    await decide("AUTHORIZED");
+    await assertRefused(world, () => poll(), oauthError("invalid_client", 401));
+    const wrong = { authorization: basicHeader({ user: "demo+portal", password: "guess" }) };
+    const refused = await poll({ client_id: undefined }, wrong);
+    assert.deepEqual(plain(refused), oauthError("invalid_client", 401));
+    assert.equal(refused.headers.get("www-authenticate"), 'Basic realm="oauth"');
+    const right = { authorization: basicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }) };
+    assert.equal((await poll({ client_id: undefined }, right)).status, 200);
+  });
+
+  it("asks the cluster where the specification has it", async (t) => {
+    const cluster = await receiver(t);
+    const world = await emulator(t, {
+      seed: {
+        clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
+        oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
+      },
+    });
+    const { poll, decide, device_code } = await discovered(world);
+    await decide("AUTHORIZED");
+    const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
+    cluster.answer((_, response) => response.end(JSON.stringify(tokens)));
+    assert.deepEqual(plain(await poll()), { status: 200, body: tokens });
+    assert.deepEqual(
+      cluster.received.map(({ method, url, body }) => [
+        method,
+        url,
+        Object.fromEntries(new URLSearchParams(String(body))),
+      ]),
+      [["POST", "/router/v1/oauth2.0/token/", { grant_type: deviceGrantType, device_code, client_id: "demo-cli" }]],
+    );
+    cluster.answer((_, response) => response.destroy());
+    const other = await discovered(world);
+    await other.decide("AUTHORIZED");
+    assert.deepEqual(plain(await other.poll()), oauthError("temporarily_unavailable", 503));
+  });
+});
