@@ -89,7 +89,7 @@ async function handle({ bound, raw, params, search }: Matched, exchange: Exchang
         if (hasBody(raw))
           received.body = await exchange.arrivals.collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
         if (bound.decode) {
-          const reading = bound.decode(received.body, raw.headers["content-type"]);
+          const reading = bound.decode(received.body, raw.headers["content-type"], finding);
           decoded = reading instanceof Promise ? await reading : reading;
         } else input.body = received.body;
       }

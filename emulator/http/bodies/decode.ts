@@ -1,5 +1,6 @@
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
+import type { Finding } from "../handler.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
 import { lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
 import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
@@ -26,7 +27,7 @@ export class UnreadableBody extends Error {
 }
 
 /** Turns the bytes of a body into a value, or fails with UnreadableBody. */
-export type Decode = (body: Buffer, contentType: string | undefined) => Decoded | Promise<Decoded>;
+export type Decode = (body: Buffer, contentType: string | undefined, finding: Finding) => Decoded | Promise<Decoded>;
 
 const nothing: Decoded = { value: undefined, source: () => null, length: 0 };
 const plain = (value: unknown, length: number): Decoded => ({ value, source: () => value, length });
@@ -45,9 +46,13 @@ export function decoderFor(
   const json = dialect === "fastapi" ? jsonOrText : jsonOnly;
   if (body.kind === "json") return json;
   if (body.kind === "form") return formFields;
-  return strictBodies && !body.formIsStandard
-    ? json
-    : (bytes, type) => (isFormType(type) ? urlencoded(bytes) : json(bytes, type));
+  const { formIsStandard } = body;
+  if (strictBodies && !formIsStandard) return json;
+  return (bytes, type, finding) => {
+    if (!isFormType(type)) return json(bytes, type, finding);
+    if (!formIsStandard) finding("form-body", "the specification declares JSON alone");
+    return urlencoded(bytes);
+  };
 }
 
 /** FastAPI: what is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */

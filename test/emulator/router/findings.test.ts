@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { deviceGrantType } from "../../support/identity/devices.ts";
+import { form } from "../../support/identity/sign-in.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 
 interface Logged {
@@ -51,6 +53,21 @@ describe("the request log notes of the routing service", () => {
     finish();
     await finished;
     assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 answered 200, late" }]);
+  });
+
+  it("a form where the specification declares JSON, and none where it is the standard's", async (t) => {
+    const world = await routed(t);
+    const found = { code: "form-body", detail: "the specification declares JSON alone" };
+    for (const [path, fields, expected] of [
+      ["/router/v1/oauth2.0/device/code/", "client_id=demo-cli", [found]],
+      ["/router/v1/oauth2.0/token/", `client_id=demo-cli&device_code=x&grant_type=${deviceGrantType}`, [found]],
+      ["/api/v1/oauth/token/", "grant_type=refresh_token", []],
+    ] as const) {
+      await world.router("POST", path, { body: fields, headers: form });
+      assert.deepEqual(await newest(world), expected);
+    }
+    await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
+    assert.deepEqual(await newest(world), []);
   });
 
   it("a signature of chat_a that nobody checked", async (t) => {
