@@ -9,7 +9,7 @@ import { join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const slow = ["bench", "packaged", join("interop", "schemathesis")];
+const slow = ["bench", "packaged", ...["schemathesis", "generators", "clients"].map((name) => join("interop", name))];
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
 const options = process.argv.slice(2).filter((word) => word.startsWith("-"));

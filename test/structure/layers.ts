@@ -98,6 +98,7 @@ export const layers: readonly Layer[] = [
 export const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api", "emulator"],
   fastify: ["emulator/http"],
+  "content-disposition": ["emulator/http"],
   undici: [
     "src/client/transport.ts",
     "src/client/tunnels.ts",

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { npmPackages } from "../../support/foreign/installed.ts";
+import { workshop } from "../../support/foreign/journey.ts";
+import { run } from "../../support/foreign/program.ts";
+
+const versions = { newman: "6.2.2", "openapi-to-postmanv2": "6.3.3" };
+const made = await npmPackages(
+  `newman-${versions.newman}`,
+  ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
+);
+
+interface Execution {
+  readonly item: { readonly name: string };
+  readonly response?: { readonly code: number };
+}
+
+/** The import knows one credential for each request, so the second goes along with every one. */
+const withSecret = {
+  listen: "prerequest",
+  script: {
+    exec: ['pm.request.headers.upsert({ key: "client-secret", value: pm.variables.get("clientSecret") });'],
+  },
+};
+
+it("Newman runs the collection that Postman makes of the contract API, and is nowhere a stranger", {
+  skip: made.missing,
+}, async (t) => {
+  if (made.missing !== undefined) return;
+  const world = await emulator(t);
+  const cwd = await workshop(t, world, import.meta.url);
+  const bin = join(made.folder, "node_modules/.bin");
+  const options = "folderStrategy=Tags,parametersResolution=Example";
+  await run(join(bin, "openapi2postmanv2"), ["-s", "contracts.json", "-o", "collection.json", "-O", options], { cwd });
+  const collection = JSON.parse(await readFile(join(cwd, "collection.json"), "utf8"));
+  await writeFile(join(cwd, "collection.json"), JSON.stringify({ ...collection, event: [withSecret] }));
+
+  const { clientId, clientSecret } = world.clusters[0]!;
+  const variables = ["--env-var", `apiKey=${clientId}`, "--env-var", `clientSecret=${clientSecret}`];
+  const report = ["--reporters", "json", "--reporter-json-export", "report.json"];
+  await run(join(bin, "newman"), ["run", "collection.json", ...variables, ...report], { cwd });
+  const { executions } = JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).run as {
+    executions: Execution[];
+  };
+  // Examples name contracts that the seed has not; an intake that nobody has is a 403 (DECISIONS.md, F3).
+  const expected = [200, 201, 204, 400, 404];
+  assert.deepEqual(
+    executions
+      .map(({ item, response }) => `${item.name}: ${response?.code}`)
+      .filter((line) => !expected.some((status) => line.endsWith(`: ${status}`)))
+      .toSorted(),
+    ["Change a legal intake: 403", "Delete a legal intake: 403", "Show a legal intake: 403"],
+  );
+  assert.ok(executions.filter(({ response }) => (response?.code ?? 500) < 300).length > executions.length / 3);
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { installed } from "../../support/foreign/installed.ts";
+import { environmentOf, expectedJourney, workshop } from "../../support/foreign/journey.ts";
+import { run, told, works } from "../../support/foreign/program.ts";
+
+const version = "7.17.0";
+const artifact = `org.openapitools:openapi-generator-cli:${version}`;
+const made = await installed({
+  name: `openapi-generator-${version}`,
+  needs: ["mvn", "--version"],
+  steps: [
+    ["mvn", "-q", "dependency:get", `-Dartifact=${artifact}`],
+    ["mvn", "-q", "dependency:copy", `-Dartifact=${artifact}`, "-DoutputDirectory=."],
+  ],
+});
+const goMissing = (await works("go", "version")) ? undefined : "There is no Go to compile the client with.";
+
+/** Without what is generated for readers and testers of the client. */
+const onlyCode =
+  "--global-property=apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false";
+const services = ["router", "contracts"] as const;
+
+const generate = (folder: string, cwd: string, argv: readonly string[]) =>
+  run("java", ["-jar", join(folder, `openapi-generator-cli-${version}.jar`), "generate", onlyCode, ...argv], { cwd });
+
+describe(`openapi-generator ${version}`, () => {
+  it("makes a Go client that compiles and works", { skip: made.missing ?? goMissing }, async (t) => {
+    if (made.missing !== undefined) return;
+    const world = await emulator(t);
+    const cwd = await workshop(t, world, import.meta.url, "openapi-generator/main.go");
+    for (const name of services) {
+      const options = `packageName=${name},withGoMod=false,isGoSubmodule=true`;
+      await generate(made.folder, cwd, ["-g", "go", "-i", `${name}.json`, "-o", name, "-p", options]);
+    }
+    await run("go", ["mod", "init", "example.test/journey"], { cwd });
+    await run("go", ["mod", "tidy"], { cwd });
+    assert.deepEqual(await told("go", ["run", "."], { cwd, env: environmentOf(world) }), expectedJourney);
+  });
+
+  it("makes a Java client that compiles and works", { skip: made.missing }, async (t) => {
+    if (made.missing !== undefined) return;
+    const world = await emulator(t);
+    const cwd = await workshop(t, world, import.meta.url, "openapi-generator/Journey.java");
+    // Of a body that is a list or one of its items, as the router has it, this generator writes what is no Java.
+    const packages = "invokerPackage=contracts,apiPackage=contracts.api,modelPackage=contracts.model";
+    const options = ["--library", "native", "-p", `${packages},openApiNullable=false`];
+    await generate(made.folder, cwd, ["-g", "java", "-i", "contracts.json", "-o", ".", ...options]);
+    await copyFile(join(cwd, "Journey.java"), join(cwd, "src/main/java/Journey.java"));
+    await run("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], { cwd });
+    const env = environmentOf(world);
+    const java = ["-c", 'java -cp "target/classes:$(cat classpath.txt)" Journey'];
+    const { clusters: _, unmapped: __, ...ofContracts } = expectedJourney;
+    assert.deepEqual(await told("sh", java, { cwd, env }), ofContracts);
+  });
+});

@@ -1,0 +1,76 @@
+import { access, mkdir, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { run, works } from "./program.ts";
+
+/** A folder with programs of others, or the sentence that says why they cannot be had. */
+export type Installed = { readonly folder: string; readonly missing?: never } | { readonly missing: string };
+
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "svc-toolkit");
+
+/** What is installed, and by which commands: each a program with its arguments, run in the folder. */
+export interface Wanted {
+  /** Name and pinned versions: the folder's name, so that another version is installed anew. */
+  readonly name: string;
+  /** A program that must be on the machine, with arguments under which it succeeds. */
+  readonly needs: readonly [program: string, ...argv: string[]];
+  readonly steps: readonly (readonly [program: string, ...argv: string[]])[];
+}
+
+/** Installs programs of others once into a folder of this machine. */
+export async function installed({ name, needs, steps }: Wanted): Promise<Installed> {
+  const folder = join(cache, name);
+  const mark = join(folder, ".installed");
+  const [needed, ...argv] = needs;
+  if (!(await works(needed, ...argv))) return { missing: `${name} needs ${needs.join(" ")} to work here.` };
+  if (await exists(mark)) return { folder };
+  try {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    for (const [program, ...args] of steps) await run(program, args, { cwd: folder });
+    await writeFile(mark, "");
+    return { folder };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    return { missing: `${name} could not be installed: ${String(error).split("\n").slice(0, 2).join(" ")}` };
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Packages of the npm registry, in a folder of their own: those of the project must not change for them. */
+export const npmPackages = (name: string, ...packages: readonly string[]): Promise<Installed> =>
+  installed({
+    name,
+    needs: ["npm", "--version"],
+    steps: [
+      ["npm", "init", "--yes"],
+      ["npm", "install", "--no-audit", "--no-fund", ...packages],
+    ],
+  });
+
+const pythons = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
+const isNewEnough = ["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"] as const;
+
+/** Packages of the Python index, in an environment of their own. */
+export async function pythonPackages(name: string, ...packages: readonly string[]): Promise<Installed> {
+  for (const python of pythons) {
+    if (!(await works(python, ...isNewEnough))) continue;
+    const environment = [python, "-m", "venv", "."] as const;
+    const packed = ["./bin/pip", "install", "--quiet", ...packages] as const;
+    return installed({ name, needs: [python, "--version"], steps: [environment, packed] });
+  }
+  return { missing: `${name} needs a Python from 3.10 on with venv.` };
+}
+
+/** A program of a Go module, as `bin/<program>`. */
+export const goProgram = (name: string, module: string): Promise<Installed> =>
+  installed({
+    name,
+    needs: ["go", "version"],
+    steps: [["sh", "-c", `GOBIN="$PWD/bin" go install ${module}`]],
+  });

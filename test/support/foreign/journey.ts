@@ -1,0 +1,60 @@
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { TestEmulator } from "../emulator.ts";
+
+/** What the program of each generator prints: every one makes the same calls with the client that was made for it. */
+export const expectedJourney = {
+  clusters: ["eu-1", "us-1"],
+  unmapped: [404, "No cluster mapping for this email hash"],
+  created: "DRAFT",
+  recipients: ["jo@acme.example"],
+  refused: [404, "Not found."],
+} as const;
+
+/** The body of the contract that those programs create, as text: each language reads it into the types it made. */
+const contract = JSON.stringify({
+  contract_template_id: 101,
+  contract_name: "Mutual NDA with Acme",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+});
+
+/** The variables by which a program finds the emulator. */
+export function environmentOf({ routerUrl, clusters, token }: TestEmulator): Readonly<Record<string, string>> {
+  const { url, clientId = "", clientSecret = "" } = clusters[0]!;
+  return {
+    ROUTER_URL: routerUrl,
+    CONTRACTS_URL: url,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    CONTROL_TOKEN: token,
+    CONTRACT: contract,
+  };
+}
+
+/** A folder of the test with the documents that the emulator serves, and the program beside the test. */
+export async function workshop(
+  t: Pick<TestContext, "after">,
+  { controlUrl }: TestEmulator,
+  beside: string,
+  ...files: readonly string[]
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-interop-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const name of ["router.json", "contracts.json"]) {
+    await writeFile(join(folder, name), await (await fetch(`${controlUrl}/openapi/${name}`)).text());
+  }
+  for (const file of files) {
+    await copyFile(fileURLToPath(new URL(file, beside)), join(folder, basename(file)));
+  }
+  return folder;
+}

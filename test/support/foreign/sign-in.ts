@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import type { TestContext } from "node:test";
+import { emulator, type TestEmulator } from "../emulator.ts";
+
+const demo = JSON.parse(await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8"));
+const portal = { client_id: "portal", client_name: "Portal", client_secret: "s3cret:+%" };
+
+/** Like somebody's own time: foreign clients check tokens by the machine's clock. The demo seed and a web app. */
+export const signInWorld = (t: Pick<TestContext, "after">): Promise<TestEmulator> =>
+  emulator(t, {
+    clock: { mode: "real" },
+    seed: { ...demo, oauth_clients: [...demo.oauth_clients, portal] },
+  });
+
+/** What makes readers of headers stumble. */
+export const hardName = "Pläne (B) 'neu'.txt";
+
+/** The signed address of a file with that name. */
+export async function downloadUrl({ api }: TestEmulator): Promise<string> {
+  const files = [{ filename: hardName, content_type: "text/plain" }];
+  const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+  const [file] = (body as { files: { file_id: string; upload_url: string }[] }).files;
+  const { file_id = "", upload_url = "" } = file ?? {};
+  await fetch(upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
+  const shown = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+  return (shown.body as { signed_url: string }).signed_url;
+}
