@@ -90,7 +90,8 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
   return ({ decoded }, input, problems) => {
-    let value = decoded?.isForm ? withoutBlanks(schema, decoded.value as Form) : decoded?.value;
+    let value = decoded?.value;
+    if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
     // An optional model of FastAPI may be null as well.
     if (value === null && optional && noBody === "missing") value = undefined;
     if (value === undefined) {
