@@ -3,10 +3,11 @@
  * the slow ones. Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
  */
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { compileTests } from "./compile.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const slow = ["bench", "packaged", ...["schemathesis", "generators", "clients"].map((name) => join("interop", name))];
@@ -31,11 +32,18 @@ if (files.length === 0) {
   process.exit(2);
 }
 
+const folder = join(here, "..", "node_modules", ".cache", `svc-test-${process.pid}`);
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+// Ctrl-C reaches the tests, too: this waits for their end.
+process.on("SIGINT", () => {});
+
 // A test that waits for ever fails, with its name, instead of holding up the pipeline. Node itself would leave one
 // processor out, which is half of them on a small machine.
 const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallelism()}`];
-const run = spawn(process.execPath, ["--import", "tsx", "--test", ...limits, ...options, ...files], {
+const compiled = await compileTests(files, folder);
+const run = spawn(process.execPath, ["--enable-source-maps", "--test", ...limits, ...options, ...compiled], {
   stdio: "inherit",
+  env: { ...process.env, SVC_TEST_COMPILED: folder },
 });
 run.on("exit", (code) => {
   process.exitCode = code ?? 1;

@@ -1,30 +1,20 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import type { Metafile } from "esbuild";
-import { bundle } from "../../build.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { root } from "../structure/repository.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
 import { safeService } from "../support/cli/safe-service.ts";
 import { receiver } from "../support/receiver.ts";
+import { metafile, shipped } from "../support/shipped.ts";
 
 describe("the bundle", () => {
-  let folder: string;
-  let outputs: Metafile["outputs"];
-
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "svc-test-"));
-    for (const part of ["bin", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true });
-    ({ outputs } = await bundle(join(folder, "dist")));
-  });
-  after(() => rm(folder, { recursive: true, force: true }));
+  const folder = shipped();
+  const { outputs } = metafile();
 
   it("carries the licence of each package whose code it holds, and of no other", () => {
     const dist = join(folder, "dist");

@@ -8,6 +8,7 @@ import type { Profile } from "../../src/cli/config/profile.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { movedWall } from "../support/moved-wall.ts";
+import { program } from "../support/program.ts";
 
 /** A configuration folder, and the command line pointed at it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
@@ -100,12 +101,11 @@ describe("svc config set", () => {
 
   it("loses nothing when many processes write at once", async (t) => {
     const { folder, file } = await machine(t);
-    const program = new URL("../support/cli/svc-process.ts", import.meta.url).pathname;
     const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
     const ends = names.map(
       (name) =>
         new Promise((resolve) => {
-          const argv = ["--import", "tsx", program, "config", "set", "client_id", name, "--profile", name];
+          const argv = [program("svc"), "config", "set", "client_id", name, "--profile", name];
           spawn(process.execPath, argv, { env: { ...process.env, SVC_CONFIG_DIR: folder }, stdio: "ignore" }).once(
             "close",
             resolve,

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { main } from "../../src/cli/main.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { program } from "../support/program.ts";
 import { receiver } from "../support/receiver.ts";
 
 const instantly = { now: () => Date.now(), sleep: async () => {} };
@@ -120,9 +121,8 @@ describe("--verbose and --debug", () => {
 });
 
 describe("a pipe", () => {
-  const program = new URL("../support/cli/svc-process.ts", import.meta.url).pathname;
   const svc = (...argv: string[]) =>
-    spawn(process.execPath, ["--import", "tsx", program, ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+    spawn(process.execPath, [program("svc"), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("gets output of more than 64 KiB whole", async () => {
     const child = svc("openapi", "contracts");

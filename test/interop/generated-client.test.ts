@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { tsImport } from "tsx/esm/api";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { typesOf } from "./generated-types.ts";
@@ -33,7 +34,7 @@ describe("a client that openapi-typescript and openapi-fetch make of the documen
     }).catch((error: { stdout: string }) => error);
     assert.equal(compiled.stdout, "");
 
-    const { journey } = (await import(pathToFileURL(join(folder, "journey.ts")).href)) as {
+    const { journey } = (await tsImport(pathToFileURL(join(folder, "journey.ts")).href, import.meta.url)) as {
       journey: (started: object) => Promise<unknown>;
     };
     const { clientId = "", clientSecret = "", url: contractsUrl } = clusters[0]!;

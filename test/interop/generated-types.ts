@@ -1,6 +1,8 @@
 import { register } from "node:module";
+import { pathToFileURL } from "node:url";
+import { program } from "../support/program.ts";
 
-const replacement = new URL("./typescript-five.ts", import.meta.url).href;
+const replacement = pathToFileURL(program("typescript-five")).href;
 const hooks = `
   export const resolve = (name, context, next) =>
     name === "typescript" && context.parentURL?.includes("/openapi-typescript/")

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
+import { tsImport } from "tsx/esm/api";
 import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
 import { contentHash } from "../../src/schemes/webhook.ts";
@@ -14,6 +15,7 @@ import { assertPart, blocks, readme } from "../support/cli/readme.ts";
 import { type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { movedWall } from "../support/moved-wall.ts";
 import { receiver } from "../support/receiver.ts";
+import { shippedBundle } from "../support/shipped.ts";
 
 /** The commands of some blocks, in their order, without comments; `a && b` are two. */
 const commandsOf = (some: readonly string[]): string[] =>
@@ -184,13 +186,13 @@ describe("the README", () => {
   it("shows a program that works", async (t) => {
     const [program = ""] = blocks("ts");
     const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
-    const door = pathToFileURL(join(root, "emulator/index.ts")).href;
+    const door = pathToFileURL(join(shippedBundle(), "emulator.js")).href;
     const path = join(await testFolder(t), "program.mts");
     await writeFile(
       path,
       `${program.replace("svc-toolkit/emulator", door)}\nexport const answer = await response.text();\n`,
     );
-    const { answer } = await import(pathToFileURL(path).href);
+    const { answer } = await tsImport(pathToFileURL(path).href, import.meta.url);
     assert.equal(answer, promised);
   });
 });

@@ -25,7 +25,7 @@ export async function emulatorProcess(
   options: EmulatorOptions,
   env: Readonly<Record<string, string>> = {},
 ): Promise<EmulatorProcess> {
-  const argv = [join(await shippedBundle(), "emulator.js"), JSON.stringify(options)];
+  const argv = [join(shippedBundle(), "emulator.js"), JSON.stringify(options)];
   const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },

@@ -30,13 +30,7 @@ export async function emulatorStart(
   options: EmulatorOptions,
   { within = [], cwd }: { readonly within?: readonly string[]; readonly cwd?: string } = {},
 ): Promise<StartedProcess> {
-  const argv = [
-    "--input-type=module",
-    "-e",
-    program,
-    join(await shippedBundle(), "emulator.js"),
-    JSON.stringify(options),
-  ];
+  const argv = ["--input-type=module", "-e", program, join(shippedBundle(), "emulator.js"), JSON.stringify(options)];
   const [command, ...args] = [...within, process.execPath, ...argv];
   const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
   const gone = once(child, "close");

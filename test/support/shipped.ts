@@ -1,26 +1,15 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after } from "node:test";
-import { bundle } from "../../build.ts";
-import { root } from "../structure/repository.ts";
+import { readFileSync } from "node:fs";
+import type { Metafile } from "esbuild";
+import { compiled } from "./program.ts";
 
-let making: Promise<string> | undefined;
-after(async () => making && rm(await making, { recursive: true, force: true }));
-
-/** A folder with the program as it ships, made once for a test file, and gone at its end. */
-function shipped(): Promise<string> {
-  making ??= (async () => {
-    const folder = await mkdtemp(join(tmpdir(), "svc-test-"));
-    for (const part of ["bin", "package.json"]) await cp(join(root, part), join(folder, part), { recursive: true });
-    await bundle(join(folder, "dist"));
-    return folder;
-  })();
-  return making;
-}
+/** The folder of what ships, `bin` and `dist`: made once for all tests of a run, where one imports this module. */
+export const shipped = (): string => compiled("package");
 
 /** The folder of its bundle. */
-export const shippedBundle = async (): Promise<string> => join(await shipped(), "dist");
+export const shippedBundle = (): string => compiled("package/dist");
 
 /** What npm links as `svc`: to be run by Node. */
-export const shippedSvc = async (): Promise<string> => join(await shipped(), "bin/svc.js");
+export const shippedSvc = (): string => compiled("package/bin/svc.js");
+
+/** What the bundler told of the command line's part. */
+export const metafile = (): Metafile => JSON.parse(readFileSync(compiled("metafile.json"), "utf8"));

@@ -16,7 +16,7 @@ const text = (count: number) => Array.from({ length: count }, (_, i) => `${addre
 /** An emulator, and processes of the command line that work on it. */
 async function stage(t: TestContext) {
   const folder = await testFolder(t);
-  const svc = await shippedSvc();
+  const svc = shippedSvc();
   const twin = await emulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
   const env = environmentOf(twin, host as unknown as Parameters<typeof environmentOf>[1]);

@@ -9,6 +9,7 @@ import { systemWall } from "../../../src/base/clock.ts";
 import { isLocked, takeLock } from "../../../src/cli/config/file-lock.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { program } from "../../support/program.ts";
 
 const host = { pid: process.pid, wall: systemWall } as Host;
 const nobody = 2 ** 22 + 1;
@@ -17,9 +18,8 @@ describe("a lock", () => {
   it("that was left behind is never taken by two of many processes that try", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
-    const taker = join(import.meta.dirname, "../../support/cli/lock-taker.ts");
     const processes = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, ["--import", "tsx", taker, file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
+      spawn(process.execPath, [program("lock-taker"), file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
     );
     const ends = processes.map(async (child) => {
       const err = child.stderr.setEncoding("utf8").toArray();

@@ -18,7 +18,7 @@ export interface SvcProcess {
 /** How long the same program takes to start and to end by itself, at this very moment, in milliseconds. */
 export async function startMs(): Promise<number> {
   const started = performance.now();
-  const child = spawn(process.execPath, [await shippedSvc(), "help"], { stdio: "ignore", env: {} });
+  const child = spawn(process.execPath, [shippedSvc(), "help"], { stdio: "ignore", env: {} });
   await once(child, "exit");
   return performance.now() - started;
 }
@@ -29,7 +29,7 @@ export async function svcProcess(
   argv: readonly string[],
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string | undefined>> },
 ): Promise<SvcProcess> {
-  const child = spawn(process.execPath, [await shippedSvc(), ...argv], {
+  const child = spawn(process.execPath, [shippedSvc(), ...argv], {
     cwd: options.cwd,
     // Its standard input stays open: nobody types anything.
     stdio: ["pipe", "pipe", "pipe"],

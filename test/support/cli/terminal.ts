@@ -18,7 +18,7 @@ export const hasProgram = (name: string): boolean =>
 /** A folder's `svc` for shells: what ships, as a program of that name. */
 export async function installSvc(folder: string): Promise<void> {
   const path = join(folder, "svc");
-  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${await shippedSvc()}" "$@"\n`, { mode: 0o755 });
+  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${shippedSvc()}" "$@"\n`, { mode: 0o755 });
 }
 
 export interface Terminal {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { program } from "../program.ts";
 
 /** A process of its own that takes a lock. */
 export interface LockProcess {
@@ -13,8 +13,6 @@ export interface LockProcess {
   kill(): Promise<void>;
 }
 
-const program = join(import.meta.dirname, "lock-holder.ts");
-
 /** A command line that gives what follows a PID namespace of its own, as a container has; undefined where none can be had. */
 export const ownNamespace = (): string[] | undefined => {
   const words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -22,7 +20,7 @@ export const ownNamespace = (): string[] | undefined => {
 };
 
 export async function lockProcess(t: TestContext, file: string, within: readonly string[] = []): Promise<LockProcess> {
-  const [command, ...args] = [...within, process.execPath, "--import", "tsx", program, file];
+  const [command, ...args] = [...within, process.execPath, program("lock-holder"), file];
   const child: ChildProcess = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
   const gone = once(child, "close");
   const kill = async () => {

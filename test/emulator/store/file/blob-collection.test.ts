@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collectBlobs } from "../../../../emulator/store/file/blob-collection.ts";
 import { movedWall } from "../../../support/moved-wall.ts";
+import { program } from "../../../support/program.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
 const day = 24 * 3_600_000;
@@ -138,8 +139,7 @@ describe("a collection that is killed", () => {
       const unnamed_since = Object.fromEntries(texts.map((text) => [hashOf(text), long]));
       await writeFile(join(folder, "svc-unnamed.json"), JSON.stringify({ looked_at: long, unnamed_since }));
 
-      const program = join(import.meta.dirname, "collector.ts");
-      const child = spawn(process.execPath, ["--import", "tsx", program, path, call, String(count)]);
+      const child = spawn(process.execPath, [program("blob-collector"), path, call, String(count)]);
       assert.deepEqual(await once(child, "close"), [null, "SIGKILL"]);
       const left = (await readdir(folder)).filter((name) => name !== "svc-unnamed.json");
       assert.equal(left.length, call === "rm" ? texts.length - count : 0);

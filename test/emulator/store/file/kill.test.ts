@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
-import { build } from "esbuild";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { recover } from "../../../../emulator/store/file/recovery.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
+import { program } from "../../../support/program.ts";
 import { collections, owners, people, temporaryFolder } from "../../../support/store.ts";
 
 const kills = 30;
@@ -18,20 +18,10 @@ describe("kill -9 under write load", () => {
   it(`loses no acknowledged write in ${kills} kills, and the file opens after each`, async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, "emulator.json");
-    const program = join(folder, "writer.mjs");
-    // Bundled once: the start of each of the processes is most of the time.
-    await build({
-      entryPoints: [join(import.meta.dirname, "writer.ts")],
-      outfile: program,
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      logLevel: "error",
-    });
     const acknowledged: number[] = [];
     for (let kill = 0; kill < kills; kill += 1) {
       const from = (acknowledged.at(-1) ?? 0) + 1_000;
-      acknowledged.push(...(await writeUntilKilled(program, path, from, 1 + Math.floor(Math.random() * 120))));
+      acknowledged.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
       // Half of the time the next process finds what the killed one left, else what a clean close wrote.
       const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWall });
       const lost = await store.read(async (view) => {
@@ -61,8 +51,10 @@ async function readOnly(path: string): Promise<Store> {
 }
 
 /** The numbers that were acknowledged before the process was killed, some time after the n-th. */
-async function writeUntilKilled(program: string, path: string, from: number, count: number): Promise<number[]> {
-  const child = spawn(process.execPath, [program, path, String(from)], { stdio: ["ignore", "pipe", "inherit"] });
+async function writeUntilKilled(path: string, from: number, count: number): Promise<number[]> {
+  const child = spawn(process.execPath, [program("store-writer"), path, String(from)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const closed = new Promise((resolve) => child.once("close", resolve));
   const acknowledged: number[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
