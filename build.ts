@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry } from "./src/api/registry.ts";
+import { groups } from "./src/cli/groups.ts";
 import { groupManual, manualPage } from "./src/cli/help/manual.ts";
 import { wholeTree } from "./src/cli/help/tree.ts";
 import { declarationsOf } from "./src/cli/main.ts";
@@ -94,6 +95,53 @@ const lateOnesHaveMain: Plugin = {
 };
 
 /**
+ * undici asks Node's own HTTP client, which the command line has no other use for, for one number: how long all headers
+ * of an answer may be. The default is said of it in src/client/network-failure.ts, too.
+ */
+const undiciWithoutHttp: Plugin = {
+  name: "undici-without-http",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:http$/ }, ({ importer, path }) =>
+      /node_modules\/undici\//.test(importer) ? { path, namespace: "http-defaults" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "http-defaults" }, () => ({
+      contents: "module.exports = { maxHeaderSize: 16_384 };",
+    }));
+  },
+};
+
+/** Built-in modules that take milliseconds to load and that few commands get to use: loaded by the first call. */
+const lateBuiltins = ["node:crypto", "node:zlib"];
+
+/**
+ * An import of a built-in module makes Node read all it exports, which loads what lies behind each getter; asked for by
+ * name, it loads itself alone. Each name is a declaration of its own here, so that none stays that is not used.
+ */
+const builtinsByName: Plugin = {
+  name: "builtins-by-name",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:/ }, ({ kind, path }) =>
+      kind === "import-statement" ? { path, namespace: "builtin", sideEffects: false } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => {
+      const found = process.getBuiltinModule(path) as Record<string, unknown>;
+      const named = Object.keys(found).filter((name) => name !== "default");
+      const isLate = (name: string) =>
+        lateBuiltins.includes(path) && typeof found[name] === "function" && /^[a-z]/.test(name);
+      const contents = named.map((name) =>
+        isLate(name)
+          ? `export const ${name} = (...given) => builtin().${name}(...given);`
+          : `export const ${name} = /* @__PURE__ */ (() => builtin().${name})();`,
+      );
+      return {
+        contents: `const builtin = () => process.getBuiltinModule("${path}");\n${contents.join("\n")}
+          export default /* @__PURE__ */ builtin();`,
+      };
+    });
+  },
+};
+
+/**
  * Bundles into `outdir`, and writes the command specs beside it. All chunks lie in one folder: they read files by it.
  * What is told of the bundle concerns the command line.
  */
@@ -111,7 +159,10 @@ export async function bundle(outdir: string): Promise<Metafile> {
     platform: "node",
     target: "node20.19",
     banner: { js: banner },
-    define: { SVC_SPEC_GROUPS: JSON.stringify(Object.keys(specs).join(" ")) },
+    define: {
+      SVC_SPEC_GROUPS: JSON.stringify(Object.keys(specs).join(" ")),
+      SVC_WRITTEN_COMMANDS: JSON.stringify(await writtenCommands()),
+    },
     minifySyntax: true,
     // Optional companions of pdfjs, which draws nothing here.
     external: ["canvas", "@napi-rs/canvas", "path2d"],
@@ -132,10 +183,14 @@ export async function bundle(outdir: string): Promise<Metafile> {
   });
   const { metafile } = await build({
     ...settings,
+    // Node reads all of a file before it runs any of it. Names stay: --debug shows where an error is from.
+    minifyWhitespace: true,
+    legalComments: "none",
     entryPoints: commandLine,
-    plugins: [leaveOutUnused, lateOnesHaveMain],
+    plugins: [leaveOutUnused, undiciWithoutHttp, lateOnesHaveMain, builtinsByName],
     metafile: true,
   });
+  mergeEntry(metafile);
   writeSpecs(`${fresh}/specs`, specs);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
@@ -144,6 +199,28 @@ export async function bundle(outdir: string): Promise<Metafile> {
   renameSync(fresh, outdir);
   return metafile;
 }
+
+/**
+ * Gives the chunk that holds `main` the name of the entry, which only hands on what it exports (what is imported late
+ * imports that chunk): a file less for each command.
+ */
+function mergeEntry({ outputs }: Metafile): void {
+  const [entry = ""] = Object.keys(outputs).filter((path) => outputs[path]!.entryPoint === commandLine.main);
+  const chunk = outputs[entry]!.imports[0]!.path;
+  renameSync(join(root, chunk), join(root, entry));
+  outputs[entry] = outputs[chunk]!;
+  delete outputs[chunk];
+  for (const path of Object.keys(outputs).filter((name) => name.endsWith(".js"))) {
+    const text = readFileSync(join(root, path), "utf8");
+    writeFileSync(join(root, path), text.replaceAll(basename(chunk), basename(entry)));
+  }
+}
+
+/** The words of each hand-written command. */
+const writtenCommands = async (): Promise<string[]> =>
+  (await Promise.all(Object.values(groups).map((group) => group.commands?.()))).flatMap((written) =>
+    (written?.commands ?? []).map(({ words }) => words.join(" ")),
+  );
 
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {

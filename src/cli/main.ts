@@ -27,7 +27,7 @@ import { readGlobals } from "./parse/globals.ts";
 import type { Invocation, Parser } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
 import { completed } from "./prompt/required.ts";
-import { specsOf } from "./specs.ts";
+import { derivedAlone, specsOf } from "./specs.ts";
 import { Stopping } from "./stopping.ts";
 
 /** A command of the tree; `spec` is the derived one that a hand-written one builds on. */
@@ -134,7 +134,9 @@ function typed({ positionals: declared }: CommandDeclaration, input: Input): Inp
 async function parserFor(words: readonly string[]): Promise<Parser<Declared>> {
   const [{ Parser }, names] = await Promise.all([import("./parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  return new Parser(names, group === undefined ? [] : await declarationsOf(group), words);
+  if (group === undefined) return new Parser<Declared>(names, [], words);
+  const derived = derivedAlone(await specsOf(group), words);
+  return new Parser<Declared>(names, derived ? [derived] : await declarationsOf(group), words);
 }
 
 /** A hand-written command stands for the derived one of the same words. */

@@ -1,4 +1,3 @@
-import type { CheckedCall } from "../../../client/checked-call.ts";
 import { email } from "../../bulk/input/identifiers.ts";
 import type { Command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
@@ -13,15 +12,14 @@ export const routerShowEmail: Command = {
   flags: [],
   examples: [{ title: "By the address", argv: ["router", "show-email", "ada@northwind.example"] }],
   async run(input, context, spec) {
-    return runDerived(spec!, input, context, { sign: hashed });
+    const given = String(input.positionals.email_hash).trim();
+    return runDerived(spec!, { ...input, positionals: { email_hash: hashed(given) } }, context);
   },
 };
 
-function hashed(call: CheckedCall): CheckedCall {
-  const { params } = call.args;
-  const given = String(params?.email_hash).trim();
+function hashed(given: string): string {
   // Anything that is no address stays what it is.
-  if (email.problem(given) !== undefined && given.includes("@"))
-    throw new UsageError(`"${given}" is no e-mail address`);
-  return call.with({ params: { ...params, email_hash: given.includes("@") ? email.value(given) : given } });
+  if (!given.includes("@")) return given;
+  if (email.problem(given) !== undefined) throw new UsageError(`"${given}" is no e-mail address`);
+  return email.value(given);
 }
