@@ -79,7 +79,7 @@ describe("the bundle", () => {
     assert.deepEqual(limited.packages, ["commander", ...printing, "undici", "zod"]);
   });
 
-  it("loads for a derived command nothing of those that are written by hand, and for those no schema that judges nothing", async (t) => {
+  it("loads for a derived command nothing of those that are written by hand, and for those no schema that checks nothing", async (t) => {
     const { emulator } = await cliEmulator(t);
     const env = { SVC_BASE_URL: emulator.routerUrl };
     const packages = ["commander", ...printing, "undici"];
