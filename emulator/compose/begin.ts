@@ -22,7 +22,7 @@ import type { Store } from "../store/port.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
-import { workspaces } from "../world/workspaces.ts";
+import { firstWorkspace } from "../world/workspaces.ts";
 import { seededBeginning } from "./beginning.ts";
 import type { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
@@ -183,7 +183,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
 }
 
 async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
-  const [first] = await store.read((view) => view.list(workspaces, { by: "cluster", equals: id, limit: 1 }));
+  const first = await store.read((view) => firstWorkspace(view, id));
   return {
     id,
     url,

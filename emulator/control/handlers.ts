@@ -1,6 +1,7 @@
 import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
+import { controlClusterHandlers } from "./clusters.ts";
 import { controlContractHandlers } from "./contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
@@ -24,6 +25,7 @@ export const controlHandlers = {
   ...requestHandlers,
   ...chatBIssuerHandlers,
   ...ownerHandlers,
+  ...controlClusterHandlers,
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows } from "../store/port.ts";
+import { rows, type View } from "../store/port.ts";
 
 /** A person of a workspace. */
 export const User = z.strictObject({
@@ -138,6 +138,11 @@ export const workspaces = rows<Workspace, "client" | "cluster">({
   key: id,
   indexes: { client: (row) => row.client_id, cluster: (row) => row.cluster_id },
 });
+
+/** The workspace whose API key stands for a cluster where nobody named one. */
+export const firstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
+  (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
+
 export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,

@@ -23,6 +23,7 @@ import * as contractsWebhooks from "./contracts/webhooks.ts";
 import * as emulatorActivities from "./emulator/activities.ts";
 import * as emulatorChatB from "./emulator/chat-b.ts";
 import * as emulatorClock from "./emulator/clock.ts";
+import * as emulatorClusters from "./emulator/clusters.ts";
 import * as emulatorContracts from "./emulator/contracts.ts";
 import * as emulatorDeliveries from "./emulator/deliveries.ts";
 import * as emulatorDeviceGrants from "./emulator/device-grants.ts";
@@ -118,6 +119,7 @@ export const allResources: Declared = {
   "emulator/activities": emulatorActivities,
   "emulator/device-grants": emulatorDeviceGrants,
   "emulator/provider": emulatorProvider,
+  "emulator/clusters": emulatorClusters,
   "emulator/state": emulatorState,
   "emulator/requests": emulatorRequests,
   "emulator/chat-b": emulatorChatB,

@@ -55,6 +55,7 @@ export const resources = {
   "emulator/activities": () => import("./emulator/activities.ts"),
   "emulator/device-grants": () => import("./emulator/device-grants.ts"),
   "emulator/provider": () => import("./emulator/provider.ts"),
+  "emulator/clusters": () => import("./emulator/clusters.ts"),
   "emulator/state": () => import("./emulator/state.ts"),
   "emulator/requests": () => import("./emulator/requests.ts"),
   "emulator/chat-b": () => import("./emulator/chat-b.ts"),

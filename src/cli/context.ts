@@ -22,6 +22,7 @@ export function createContext(
   const closers: (() => Promise<void>)[] = [];
   const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
   let embedded: Promise<Target> | undefined;
+  let services: Promise<Target> | undefined;
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
@@ -30,7 +31,9 @@ export function createContext(
       );
       return embedded;
     }
-    return service === "emulator" ? controlTarget(globals, host, file, output) : serviceTarget(globals, host);
+    if (service === "emulator") return controlTarget(globals, host, file, output);
+    services ??= serviceTarget(globals, host, output);
+    return services;
   };
 
   const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {

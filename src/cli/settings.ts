@@ -1,4 +1,8 @@
+import { relative } from "node:path";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
+import type { EmulatorHere } from "./connection/emulator-access.ts";
+import { mainCluster } from "./connection/emulator-variables.ts";
+import { nearestState } from "./connection/state-folder.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { checkedUrl, type Globals } from "./parse/globals.ts";
@@ -10,7 +14,7 @@ export interface SettingValue<T = string> {
   readonly origin: string;
 }
 
-type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Pick<Host, "env"> };
+type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
 
 /** Where the services are and who calls them; what is undefined is not set. */
 export interface ServiceSettings {
@@ -24,6 +28,12 @@ export interface ServiceSettings {
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
+  /** An OAuth access token that outranks every sign-in. */
+  readonly token: SettingValue | undefined;
+  /** Of an emulator's control plane. */
+  readonly controlToken: SettingValue | undefined;
+  /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
+  readonly isEmulatorHere: boolean;
 }
 
 /** The variable's value; one that is empty is not set. */
@@ -31,8 +41,9 @@ export const variable = ({ env }: Pick<Host, "env">, name: string): SettingValue
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
- * The one place that decides between flags, environment and profile, in this order; but a profile that --profile names
- * outranks the environment (DECISIONS.md, L20). Profiles are read only where they count.
+ * The one place that decides between flags, environment, the emulator that runs in this folder, and profile, in this
+ * order; but a profile that --profile names outranks the environment, and one that SVC_PROFILE names outranks the
+ * emulator (DECISIONS.md, L20). Profiles are read only where they count.
  */
 export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
@@ -40,6 +51,9 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
   const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
   const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
+  const isSaid = isNamed || isOfEnv || flag !== undefined || variable(host, "SVC_PROFILE") !== undefined;
+  const here = isSaid ? undefined : await runningHere(host);
+  if (here) return emulatorSettings(here, host);
   const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
   const given = chosen === undefined ? undefined : profileValues(chosen, host);
   const router = given?.("router_url");
@@ -59,6 +73,35 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: variable(host, "SVC_CLUSTER_KEY"),
     basicAuth: basicOf(variable(host, "SVC_BASIC_AUTH")),
+    token: tokenSetting(host),
+    controlToken: controlTokenSetting(host),
+    isEmulatorHere: false,
+  };
+}
+
+/** What asks is loaded only where there is a state. */
+async function runningHere(host: Host): Promise<EmulatorHere | undefined> {
+  if (nearestState(host.cwd) === undefined) return undefined;
+  return (await import("./connection/emulator-access.ts")).emulatorHere(host);
+}
+
+/** An emulator's own credentials alone: none of the environment, a profile or a sign-in may be sent to it. */
+function emulatorSettings(here: EmulatorHere, { cwd }: Host): ServiceSettings {
+  const origin = `the emulator that runs on ${relative(cwd, here.state)}`;
+  const found = <T>(value: T): SettingValue<T> => ({ value, origin });
+  const first = mainCluster(here);
+  return {
+    chosenBy: origin,
+    router: found(here.routerUrl),
+    contracts: found(first?.url ?? here.routerUrl),
+    clientId: first?.clientId === undefined ? undefined : found(first.clientId),
+    clientSecret: first?.clientSecret === undefined ? undefined : found(first.clientSecret),
+    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, found(clusterKey)])),
+    clusterKey: undefined,
+    basicAuth: undefined,
+    token: undefined,
+    controlToken: found(here.token),
+    isEmulatorHere: true,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { View } from "../../store/port.ts";
-import { type User, users, workspaces } from "../../world/workspaces.ts";
+import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** The active user of a cluster with that address. */
 export async function userOfEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
@@ -17,7 +17,7 @@ export async function userOfId(view: View, clusterId: string, id: number): Promi
 
 /** Who stands for a cluster where nobody was named: whom the API key of its first workspace acts as. */
 export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
-  const [workspace] = await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 });
+  const workspace = await firstWorkspace(view, clusterId);
   return workspace && userOfId(view, clusterId, workspace.acting_user_id);
 }
 

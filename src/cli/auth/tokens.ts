@@ -2,7 +2,6 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
-import { tokenSetting } from "../settings.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
 import { type OAuthAnswer, oauthClient, oauthPost, refusal, secondsOf, textOf } from "./oauth-call.ts";
 
@@ -89,11 +88,10 @@ export async function goodAccount(context: Context, address: string): Promise<Ac
   return hasExpired(account, context.host.wall.now()) ? refreshed(context, address) : account;
 }
 
-/** The bearer token for calls to the routing service of this target: SVC_TOKEN, else that of a sign-in there. */
+/** The bearer token for calls to the routing service of this target: the one given for it, else that of a sign-in there. */
 export async function bearerFor(context: Context): Promise<string | undefined> {
-  const given = tokenSetting(context.host);
-  if (given) return given.value;
-  const { baseUrls } = await context.target("router");
+  const { baseUrls, credentials } = await context.target("router");
+  if (credentials.bearer !== undefined) return credentials.bearer;
   const address = baseUrls.router;
   if (address === undefined || !Object.hasOwn(await readAccounts(context), address)) return undefined;
   return (await goodAccount(context, address)).access_token;

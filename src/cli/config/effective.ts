@@ -1,13 +1,11 @@
 import type { Context } from "../command.ts";
 import { proxyOf } from "../connection/proxies.ts";
 import {
-  controlTokenSetting,
   emulatorSetting,
   oauthClientSetting,
   profileSetting,
   type SettingValue,
   serviceSettings,
-  tokenSetting,
   variable,
   webhookKeySetting,
 } from "../settings.ts";
@@ -32,12 +30,12 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
     ...shown("oauth_client_id", await oauthClientSetting(context)),
     ...keys.flatMap(([cluster, key]) => hidden(`cluster_keys.${cluster}`, key)),
     ...hidden("cluster_key", found.clusterKey),
-    ...hidden("token", tokenSetting(host)),
+    ...hidden("token", found.token),
     ...hidden("basic_auth", found.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), variable(host, env))),
     ...hidden("webhook_hmac_key", webhookKeySetting(host)),
     ...shown("emulator_url", emulatorSetting(host)),
-    ...hidden("emulator_token", controlTokenSetting(host)),
+    ...hidden("emulator_token", found.controlToken),
     ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
     ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
     ...shown("no_proxy", eitherCase(host, "no_proxy")),

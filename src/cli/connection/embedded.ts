@@ -1,8 +1,7 @@
-import type { Emulator } from "../../../emulator/index.ts";
-import { createClient } from "../../client/client.ts";
-import type { Credentials } from "../../client/credentials.ts";
 import type { Context, Target } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
+import { accessTo, type EmulatorAccess } from "./emulator-access.ts";
+import { mainCluster } from "./emulator-variables.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
 
@@ -21,22 +20,24 @@ export async function embeddedTarget(
   try {
     const emulator = await startEmulator({ port: 0, file: path });
     atEnd(() => emulator.close({ hurry: cut }));
-    return targetOf(emulator);
+    return emulatorTarget(emulator, "--emulator");
   } catch (error) {
     if ((error as Error).name === "NoLockFile") {
       throw new CommandFailed("failed", "not_a_run_file", (error as Error).message, { cause: error });
     }
     const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
     if (!running) throw error;
-    return runningTarget(running.routerUrl, running.token);
+    return emulatorTarget(await accessTo(running), "the emulator that runs on this state");
   }
 }
 
-function targetOf({ routerUrl, clusters, token }: Emulator): Target {
-  const first = clusters.find(({ clientId }) => clientId !== undefined);
+/** Where an emulator's calls go, with its own credentials and nobody else's. */
+function emulatorTarget(emulator: EmulatorAccess, origin: string): Target {
+  const { routerUrl, clusters, token } = emulator;
+  const first = mainCluster(emulator);
   return {
     baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
-    origin: "--emulator",
+    origin,
     credentials: {
       clientId: first?.clientId,
       clientSecret: first?.clientSecret,
@@ -44,32 +45,4 @@ function targetOf({ routerUrl, clusters, token }: Emulator): Target {
       controlToken: token,
     },
   };
-}
-
-/** The contract API is reached through the router, which finds the cluster by the client-id. */
-async function runningTarget(routerUrl: string, token: string): Promise<Target> {
-  const [{ listWorkspaces }, { createTransport }] = await Promise.all([
-    import("../../api/emulator/state.ts"),
-    import("../../client/transport.ts"),
-  ]);
-  const client = createClient({
-    baseUrls: { emulator: routerUrl },
-    credentials: { controlToken: token },
-    transport: createTransport(),
-  });
-  try {
-    const [first] = await client.call(listWorkspaces);
-    const credentials: Credentials = {
-      clientId: first?.client_id,
-      clientSecret: first?.client_secret,
-      controlToken: token,
-    };
-    return {
-      baseUrls: { router: routerUrl, emulator: routerUrl, contracts: routerUrl },
-      origin: "the emulator that runs on this state",
-      credentials,
-    };
-  } finally {
-    await client.close();
-  }
 }

@@ -3,13 +3,17 @@ import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { controlTokenSetting, emulatorSetting, serviceSettings, tokenSetting } from "../settings.ts";
+import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { noteStateAbove } from "./state-folder.ts";
 
-/** Where the services are, and the credentials for them. Exit 2 where nothing says where they are. */
-export async function serviceTarget(globals: Globals, host: Host): Promise<Target> {
+/**
+ * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
+ * nothing but this folder names is told of.
+ */
+export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<Target> {
   const found = await serviceSettings({ globals, host });
+  if (found.isEmulatorHere) await output.note(`Using ${found.chosenBy} (${found.router?.value})`);
   if (found.chosenBy === undefined) {
     throw new UsageError("It is not known where the services are.", {
       hint: "Give --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator.",
@@ -27,8 +31,8 @@ export async function serviceTarget(globals: Globals, host: Host): Promise<Targe
       clientSecret: found.clientSecret?.value,
       clusterKeys: Object.fromEntries(Object.entries(found.clusterKeys).map(([id, { value }]) => [id, value])),
       clusterKey: found.clusterKey?.value,
-      bearer: tokenSetting(host)?.value,
-      controlToken: controlTokenSetting(host)?.value,
+      bearer: found.token?.value,
+      controlToken: found.controlToken?.value,
       basic: found.basicAuth?.value,
     },
   };

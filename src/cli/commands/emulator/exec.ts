@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
+import type { EmulatorAccess } from "../../connection/emulator-access.ts";
+import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { inGroup, maskSecrets } from "../../output/github-actions.ts";
@@ -36,39 +37,9 @@ export const emulatorExec = command({
   },
 });
 
-/** What must not be read in a log: of a twin only, but habits are formed early. */
-export const secretsOf = ({ clusters, token }: Emulator): readonly (string | undefined)[] => [
-  token,
-  ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
-];
-
-/** The variables that a child finds (DECISIONS.md, L21). */
-export function environmentOf(emulator: Emulator, host: Host): Record<string, string> {
-  const { routerUrl, controlUrl, clusters, token } = emulator;
-  const first = clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
-  // What speaks of other services or other people stays behind.
-  const { SVC_TOKEN: _, SVC_PROFILE: __, SVC_BASIC_AUTH: ___, ...inherited } = host.env;
-  const ours = {
-    SVC_BASE_URL: routerUrl,
-    SVC_ROUTER_URL: routerUrl,
-    SVC_CONTRACTS_URL: first?.url,
-    SVC_CLIENT_ID: first?.clientId,
-    SVC_CLIENT_SECRET: first?.clientSecret,
-    SVC_CLUSTER_KEY: first?.clusterKey,
-    SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
-    SVC_EMULATOR_URL: controlUrl,
-    SVC_EMULATOR_TOKEN: token,
-    SVC_CLUSTERS: JSON.stringify(
-      clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
-        id,
-        url,
-        client_id: clientId,
-        client_secret: clientSecret,
-        cluster_key: clusterKey,
-      })),
-    ),
-  };
-  const all = { ...inherited, ...ours };
+/** The environment that a child finds: that of this run, with what points at the emulator (DECISIONS.md, L21). */
+export function environmentOf(emulator: EmulatorAccess, host: Host): Record<string, string> {
+  const all = { ...host.env, ...emulatorVariables(emulator) };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

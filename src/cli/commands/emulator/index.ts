@@ -1,5 +1,6 @@
 import type { Command } from "../../command.ts";
 import { deviceApprove, deviceDeny } from "./device.ts";
+import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
@@ -13,6 +14,7 @@ import { emulatorWaitFor } from "./wait-for.ts";
 export const commands: readonly Command[] = [
   emulatorStart,
   emulatorExec,
+  emulatorEnv,
   emulatorStop,
   emulatorStatus,
   emulatorWaitFor,

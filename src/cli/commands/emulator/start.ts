@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
+import { secretsOf } from "../../connection/emulator-variables.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
 import { quoted } from "../../help/examples.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
-import { secretsOf } from "./exec.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 

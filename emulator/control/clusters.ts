@@ -1,0 +1,23 @@
+import { firstWorkspace } from "../world/workspaces.ts";
+import type { ControlHandlers } from "./world.ts";
+
+export const controlClusterHandlers = {
+  "emulator.clusters": (_, { store, clusters }) =>
+    store.read((view) =>
+      Promise.all(
+        clusters.map(async ({ id, label, url, external, key }) => {
+          const first = await firstWorkspace(view, id);
+          return {
+            id,
+            label,
+            url,
+            external,
+            cluster_key: key,
+            client_id: first?.client_id ?? null,
+            client_secret: first?.client_secret ?? null,
+            hmac_key: first?.hmac_key ?? null,
+          };
+        }),
+      ),
+    ),
+} satisfies ControlHandlers;

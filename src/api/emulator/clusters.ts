@@ -1,0 +1,31 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+
+const Cluster = z.strictObject({
+  id: z.string(),
+  label: z.string(),
+  url: z.string().describe("Where it listens: the base URL of the contract API"),
+  external: z.boolean().describe("A back end that the emulator does not run"),
+  cluster_key: z.string().describe("For x-cluster-key"),
+  client_id: z.string().nullable().describe("Of its first workspace; null where it has none, as the next two"),
+  client_secret: z.string().nullable(),
+  hmac_key: z.string().nullable().describe("Signs its webhooks"),
+});
+
+export const listControlClusters = operation({
+  id: "emulator.clusters",
+  service: emulator,
+  summary: "List the clusters with their addresses and keys",
+  description: "With the API key of the first workspace of each: what svc emulator env prints is made of it.",
+  method: "GET",
+  path: "/_emulator/clusters",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(Cluster)) },
+  failures: [],
+  cli: { command: "emulator clusters", columns: ["id", "label", "url", "external"] },
+  basis: assumed("The control plane is the emulator's own."),
+  examples: [{ title: "Where does each cluster listen?" }],
+});

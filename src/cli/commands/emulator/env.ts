@@ -1,0 +1,64 @@
+import { basename } from "node:path";
+import { NoCredentials } from "../../../client/errors.ts";
+import { type Context, command } from "../../command.ts";
+import type { EmulatorAccess } from "../../connection/emulator-access.ts";
+import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
+import { UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { maskSecrets } from "../../output/github-actions.ts";
+import { type VariableFormat, variableFormats, variablesText } from "../../output/shell-variables.ts";
+
+export const emulatorEnv = command({
+  words: ["emulator", "env"],
+  summary: "Print the variables that point a shell at the running emulator",
+  description:
+    "The same that svc emulator exec sets, addresses and test credentials; what speaks of other services is unset. Without --shell in the language of SHELL. Under GitHub Actions the secrets are masked in the log.",
+  positionals: [],
+  flags: [
+    {
+      flag: "shell",
+      type: "text",
+      placeholder: "NAME",
+      choices: variableFormats,
+      description: "Language to print: of a shell, of a .env file, or of the file $GITHUB_ENV",
+    },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Into this shell: eval its output", argv: ["emulator", "env"] },
+    { title: "For the steps that follow: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
+  ],
+  async run({ flags }, context) {
+    const { host, globals, output } = context;
+    if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
+    const emulator = await running(flags.file, context);
+    await maskSecrets(host, secretsOf(emulator));
+    const variables = emulatorVariables(emulator);
+    if (output.format !== "table") {
+      const set = Object.entries(variables).filter(([, value]) => value !== undefined);
+      await output.show(Object.fromEntries(set));
+      return undefined;
+    }
+    await output.content([Buffer.from(variablesText(variables, flags.shell ?? shellOf(host)))]);
+    return undefined;
+  },
+});
+
+/** That of this folder comes before the one that the environment names: its variables may be those of an earlier one. */
+async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
+  const { accessTo, emulatorHere } = await import("../../connection/emulator-access.ts");
+  const here =
+    file === undefined && context.globals.baseUrl === undefined ? await emulatorHere(context.host) : undefined;
+  if (here) return here;
+  const { baseUrls, credentials } = await context.target("emulator", file);
+  const token = credentials.controlToken;
+  if (token === undefined) throw new NoCredentials("control-token");
+  return accessTo({ routerUrl: String(baseUrls.emulator), token });
+}
+
+/** Windows names no shell, and has PowerShell. */
+function shellOf({ env }: Host): VariableFormat {
+  const shell = basename(env.SHELL ?? "");
+  if (shell === "fish" || shell === "zsh") return shell;
+  return shell === "pwsh" || (shell === "" && env.PSModulePath !== undefined) ? "powershell" : "bash";
+}

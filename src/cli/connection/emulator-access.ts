@@ -1,0 +1,109 @@
+import { networkInterfaces } from "node:os";
+import type { Emulator } from "../../../emulator/index.ts";
+import { createClient } from "../../client/client.ts";
+import { NetworkError } from "../../client/errors.ts";
+import { CommandFailed } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { type RunningEmulator, readRunFile, runFileOf } from "./run-file.ts";
+import { nearestState } from "./state-folder.ts";
+
+/** Where an emulator is, and what it takes for credentials: of one in this process, or of one that runs elsewhere. */
+export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
+
+/** An emulator that runs on a state of this folder or of one above it. */
+export interface EmulatorHere extends EmulatorAccess {
+  /** Its state file, absolute. */
+  readonly state: string;
+}
+
+const patienceMs = 3_000;
+
+/**
+ * The emulator that runs here; undefined where none does. A run file is believed only when the very emulator that wrote
+ * it answers on this machine: one that was left behind, or came with somebody's files, sends nothing of ours anywhere.
+ * Throws CommandFailed where it is there and does not answer: what was meant for it must not go to another service.
+ */
+export async function emulatorHere(host: Host): Promise<EmulatorHere | undefined> {
+  const state = nearestState(host.cwd);
+  if (state === undefined) return undefined;
+  const running = await readRunFile(await runFileOf(state));
+  if (!running || !isOnThisMachine(running.routerUrl) || !(await isItself(running))) return undefined;
+  return { ...(await accessTo(running)), state };
+}
+
+/** Asks a running emulator for its clusters and keys. */
+export async function accessTo({
+  routerUrl,
+  token,
+}: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
+  const { listControlClusters } = await import("../../api/emulator/clusters.ts");
+  const found = await asking(routerUrl, token, (client) => client.call(listControlClusters, {}, once));
+  return {
+    routerUrl,
+    controlUrl: `${routerUrl}/_emulator`,
+    token,
+    clusters: found.map((one) => ({
+      id: one.id,
+      url: one.url,
+      external: one.external,
+      clusterKey: one.cluster_key,
+      clientId: one.client_id ?? undefined,
+      clientSecret: one.client_secret ?? undefined,
+      hmacKey: one.hmac_key ?? undefined,
+    })),
+  };
+}
+
+const once = { retries: 0, timeoutMs: patienceMs };
+
+/** Before this is known, its token is sent nowhere. */
+async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promise<boolean> {
+  const { ready } = await import("../../api/emulator/lifecycle.ts");
+  const silent = (how: string, cause?: unknown) =>
+    new CommandFailed("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
+      hint: "Try again in a moment, or say with --base-url or --profile where the services are.",
+      cause,
+    });
+  try {
+    const { status, value } = await asking(routerUrl, undefined, (client) => client.send(ready, {}, once));
+    if ((value as { instance_id?: unknown } | null)?.instance_id !== instanceId) return false;
+    if (status === 503) throw silent("is still starting");
+    return true;
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && isAlive(pid);
+    if (hangs) throw silent(`does not answer at ${routerUrl}`, error);
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+async function asking<T>(
+  routerUrl: string,
+  controlToken: string | undefined,
+  ask: (client: ReturnType<typeof createClient>) => Promise<T>,
+): Promise<T> {
+  const { createTransport } = await import("../../client/transport.ts");
+  const transport = createTransport({ connectTimeoutMs: patienceMs });
+  const client = createClient({ baseUrls: { emulator: routerUrl }, credentials: { controlToken }, transport });
+  try {
+    return await ask(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Whether an address is one of this machine's own. */
+function isOnThisMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  if (name === "localhost" || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name)) return true;
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
+}

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { parseEnv } from "node:util";
+import { variablesText } from "../../../src/cli/output/shell-variables.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { hasProgram } from "../../support/cli/terminal.ts";
+import { emulator } from "../../support/emulator.ts";
+
+/** An emulator on the state of a folder, as svc emulator start leaves it. */
+async function runningIn(t: TestContext) {
+  const cwd = await testFolder(t);
+  return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
+}
+
+/** Values that quoting goes wrong with. */
+const awkward = {
+  SVC_PLAIN: "abc",
+  SVC_QUOTES: `it's "so" \`called\``,
+  SVC_SHELL: "$HOME $(id) \\n \\' !! * ~ #x; & | < > %PATH% ‘typographic’",
+  SVC_LINES: "one\ntwo\n",
+  SVC_EMPTY: "",
+  SVC_TOKEN: undefined,
+};
+
+const printed = `const env = process.env; console.log(JSON.stringify(${JSON.stringify(Object.keys(awkward))}.map((name) => env[name] ?? null)))`;
+const values = Object.values(awkward).map((value) => value ?? null);
+
+describe("svc emulator env", () => {
+  it("prints what svc emulator exec sets, and takes away what speaks of other services", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const { exit, out, err } = await runCli("emulator env --json", { cwd });
+    const [eu, us] = twin.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
+      id,
+      url,
+      client_id: clientId,
+      client_secret: clientSecret,
+      cluster_key: clusterKey,
+    }));
+    assert.deepEqual(
+      [exit, err, JSON.parse(out)],
+      [
+        0,
+        "",
+        {
+          SVC_BASE_URL: twin.routerUrl,
+          SVC_ROUTER_URL: twin.routerUrl,
+          SVC_CONTRACTS_URL: eu?.url,
+          SVC_CLIENT_ID: eu?.client_id,
+          SVC_CLIENT_SECRET: eu?.client_secret,
+          SVC_CLUSTER_KEY: eu?.cluster_key,
+          SVC_WEBHOOK_HMAC_KEY: twin.clusters[0]?.hmacKey,
+          SVC_EMULATOR_URL: twin.controlUrl,
+          SVC_EMULATOR_TOKEN: twin.token,
+          SVC_CLUSTERS: JSON.stringify([eu, us]),
+        },
+      ],
+    );
+    const bash = await runCli("emulator env", { cwd, env: { SHELL: "/bin/bash" } });
+    assert.deepEqual(bash.out.split("\n").slice(-4), [
+      "unset SVC_TOKEN",
+      "unset SVC_PROFILE",
+      "unset SVC_BASIC_AUTH",
+      "",
+    ]);
+    const [byFish, byZsh] = await Promise.all(
+      ["/usr/bin/fish", "/bin/zsh"].map((SHELL) => runCli("emulator env", { cwd, env: { SHELL } })),
+    );
+    assert.match(byFish!.out, /^set -gx SVC_BASE_URL '/);
+    assert.equal(byZsh!.out, bash.out);
+  });
+
+  it("is evaluated by bash into commands that work", { skip: !hasProgram("bash") }, async (t) => {
+    const { cwd } = await runningIn(t);
+    const { out } = await runCli("emulator env --shell bash", { cwd });
+    const seen = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
+      env: { TEXT: out, NODE: process.execPath, SVC_TOKEN: "real", PATH: process.env.PATH },
+      encoding: "utf8",
+    });
+    const { TEXT: _, NODE: __, ...env } = JSON.parse(seen) as Record<string, string>;
+    assert.equal(env.SVC_TOKEN, undefined);
+    const listed = await runCli("contracts templates list --json=id", { env, cwd: "/nonexistent" });
+    assert.deepEqual([listed.exit, JSON.parse(listed.out).length > 0], [0, true]);
+  });
+
+  for (const shell of ["bash", "zsh", "fish"] as const) {
+    it(`is read back by ${shell}, whatever the values hold`, { skip: !hasProgram(shell) }, async (t) => {
+      const script = shell === "fish" ? 'eval "$TEXT"; $NODE -e $PRINT' : 'eval "$TEXT"; "$NODE" -e "$PRINT"';
+      const env = {
+        TEXT: variablesText(awkward, shell),
+        NODE: process.execPath,
+        PRINT: printed,
+        SVC_TOKEN: "real",
+        HOME: await testFolder(t),
+        PATH: process.env.PATH,
+        LANG: "C.UTF-8",
+      };
+      assert.deepEqual(JSON.parse(execFileSync(shell, ["-c", script], { env, encoding: "utf8" })), values);
+    });
+  }
+
+  it("is read back from a .env file, and refuses what its readers would take in different ways", () => {
+    const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
+    const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
+    assert.deepEqual({ ...parseEnv(variablesText(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
+    for (const value of [awkward.SVC_QUOTES, awkward.SVC_LINES]) {
+      assert.throws(() => variablesText({ SVC_X: value }, "dotenv"), /value of SVC_X cannot be written into a \.env/);
+    }
+  });
+
+  it("doubles every quote that PowerShell knows", () => {
+    assert.equal(
+      variablesText({ SVC_X: "it's ‘so’", SVC_TOKEN: undefined }, "powershell"),
+      "$env:SVC_X = 'it''s ‘‘so’’'\nRemove-Item Env:SVC_TOKEN -ErrorAction SilentlyContinue\n",
+    );
+  });
+
+  it("fits the file of GitHub Actions, and masks the secrets in the log alone", async (t) => {
+    assert.equal(
+      variablesText({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
+      "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
+    );
+    const { cwd, twin } = await runningIn(t);
+    const { out, err } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
+    const secrets = [twin.token, ...twin.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
+    assert.equal(err, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
+    assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${twin.routerUrl}\n`)], [false, true]);
+  });
+
+  it("names the emulator of this folder, though the environment still has an earlier one", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
+    assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
+  });
+
+  it("prints nothing where none runs, or where the emulator would end with the command", async (t) => {
+    const cwd = await testFolder(t);
+    const none = await runCli("emulator env", { cwd });
+    assert.deepEqual([none.exit, none.out], [1, ""]);
+    assert.match(none.err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+    const inside = await runCli("emulator env --emulator", { cwd });
+    assert.deepEqual([inside.exit, inside.out], [2, ""]);
+  });
+});

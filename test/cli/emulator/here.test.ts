@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const state = ".svc/emulator.json";
+
+/** A folder in which an emulator runs, a profile that is the current one, and a service that notes what it is sent. */
+async function stage(t: TestContext) {
+  const cwd = await testFolder(t);
+  const twin = await emulator(t, { file: join(cwd, state) });
+  const real = await spy(t);
+  const config = await testFolder(t);
+  const prod = { router_url: real.url, client_id: "real-id", client_secret: "real-secret" };
+  await writeFile(join(config, "profiles.json"), JSON.stringify({ current: "prod", profiles: { prod } }));
+  const svc = (argv: string, options: RunOptions = {}) =>
+    runCli(argv, { cwd, ...options, env: { SVC_CONFIG_DIR: config, ...options.env } });
+  return { cwd, twin, real, svc };
+}
+
+/** A service that answers 404 to everything. */
+async function spy(t: TestContext) {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.url} ${request.headers["client-id"] ?? ""} ${request.headers.authorization ?? ""}`.trim());
+    response.writeHead(404, { "content-type": "application/json" }).end("{}");
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+describe("in a folder whose emulator runs", () => {
+  it("commands use it, with its own credentials and nobody else's, and say so once", async (t) => {
+    const { svc, twin, real } = await stage(t);
+    const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
+    const { exit, out, err } = await svc("contracts templates list --fields id", { env });
+    assert.deepEqual(
+      [exit, out.includes("101"), err, real.seen],
+      [0, true, `Using the emulator that runs on ${state} (${twin.routerUrl})\n`, []],
+    );
+    assert.equal((await svc("contracts templates list --fields id --quiet")).err, "");
+    assert.equal((await svc("contracts templates list --json")).err, "");
+  });
+
+  it("its token and an emulator's sign-in stay apart from those of a real service", async (t) => {
+    const { svc, twin } = await stage(t);
+    const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
+    assert.match(err, /token/i);
+    const { body } = await twin.ask("GET", "requests");
+    const sent = (body as { items: { target: string; headers: Record<string, string> }[] }).items;
+    assert.deepEqual(
+      sent.filter(({ target }) => target.includes("userinfo")).map(({ headers }) => headers.authorization),
+      [],
+    );
+  });
+
+  for (const [what, argv, env] of [
+    ["--base-url", "contracts templates list --base-url REAL", { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "x" }],
+    [
+      "the environment",
+      "contracts templates list",
+      { SVC_BASE_URL: "REAL", SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "x" },
+    ],
+    ["--profile", "contracts templates list --profile prod", {}],
+    ["SVC_PROFILE", "contracts templates list", { SVC_PROFILE: "prod" }],
+  ] as const) {
+    it(`${what} wins, and gets no token of the emulator`, async (t) => {
+      const { svc, twin, real } = await stage(t);
+      const put = (text: string) => text.replace("REAL", real.url);
+      const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
+      const { err } = await svc(put(argv), { env: given });
+      assert.deepEqual([err.includes("Using"), real.seen.length > 0], [false, true]);
+      assert.deepEqual(new Set(real.seen.map((line) => line.split(" ")[1])), new Set(["real-id"]));
+      assert.equal(JSON.stringify(real.seen).includes(twin.token), false);
+    });
+  }
+
+  it("config list and doctor say where the values come from", async (t) => {
+    const { svc, twin } = await stage(t);
+    const origin = `the emulator that runs on ${state}`;
+    const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
+    assert.deepEqual(
+      rows.filter(({ key }) => ["router_url", "client_id", "client_secret"].includes(key)),
+      [
+        { key: "router_url", value: twin.routerUrl, origin },
+        { key: "client_id", value: twin.clusters[0]?.clientId, origin },
+        { key: "client_secret", value: "[hidden]", origin },
+      ],
+    );
+    const checks = JSON.parse((await svc("doctor --json")).out) as { check: string; detail: string }[];
+    assert.equal(checks.find(({ check }) => check === "services")?.detail, `Found by ${origin}`);
+  });
+});
+
+describe("a run file that cannot be believed", () => {
+  it("of an emulator that is gone is passed over, also where somebody else has its port", async (t) => {
+    const { cwd, twin, svc, real } = await stage(t);
+    const run = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
+    await twin.close();
+    for (const routerUrl of [run.router_url, real.url]) {
+      await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...run, router_url: routerUrl }));
+      const { err } = await svc("contracts templates list");
+      assert.equal(err.includes("Using"), false);
+    }
+    assert.equal(JSON.stringify(real.seen).includes(run.token), false);
+  });
+
+  it("that names another machine is asked nothing", async (t) => {
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, ".svc"));
+    const content = { router_url: "http://emulator.example", token: "x", pid: process.pid, instance_id: "y" };
+    await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
+    const { exit, err } = await runCli("contracts templates list", { cwd });
+    assert.deepEqual([exit, /It is not known where the services are/.test(err)], [2, true]);
+  });
+
+  it("of one that is there and does not answer yet keeps commands from going elsewhere", async (t) => {
+    const { cwd, svc, real } = await stage(t);
+    const starting = createServer((_, response) => {
+      response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');
+    });
+    await new Promise<void>((up) => starting.listen(0, "127.0.0.1", up));
+    t.after(() => void starting.close());
+    const url = `http://127.0.0.1:${(starting.address() as AddressInfo).port}`;
+    const content = { router_url: url, token: "x", pid: process.pid, instance_id: "y" };
+    await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
+    const { exit, err } = await svc("contracts templates list");
+    assert.match(err, /The emulator of this folder is still starting\.\n {2}Try again in a moment/);
+    assert.deepEqual([exit, real.seen], [75, []]);
+  });
+});

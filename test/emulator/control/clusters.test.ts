@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulator, plain } from "../../support/emulator.ts";
+
+it("names every cluster with its keys and the API key of its first workspace, and shows none of them in a table", async (t) => {
+  const twin = await emulator(t);
+  assert.deepEqual(plain(await twin.ask("GET", "clusters")), {
+    status: 200,
+    body: twin.clusters.map((one, i) => ({
+      id: one.id,
+      label: ["Europe", "United States"][i],
+      url: one.url,
+      external: false,
+      cluster_key: one.clusterKey,
+      client_id: one.clientId,
+      client_secret: one.clientSecret,
+      hmac_key: one.hmacKey,
+    })),
+  });
+  const env = { SVC_EMULATOR_URL: twin.controlUrl, SVC_EMULATOR_TOKEN: twin.token };
+  const { out } = await runCli(["emulator", "clusters"], { env });
+  assert.equal(
+    out,
+    ["Europe", "United States"]
+      .map((label, i) => `${twin.clusters[i]?.id}\t${label}\t${twin.clusters[i]?.url}\tfalse\n`)
+      .join(""),
+  );
+});
