@@ -3,6 +3,7 @@ import { Closing } from "./compose/closing.ts";
 import { type EmulatorOptions, seedFrom } from "./compose/options.ts";
 import type { Emulator } from "./compose/running.ts";
 
+export type { EmulatorEvent } from "./compose/activity.ts";
 export type { EmulatorOptions } from "./compose/options.ts";
 export { type Repair, repairState } from "./compose/repair-state.ts";
 export type { Emulator, RunningCluster } from "./compose/running.ts";

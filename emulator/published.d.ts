@@ -46,6 +46,49 @@ export interface Advanced {
   readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing";
 }
 
+/** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
+export type EmulatorEvent =
+  | {
+      readonly event: "request";
+      readonly at: string;
+      readonly listener: string;
+      readonly service: string;
+      /** Null: nothing is declared for the path. */
+      readonly operation: string | null;
+      readonly method: string;
+      readonly target: string;
+      /** 0: the connection ended without an answer. */
+      readonly status: number;
+      readonly failure: string | null;
+      /** Codes of what was accepted by leniency. */
+      readonly findings: readonly string[];
+      readonly duration_ms: number;
+    }
+  | {
+      readonly event: "delivery";
+      readonly at: string;
+      readonly delivery_id: number;
+      readonly webhook_id: number;
+      readonly activity: string;
+      readonly contract_id: number | null;
+      /** Null: it was passed over, see outcome. */
+      readonly attempt: number | null;
+      /** Null: no answer came, see error. */
+      readonly status: number | null;
+      readonly error: string | null;
+      readonly duration_ms: number | null;
+      readonly outcome: string;
+      readonly next_attempt_at: string | null;
+    }
+  | {
+      /** Time was moved. */
+      readonly event: "clock";
+      readonly from: string;
+      readonly to: string;
+    }
+  /** So many more than could be told. */
+  | { readonly event: "dropped"; readonly count: number };
+
 /** A running emulator. */
 export interface Emulator {
   readonly instanceId: string;
@@ -64,6 +107,12 @@ export interface Emulator {
     /** Moves virtual time and runs everything that becomes due on the way. */
     advance(target: Target): Promise<Advanced>;
   };
+  /**
+   * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
+   * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
+   * after the last batch.
+   */
+  watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
   /** Resolves when it has ended, whoever ended it. */
   readonly closed: Promise<void>;
   /**

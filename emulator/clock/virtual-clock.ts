@@ -32,6 +32,7 @@ export class VirtualClock implements Clock {
   readonly #store: Store;
   readonly #wall: Wall;
   readonly #watchers = new Set<() => void>();
+  readonly #moveWatchers = new Set<(from: number, to: number) => void>();
   #state: ClockState;
   #held = false;
   #latest: number;
@@ -88,7 +89,10 @@ export class VirtualClock implements Clock {
 
   /** Moves time to `ms` at once, never back. Resolves once that is durable. */
   jump(ms: number): Promise<void> {
-    return this.#write(this.#at(Math.max(ms, this.now())));
+    const from = this.now();
+    const to = Math.max(ms, from);
+    this.#tellMove(from, to);
+    return this.#write(this.#at(to));
   }
 
   /** Resolves once the last change of the clock until now is durable, or has failed, as the store then tells. */
@@ -117,6 +121,12 @@ export class VirtualClock implements Clock {
     return () => this.#watchers.delete(changed);
   }
 
+  /** Calls when time does not pass but moves, in virtual milliseconds. Returns the function that ends it. */
+  watchMoves(moved: (from: number, to: number) => void): () => void {
+    this.#moveWatchers.add(moved);
+    return () => this.#moveWatchers.delete(moved);
+  }
+
   /** The row of a clock that passes as this one does and begins at `ms`, for a state that begins anew. */
   beginningAt(ms: number): ClockState {
     const { mode, speed } = this.#state;
@@ -128,8 +138,10 @@ export class VirtualClock implements Clock {
   async reload(): Promise<void> {
     const stored = await this.#store.read((view) => view.get(clockState, "clock"));
     if (!stored) return this.set({});
+    const from = this.now();
     this.#state = stored;
     this.#latest = stored.manual_now;
+    this.#tellMove(from, this.now());
     for (const changed of this.#watchers) changed();
   }
 
@@ -140,6 +152,11 @@ export class VirtualClock implements Clock {
 
   get #flows(): boolean {
     return this.#state.mode === "real" && !this.#held;
+  }
+
+  #tellMove(from: number, to: number): void {
+    if (from === to) return;
+    for (const moved of this.#moveWatchers) moved(from, to);
   }
 
   #at(now: number): ClockState {

@@ -20,9 +20,11 @@ import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
 import type { Store } from "../store/port.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
+import { DeliveryNews } from "../webhooks/news.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
+import { watchActivity } from "./activity.ts";
 import { seededBeginning } from "./beginning.ts";
 import type { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
@@ -97,6 +99,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   });
   closing.push(() => outgoing.close());
   const faults = new Faults();
+  const deliveries = new DeliveryNews();
   const runner = Runner.start({
     store,
     clock,
@@ -105,7 +108,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     deterministic: settings.deterministic,
     handlers: {
       ...contractJobHandlers({ clock, settings }),
-      ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults) }),
+      ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults), news: deliveries }),
     },
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });
@@ -146,6 +149,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     token,
     file,
     clock: { now: () => clock.now(), advance: (target) => runner.advance(target) },
+    watch: (tell) => watchActivity({ requestLog, deliveries, clock, wall }, tell),
     closed: closing.done,
     close({ hurry: wish } = {}) {
       const now = () => hurry.abort();

@@ -1,4 +1,5 @@
 import type { Advanced, Target } from "../clock/advance.ts";
+import type { EmulatorEvent } from "./activity.ts";
 
 /** A cluster of a running emulator, with the API key of its first workspace. */
 export interface RunningCluster {
@@ -31,6 +32,12 @@ export interface Emulator extends AsyncDisposable {
     /** Moves virtual time and runs everything that becomes due on the way. */
     advance(target: Target): Promise<Advanced>;
   };
+  /**
+   * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
+   * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
+   * after the last batch.
+   */
+  watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
   /** Resolves when it has ended, whoever ended it. */
   readonly closed: Promise<void>;
   /**

@@ -5,6 +5,7 @@ import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
+import type { DeliveryNews } from "./news.ts";
 import { purge } from "./purge.ts";
 import { putOff } from "./put-off.ts";
 import { recordAttempt } from "./record.ts";
@@ -13,6 +14,7 @@ import { subscriptions } from "./subscriptions.ts";
 
 export interface DeliveryWorld extends AttemptContext {
   readonly intervene?: Intervene | undefined;
+  readonly news?: DeliveryNews | undefined;
 }
 
 /**
@@ -23,7 +25,7 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
 } {
-  const { clock, settings, outgoing } = world;
+  const { clock, settings, outgoing, news } = world;
   const attempt = createAttempt(world);
   const heard = new WeakSet<AbortSignal>();
 
@@ -86,8 +88,8 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
     if (dropped) await dropped;
     const delivery = await tx.get(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
-    if ("skip" in result) return skip(tx, entry, delivery, result.skip, clock.now(), resend);
-    return recordAttempt(tx, { entry, delivery, attempted: result, resend, workerTick: settings.workerTick });
+    if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
+    return recordAttempt(tx, { entry, delivery, attempted: result, resend, workerTick: settings.workerTick, news });
   }
 
   return { deliver: handlerFor(false), resend: handlerFor(true) };
@@ -104,18 +106,22 @@ async function forget(tx: Transaction, entry: Entry): Promise<string> {
   return "gone";
 }
 
-function skip(
-  tx: Transaction,
-  entry: Entry,
-  delivery: Delivery,
-  outcome: Outcome,
-  now: number,
-  resend: boolean,
-): string {
+interface Skipped {
+  readonly entry: Entry;
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+  readonly now: number;
+  readonly resend: boolean;
+  readonly news: DeliveryNews | undefined;
+}
+
+function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: Skipped): string {
   dequeue(tx, entry);
   // A resend that cannot be sent leaves the delivery as it was.
   if (resend) return outcome;
-  tx.put(deliveries, { ...delivery, outcome, next_attempt_at: null, keep_until: keepUntil("other", now) });
+  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: keepUntil("other", now) };
+  tx.put(deliveries, skipped);
+  news?.tell({ delivery: skipped, attempt: undefined, at: now });
   return outcome;
 }
 

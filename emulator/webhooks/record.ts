@@ -2,6 +2,7 @@ import { dequeue, type Entry, enqueue, schedule } from "../clock/schedule.ts";
 import type { Transaction } from "../store/port.ts";
 import { type Attempted, succeeded } from "./attempt.ts";
 import { attempts, type Delivery, deliveries } from "./deliveries.ts";
+import type { DeliveryNews } from "./news.ts";
 import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
 import { type Subscription, subscriptions } from "./subscriptions.ts";
 
@@ -11,6 +12,7 @@ interface Made {
   readonly attempted: Attempted;
   readonly resend: boolean;
   readonly workerTick: boolean;
+  readonly news: DeliveryNews | undefined;
 }
 
 /**
@@ -18,7 +20,7 @@ interface Made {
  * outcome, and the entry's next time or its end. Returns the delivery's outcome.
  */
 export async function recordAttempt(tx: Transaction, made: Made): Promise<string> {
-  const { entry, delivery, attempted, resend, workerTick } = made;
+  const { entry, delivery, attempted, resend, workerTick, news } = made;
   const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
   const ok = succeeded(attempted.posted);
   if (subscription) count(tx, subscription, ok);
@@ -31,6 +33,7 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
     ok ? delivered(attempted.at) : ended ? {} : failed(delivery, attempted.at, workerTick),
   );
   tx.put(deliveries, whole);
+  news?.tell({ delivery: whole, attempt: attempted, at: attempted.at });
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
   else dequeue(tx, entry);

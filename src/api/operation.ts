@@ -64,13 +64,19 @@ export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(s
  */
 export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
 
+/**
+ * A column of a table: the path of its field. Where a window is too narrow, columns with `cut` are shortened, those of
+ * 1 first; then the last ones are left out. Without it a value is shown whole: half an identifier is none.
+ */
+export type Column = string | { readonly name: string; readonly cut: 1 | 2 | 3 };
+
 /** What the command of an operation cannot derive from its declaration; `by` names a hand-written command instead. */
 export type Cli =
   | {
       /** Group and verb: `contracts status`. */
       readonly command: string;
-      /** Fields of the answer (or of each item of `rows`) that a table shows. */
-      readonly columns?: readonly string[];
+      /** Fields of the answer (or of each item of `rows`) that a table shows, what says which row it is first. */
+      readonly columns?: readonly Column[];
       /** The field of the answer that holds the rows, where the answer is not a list itself. */
       readonly rows?: string;
       /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */

@@ -1,4 +1,4 @@
-import type { Auth, Callable, Method, ResponseBody } from "../api/operation.ts";
+import type { Auth, Callable, Column, Method, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import type { Service } from "../api/services.ts";
 
@@ -92,7 +92,7 @@ export interface CommandSpec extends CommandDeclaration {
   readonly needsSchema: readonly string[] | "all";
   /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
   readonly fields: readonly string[];
-  readonly columns?: readonly string[];
+  readonly columns?: readonly Column[];
   readonly rows?: string;
   /** Where the answer is a part of a list. */
   readonly paged?: Paged;

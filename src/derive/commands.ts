@@ -17,6 +17,7 @@ export const reservedFlags: ReadonlySet<string> = new Set([
   "fields",
   "format",
   "csv-safe",
+  "wide",
   "color",
   "quiet",
   "verbose",

@@ -22,7 +22,7 @@ export const listComments = operation({
   request: { params, query: z.object(paging) },
   responses: { 200: json(pageOf(Comment)) },
   failures: ["not-found"],
-  cli: { command: "contracts comments list", rows: "results", columns: ["id", "comment"] },
+  cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", cut: 1 }] },
   basis: "public",
   examples: [{ title: "What was said", params: { contract_id: 1 } }],
 });

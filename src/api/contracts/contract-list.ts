@@ -76,7 +76,14 @@ export const listContracts = operation({
   cli: {
     command: "contracts list",
     rows: "results",
-    columns: ["id", "contract_name", "contract_status", "counter_party_name", "contract_type_name", "created"],
+    columns: [
+      "id",
+      { name: "contract_name", cut: 3 },
+      "contract_status",
+      { name: "counter_party_name", cut: 2 },
+      { name: "contract_type_name", cut: 1 },
+      "created",
+    ],
   },
   basis: "public",
   examples: [{ title: "What is out for signature", query: { filter__display_status: "SIGN", limit: 50 } }],

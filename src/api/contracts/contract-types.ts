@@ -15,7 +15,7 @@ export const listContractTypes = operation({
   request: {},
   responses: { 200: json(z.array(z.strictObject({ id: z.int(), name: z.string() }))) },
   failures: [],
-  cli: { command: "contracts types list", columns: ["id", "name"] },
+  cli: { command: "contracts types list", columns: ["id", { name: "name", cut: 1 }] },
   basis: "public",
   examples: [{ title: "What kinds of contract there are" }],
 });

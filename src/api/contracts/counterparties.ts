@@ -63,7 +63,7 @@ export const listCounterparties = operation({
   cli: {
     command: "contracts counterparties list",
     rows: "results",
-    columns: ["id", "name", "is_individual", "status"],
+    columns: ["id", { name: "name", cut: 1 }, "is_individual", "status"],
   },
   basis: "public",
   examples: [{ title: "Whose contact is this?", query: { filter__client_email_address: "jo@acme.example" } }],

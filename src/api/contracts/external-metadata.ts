@@ -71,7 +71,7 @@ export const findByExternalMetadata = operation({
   failures: [],
   cli: {
     command: "contracts external-metadata find",
-    columns: ["id", "contract_name", "contract_status", "counter_party_name"],
+    columns: ["id", { name: "contract_name", cut: 2 }, "contract_status", { name: "counter_party_name", cut: 1 }],
   },
   basis: "specified",
   examples: [{ title: "The contracts of a deal", params: { external_metadata_id: "deal-42" } }],

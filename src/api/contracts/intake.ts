@@ -161,7 +161,11 @@ export const listIntakes = operation({
     ),
   },
   failures: ["invalid-sort"],
-  cli: { command: "intake list", rows: "intakes", columns: ["id", "reference_id", "status", "priority", "title"] },
+  cli: {
+    command: "intake list",
+    rows: "intakes",
+    columns: ["id", "reference_id", "status", "priority", { name: "title", cut: 1 }],
+  },
   basis: "public",
   examples: [{ title: "What is open and urgent", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
 });

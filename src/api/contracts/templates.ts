@@ -32,7 +32,11 @@ export const listTemplates = operation({
   },
   responses: { 200: json(z.strictObject({ items: z.array(TemplateRecord) })) },
   failures: [],
-  cli: { command: "contracts templates list", rows: "items", columns: ["id", "name", "contract_type_id"] },
+  cli: {
+    command: "contracts templates list",
+    rows: "items",
+    columns: ["id", { name: "name", cut: 1 }, "contract_type_id"],
+  },
   basis: "public",
   examples: [{ title: "What contracts can be made from" }],
 });

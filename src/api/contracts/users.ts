@@ -34,7 +34,11 @@ export const listUsers = operation({
     ),
   },
   failures: [],
-  cli: { command: "contracts users list", rows: "results", columns: ["id", "name", "email", "is_active"] },
+  cli: {
+    command: "contracts users list",
+    rows: "results",
+    columns: ["id", { name: "name", cut: 1 }, { name: "email", cut: 2 }, "is_active"],
+  },
   basis: "public",
   examples: [{ title: "Whose id do I need?", query: { user_email: "ada@" } }],
 });

@@ -37,7 +37,7 @@ export const createWebhook = operation({
   request: { body: json(SubscriptionRequest) },
   responses: { 201: json(Subscription) },
   failures: ["developer-settings-required"],
-  cli: { command: "webhooks create", columns: ["id", "title", "status", "url"] },
+  cli: { command: "webhooks create", columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1 }] },
   basis: "specified",
   examples: [
     {

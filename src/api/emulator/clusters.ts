@@ -25,7 +25,10 @@ export const listControlClusters = operation({
   request: {},
   responses: { 200: json(z.array(Cluster)) },
   failures: [],
-  cli: { command: "emulator clusters", columns: ["id", "label", "url", "external"] },
+  cli: {
+    command: "emulator clusters",
+    columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external"],
+  },
   basis: assumed("The control plane is the emulator's own."),
   examples: [{ title: "Where does each cluster listen?" }],
 });

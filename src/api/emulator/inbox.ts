@@ -35,7 +35,11 @@ export const listInbox = operation({
     200: json(z.strictObject({ items: z.array(InboxRow), total: z.int().describe("How many match in all") })),
   },
   failures: ["no-such-cluster-here", "external-cluster"],
-  cli: { command: "emulator inbox", rows: "items", columns: ["id", "at", "method", "target", "status"] },
+  cli: {
+    command: "emulator inbox",
+    rows: "items",
+    columns: ["id", "at", "method", { name: "target", cut: 1 }, "status"],
+  },
   basis: assumed("The control plane is the emulator's own (DECISIONS.md, R38)."),
   examples: [{ title: "What reached the first cluster?", params: { id: "eu-1" } }],
 });

@@ -32,7 +32,15 @@ const filters = {
   since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
 };
 
-const columns = ["id", "at", "listener", "method", "target", "status", "operation"];
+const columns = [
+  "id",
+  "at",
+  "listener",
+  "method",
+  { name: "target", cut: 1 },
+  "status",
+  { name: "operation", cut: 2 },
+] as const;
 
 export const listRequests = operation({
   id: "requests.list",

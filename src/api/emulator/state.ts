@@ -33,7 +33,7 @@ export const listWorkspaces = operation({
   request: {},
   responses: { 200: json(z.array(WorkspaceInfo)) },
   failures: [],
-  cli: { command: "emulator workspaces", columns: ["id", "cluster_id", "name", "client_id"] },
+  cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
   basis: ours,
   examples: [{ title: "Which API key belongs to which workspace?" }],
 });

@@ -21,7 +21,14 @@ const Webhook = z.strictObject({
 });
 
 const params = z.object({ id: z.int().describe("Id of the subscription") });
-const columns = ["id", "cluster_id", "title", "status", "failure_count", "url"];
+const columns = [
+  "id",
+  "cluster_id",
+  { name: "title", cut: 2 },
+  "status",
+  "failure_count",
+  { name: "url", cut: 1 },
+] as const;
 
 export const listControlWebhooks = operation({
   id: "emulator-webhooks.list",

@@ -38,7 +38,10 @@ export const listClusters = operation({
   request: {},
   responses: { 200: json(z.array(ClusterInfoDomain)) },
   failures: [],
-  cli: { command: "router clusters", columns: ["cluster_id", "cluster_label", "cluster_url"] },
+  cli: {
+    command: "router clusters",
+    columns: ["cluster_id", { name: "cluster_label", cut: 1 }, { name: "cluster_url", cut: 2 }],
+  },
   basis: "specified",
   examples: [{ title: "Which clusters are there?" }],
 });

@@ -1,16 +1,19 @@
+import type { Column } from "../../api/operation.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Format, Globals } from "../parse/globals.ts";
 import { didYouMean } from "../parse/suggest.ts";
+import { usualColumns } from "../terminal/wide.ts";
 import { printerOn } from "./print.ts";
-import { bold, type Line } from "./styled.ts";
-import { cell, record, table } from "./text.ts";
+import type { Line } from "./styled.ts";
+import { fittingTable } from "./table.ts";
+import { cell, record } from "./text.ts";
 
 /** How an answer is laid out where it is a table. */
 export interface TableView {
   /** Names of the fields that may be chosen; empty when they are free. */
   readonly fields?: readonly string[];
-  readonly columns?: readonly string[] | undefined;
+  readonly columns?: readonly Column[] | undefined;
   /** The field that holds the rows. */
   readonly rows?: string | undefined;
   /** Says that there is nothing, to people: `No webhooks`. */
@@ -69,26 +72,35 @@ export function createOutput(host: Host, globals: Globals): Output {
       return;
     }
     if (value === undefined) return;
-    if (rows) return showRows(rows, chosen ?? view.columns ?? columnsOf(rows), view.none);
+    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
     if (!isObject(value)) return print(cell(value));
-    const names = chosen ?? view.columns?.filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
+    const names =
+      chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
       if (stdout.isTTY) return printer.lines("stdout", record(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
     }
-    return showRows([value], names, view.none);
+    return showRows([value], view, names);
   }
 
-  async function showRows(rows: readonly unknown[], columns: readonly string[], none = "Nothing found"): Promise<void> {
-    const cells = rows.map((row) => columns.map((name) => cell(isObject(row) ? at(row, name) : row)));
+  async function showRows(rows: readonly unknown[], view: TableView, columns: readonly string[]): Promise<void> {
+    const values = rows.map((row) => columns.map((name) => (isObject(row) ? at(row, name) : row)));
+    const cells = values.map((row) => row.map(cell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
-    if (rows.length === 0) return note(none);
+    if (rows.length === 0) return note(view.none ?? "Nothing found");
     if (!stdout.isTTY) return printRows(cells);
-    const titles = columns.map((name) => name.replaceAll("_", " ").toUpperCase());
-    const [heading, ...lines] = table(cells, titles);
-    return printer.lines("stdout", [[bold(heading!)], ...lines]);
+    const window = globals.wide ? Number.POSITIVE_INFINITY : stdout.columns || usualColumns;
+    const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
+    const { lines, leftOut } = fittingTable(values, {
+      columns: columns.map((name) => declared.get(name) ?? name),
+      window,
+      // What was asked for by name is shortened, and never left out.
+      keepsAll: globals.fields !== undefined,
+    });
+    await printer.lines("stdout", lines);
+    if (leftOut.length > 0) await note(`Too narrow for ${leftOut.join(", ")}: --wide shows all`);
   }
 
   async function note(line: Line): Promise<void> {
@@ -116,6 +128,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Whether no answer of the command has a second value; a single one of several that may be missing keeps its name. */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
+
+const nameOf = (column: Column): string => (typeof column === "string" ? column : column.name);
 
 function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;

@@ -17,4 +17,9 @@ export const bold = style("bold");
 export const dim = style("dim");
 export const red = style("red");
 export const green = style("green");
+export const yellow = style("yellow");
 export const cyan = style("cyan");
+
+/** The text of a line, without its styles. */
+export const unstyled = (line: Line): string =>
+  typeof line === "string" ? line : line.map((piece) => (typeof piece === "string" ? piece : piece.text)).join("");

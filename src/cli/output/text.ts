@@ -10,8 +10,26 @@ export function cell(value: unknown): string {
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));
 
-/** Of any number of texts: as arguments of one call, many would not fit on the stack. */
-const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, width(text)), 0);
+/** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
+export const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, width(text)), 0);
+
+const ascii = /^[ -~]*$/;
+const graphemes = new Intl.Segmenter();
+
+/** The text in at most so many columns, with `…` where something is missing; no character is cut in two. */
+export function cutTo(text: string, columns: number): string {
+  if (text.length <= columns && ascii.test(text)) return text;
+  if (ascii.test(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`;
+  if (width(text) <= columns) return text;
+  let cut = "";
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += width(segment);
+    if (used > columns - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
 
 /** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */
 export function table(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {

@@ -40,6 +40,7 @@ export const globalFlags: readonly FlagSpec[] = [
     type: "switch",
     description: "With --format csv: an apostrophe before cells that a spreadsheet would run (= + - @ tab CR)",
   },
+  { flag: "wide", type: "switch", description: "Cut nothing in tables to fit the window" },
   { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
   { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
   { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
@@ -85,6 +86,8 @@ export interface Globals {
   readonly format: Format | undefined;
   /** Cells of CSV that begin like formulas are made none. */
   readonly csvSafe: boolean;
+  /** Tables are not fitted to the window. */
+  readonly wide: boolean;
   readonly color: boolean | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
@@ -116,6 +119,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
       .filter(Boolean),
     format: text("format") as Format | undefined,
     csvSafe: on("csv-safe"),
+    wide: on("wide"),
     color: values.color as boolean | undefined,
     quiet: on("quiet"),
     verbose: on("verbose") || on("debug"),

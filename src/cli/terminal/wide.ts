@@ -1,7 +1,7 @@
 import type { OutputStream } from "../host.ts";
 
 /** What a terminal is taken for that does not know its width. */
-const usualColumns = 80;
+export const usualColumns = 80;
 
 /**
  * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would go

@@ -15,7 +15,11 @@ const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec
 /** An answer of the shape that the command expects, every text of it an attack, and a field more. */
 function answerFor(one: PreparedLine): unknown {
   const { columns = [], fields = [], rows } = specOf(one);
-  const row = Object.fromEntries([...fields, ...columns, "id", attack].map((name) => [name.split(".")[0]!, attack]));
+  const row = Object.fromEntries(
+    [...fields, ...columns.map((column) => (typeof column === "string" ? column : column.name)), "id", attack].map(
+      (name) => [name.split(".")[0]!, attack],
+    ),
+  );
   return rows === undefined ? { ...row, items: [row], url: attack } : { ...row, [rows]: [row] };
 }
 

@@ -17,7 +17,9 @@ export const configList = command({
     const { effectiveSettings } = await import("../../config/effective.ts");
     const found = await effectiveSettings(context);
     const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
-    const columns = input.flags["show-origin"] === true ? ["key", "value", "origin"] : ["key", "value"];
+    const value = { name: "value", cut: 1 } as const;
+    const columns =
+      input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "Nothing is set" });
     return undefined;
   },

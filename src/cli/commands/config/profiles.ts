@@ -24,7 +24,7 @@ export const configProfiles = command({
     }));
     await context.output.show(rows, {
       fields,
-      columns: ["name", "current", "router_url"],
+      columns: ["name", "current", { name: "router_url", cut: 1 }],
       none: "There are no profiles",
     });
     return undefined;

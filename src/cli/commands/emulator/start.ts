@@ -7,6 +7,7 @@ import { noteStateAbove } from "../../connection/state-folder.ts";
 import { quoted } from "../../help/examples.ts";
 import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
+import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 
@@ -15,7 +16,8 @@ const defaultPort = 4010;
 export const emulatorStart = command({
   words: ["emulator", "start"],
   summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
-  description: "With --json one line is printed when everything is up.",
+  description:
+    "Prints a line for each request, each attempt to deliver a webhook and each move of time; not with --quiet. With --json one line is printed when everything is up, and then one for each of these.",
   positionals: [],
   flags: [
     ...emulatorFlags(defaultPort),
@@ -45,10 +47,12 @@ export const emulatorStart = command({
     const ready = readyEvent(emulator, context);
     if (readyFile !== undefined) await writeOutput(host, readyFile, [Buffer.from(`${JSON.stringify(ready)}\n`)], 0o600);
     await output.event(ready, ...banner(emulator, context));
+    const unwatch = await showActivity(emulator, context);
 
     await Promise.race([emulator.closed, aborted(signal)]);
     if (signal.aborted) await output.note("Stopping; press Ctrl-C again to stop at once");
     await emulator.close({ hurry: cut });
+    await unwatch();
     signal.throwIfAborted();
     return undefined;
   },
@@ -89,6 +93,19 @@ function banner(emulator: Emulator, { host }: Context): string[] {
 
 /** To be copied into a shell: seeds of others choose the values. */
 const exported = (name: string, value = ""): string => `  export ${name}=${quoted(value)}`;
+
+/** A line for each request, attempt and move of time; under --json and ndjson a document each. Nothing under --quiet. */
+async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
+  if (globals.quiet) return async () => {};
+  const { activityLine } = await import("./activity-lines.ts");
+  return emulator.watch(async (events) => {
+    if (output.format === "table") {
+      const columns = host.stdout.isTTY ? host.stdout.columns || usualColumns : undefined;
+      return output.print(...events.map((event) => activityLine(event, columns)));
+    }
+    for (const event of events) await output.document(event);
+  });
+}
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {

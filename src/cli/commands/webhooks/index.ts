@@ -7,11 +7,13 @@ import { webhooksSchedule } from "./schedule.ts";
 import { webhooksSign } from "./sign.ts";
 import { webhooksTrigger } from "./trigger.ts";
 import { webhooksVerify } from "./verify.ts";
+import { webhooksWhy } from "./why.ts";
 
 export const commands: readonly Command[] = [
   webhooksListen,
   webhooksTrigger,
   webhooksReplay,
+  webhooksWhy,
   webhooksDeliveries,
   webhooksSchedule,
   webhooksVerify,

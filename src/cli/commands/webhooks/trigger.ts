@@ -100,5 +100,7 @@ async function report(contract: string, deliveries: readonly WholeDelivery[], { 
       response_body: last?.response_body ?? null,
     };
   });
-  await output.show(rows, { columns: ["delivery", "webhook_id", "url", "answer", "outcome", "next_attempt_at"] });
+  await output.show(rows, {
+    columns: ["delivery", "webhook_id", { name: "url", cut: 1 }, "answer", "outcome", "next_attempt_at"],
+  });
 }

@@ -1,0 +1,163 @@
+import { redactText, redactUrl } from "../../src/api/secrets.ts";
+import { isoMillis, type Wall } from "../../src/base/clock.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import type { DeliveryNews, ToldDelivery } from "../webhooks/news.ts";
+
+/** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
+export type EmulatorEvent =
+  | {
+      readonly event: "request";
+      readonly at: string;
+      readonly listener: string;
+      readonly service: string;
+      /** Null: nothing is declared for the path. */
+      readonly operation: string | null;
+      readonly method: string;
+      readonly target: string;
+      /** 0: the connection ended without an answer. */
+      readonly status: number;
+      readonly failure: string | null;
+      /** Codes of what was accepted by leniency. */
+      readonly findings: readonly string[];
+      readonly duration_ms: number;
+    }
+  | {
+      readonly event: "delivery";
+      readonly at: string;
+      readonly delivery_id: number;
+      readonly webhook_id: number;
+      readonly activity: string;
+      readonly contract_id: number | null;
+      /** Null: it was passed over, see outcome. */
+      readonly attempt: number | null;
+      /** Null: no answer came, see error. */
+      readonly status: number | null;
+      readonly error: string | null;
+      readonly duration_ms: number | null;
+      readonly outcome: string;
+      readonly next_attempt_at: string | null;
+    }
+  | {
+      /** Time was moved. */
+      readonly event: "clock";
+      readonly from: string;
+      readonly to: string;
+    }
+  /** So many more than could be told. */
+  | { readonly event: "dropped"; readonly count: number };
+
+interface Sources {
+  readonly requestLog: RequestLog;
+  readonly deliveries: DeliveryNews;
+  readonly clock: VirtualClock;
+  readonly wall: Wall;
+}
+
+interface Move {
+  from: number;
+  to: number;
+}
+
+type Waiting = { readonly request: LoggedRequest } | { readonly delivery: ToldDelivery } | { readonly move: Move };
+
+/** In each of these so many are told, which is more than anybody reads; what comes beyond is counted. */
+const everyMs = 100;
+const atMost = 250;
+
+/**
+ * Tells of what goes on, in batches, and waits for the listener before the next one. What serves requests only puts
+ * things into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
+ */
+export function watchActivity(
+  { requestLog, deliveries, clock, wall }: Sources,
+  tell: (events: readonly EmulatorEvent[]) => Promise<void> | void,
+): () => Promise<void> {
+  let waiting: Waiting[] = [];
+  let dropped = 0;
+  const ended = new AbortController();
+  let wake = () => {};
+
+  const add = (one: Waiting) => {
+    if (waiting.length < atMost) waiting.push(one);
+    else dropped += 1;
+    wake();
+  };
+  const moved = (from: number, to: number) => {
+    const last = waiting.at(-1);
+    // Steps with nothing between them are one move.
+    if (last && "move" in last && last.move.to === from) last.move.to = to;
+    else add({ move: { from, to } });
+  };
+  const unwatch = [
+    requestLog.watch((request) => add({ request })),
+    deliveries.watch((delivery) => add({ delivery })),
+    clock.watchMoves(moved),
+  ];
+
+  async function flush(): Promise<void> {
+    const batch = waiting;
+    const count = dropped;
+    waiting = [];
+    dropped = 0;
+    const events = batch.map(eventOf);
+    if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);
+  }
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      if (waiting.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = () => {};
+      }
+      await flush();
+      await wall.sleep(everyMs, ended.signal);
+    }
+    await flush();
+  }
+
+  const running = run();
+  return async () => {
+    for (const end of unwatch) end();
+    ended.abort();
+    wake();
+    await running;
+  };
+}
+
+function eventOf(one: Waiting): EmulatorEvent {
+  if ("request" in one) return requestEvent(one.request);
+  if ("delivery" in one) return deliveryEvent(one.delivery);
+  return { event: "clock", from: isoMillis(one.move.from), to: isoMillis(one.move.to) };
+}
+
+const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): EmulatorEvent => ({
+  event: "request",
+  at: isoMillis(at),
+  listener: entry.listener,
+  service: entry.service,
+  operation: entry.operation ?? null,
+  method: entry.method,
+  target: redactUrl(entry.target),
+  status: entry.status,
+  failure: entry.failure ?? null,
+  findings: findings.map(({ code }) => code),
+  duration_ms: durationMs,
+});
+
+const deliveryEvent = ({ delivery, attempt, at }: ToldDelivery): EmulatorEvent => ({
+  event: "delivery",
+  at: isoMillis(at),
+  delivery_id: delivery.id,
+  webhook_id: delivery.webhook_id,
+  activity: delivery.activity,
+  contract_id: delivery.contract_id,
+  attempt: attempt ? delivery.attempts : null,
+  status: attempt && "status" in attempt.posted ? attempt.posted.status : null,
+  error: attempt && "error" in attempt.posted ? redactText(attempt.posted.error.code) : null,
+  duration_ms: attempt ? attempt.durationMs : null,
+  outcome: delivery.outcome,
+  next_attempt_at: delivery.next_attempt_at === null ? null : isoMillis(delivery.next_attempt_at),
+});

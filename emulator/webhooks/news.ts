@@ -1,0 +1,28 @@
+import type { Attempted } from "./attempt.ts";
+import type { Delivery } from "./deliveries.ts";
+
+/** What became of a delivery just now: an attempt that was made, or that it was passed over. */
+export interface ToldDelivery {
+  readonly delivery: Delivery;
+  readonly attempt: Attempted | undefined;
+  /** Virtual milliseconds. */
+  readonly at: number;
+}
+
+/**
+ * Hands on what becomes of deliveries, as it is written down. An attempt was made even where writing it down fails; it
+ * is told again then, when it is made again.
+ */
+export class DeliveryNews {
+  readonly #watchers = new Set<(told: ToldDelivery) => void>();
+
+  tell(told: ToldDelivery): void {
+    for (const each of this.#watchers) each(told);
+  }
+
+  /** Calls for each from now on, and must be quick. Returns the function that ends it. */
+  watch(each: (told: ToldDelivery) => void): () => void {
+    this.#watchers.add(each);
+    return () => this.#watchers.delete(each);
+  }
+}

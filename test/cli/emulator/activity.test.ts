@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
+import { request } from "../../support/contracts.ts";
+import { sender } from "../../support/emulator.ts";
+
+/** An emulator that `svc emulator start` runs; `ended` resolves with all that it printed once it is told to stop. */
+async function started(t: TestContext, flags: string, options: RunOptions = {}) {
+  const cwd = await testFolder(t);
+  let signal: (name: "SIGTERM") => void = () => {};
+  let seen = "";
+  let look = () => {};
+  const run = runCli(`emulator start --port 0 --clock manual --clock-start 2031-01-02T03:04:05Z ${flags}`, {
+    cwd,
+    ...options,
+    onStart: (one) => {
+      signal = one.signal;
+    },
+    onOutput: (out) => {
+      seen = stripVTControlCharacters(out);
+      look();
+    },
+  });
+  t.after(() => signal("SIGTERM"));
+  const saw = (text: string) =>
+    new Promise<void>((resolve) => {
+      look = () => seen.includes(text) && resolve();
+      look();
+    });
+  await Promise.race([saw(flags.includes("json") ? '"ready"' : "Ctrl-C stops it."), run]);
+  const json = JSON.parse((await runCli("emulator env --json", { cwd })).out) as Record<string, string>;
+  const env = { ...json, SVC_CONFIG_DIR: cwd };
+  return {
+    saw,
+    svc: (argv: string, stdin = "") => runCli(argv, { cwd: "/nonexistent", env, stdin }),
+    router: sender(String(json.SVC_ROUTER_URL)),
+    async ended() {
+      signal("SIGTERM");
+      return run;
+    },
+  };
+}
+
+const took = (text: string) => text.replace(/ +\d+ ms/g, " N ms").replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
+
+describe("the terminal of svc emulator start", () => {
+  it("shows requests, attempts and moves of time, without secrets", async (t) => {
+    const emulator = await started(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
+    await emulator.router("GET", "/router/v1/clusters/by_token/very-secret-token/");
+    await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);
+    await emulator.svc("contracts create --data -", JSON.stringify(request()));
+    await emulator.saw("retrying, next 03:09:05");
+    await emulator.svc("emulator clock advance --by PT5M");
+    await emulator.saw("attempt 2");
+    await emulator.saw("clock.advance");
+    const { out } = await emulator.ended();
+    const lines = took(out).split("Ctrl-C stops it.\n")[1]!.split("\n");
+    assert.equal(out.includes("very-secret-token"), false);
+    const about = (word: string) => lines.filter((line) => line.includes(word));
+    assert.deepEqual(
+      [...about("webhooks.create"), ...about("contracts.create"), ...about("webhook 1 "), ...about("time  ")],
+      [
+        "03:04:05  201 N ms  POST   /api/v2.1/public/webhooks/  webhooks.create",
+        "03:04:05  201 N ms  POST   /api/v2.1/public/contracts/  contracts.create",
+        "03:04:05  connection_refused N ms  webhook 1  CONTRACT_CREATED T-1  attempt 1, retrying, next 03:09:05",
+        "03:09:05  connection_refused N ms  webhook 1  CONTRACT_CREATED T-1  attempt 2, retrying, next 03:19:05",
+        "03:09:05  time  2031-01-02T03:04:05.000Z → 2031-01-02T03:09:05.000Z",
+      ],
+    );
+    assert.deepEqual(
+      lines.filter((line) => line.length > 120),
+      [],
+    );
+  });
+
+  it("is data under --json: the ready line first, then one document each", async (t) => {
+    const emulator = await started(t, "--json");
+    await emulator.router("GET", "/router/v1/clusters/");
+    await emulator.saw('"clusters.list"');
+    const { out } = await emulator.ended();
+    const documents = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.equal(documents[0]?.event, "ready");
+    assert.deepEqual(
+      documents.filter(({ operation }) => operation === "clusters.list").map((one) => ({ ...one, duration_ms: 0 })),
+      [
+        {
+          event: "request",
+          at: "2031-01-02T03:04:05.000Z",
+          listener: "router",
+          service: "router",
+          operation: "clusters.list",
+          method: "GET",
+          target: "/router/v1/clusters/",
+          status: 200,
+          failure: null,
+          findings: [],
+          duration_ms: 0,
+        },
+      ],
+    );
+  });
+
+  it("is plain in a pipe, and silent under --quiet", async (t) => {
+    for (const [flags, wanted] of [
+      ["", /^2031-01-02T03:04:05\.000Z {2}200 N ms {2}GET {4}\/router\/v1\/clusters\/ {2}clusters\.list$/m],
+      ["--quiet", undefined],
+    ] as const) {
+      const emulator = await started(t, flags);
+      await emulator.router("GET", "/router/v1/clusters/");
+      if (wanted) await emulator.saw("clusters.list");
+      const { out } = await emulator.ended();
+      if (wanted) assert.match(took(out), wanted);
+      else assert.equal(out.split("Ctrl-C stops it.\n")[1], "");
+    }
+  });
+
+  it("counts what a flood brings beyond what can be read", async (t) => {
+    const emulator = await started(t, "--json");
+    for (let i = 0; i < 10; i += 1) {
+      await Promise.all(Array.from({ length: 100 }, () => emulator.router("GET", "/router/v1/clusters/")));
+    }
+    const { out } = await emulator.ended();
+    const events = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { operation?: string; event: string; count?: number });
+    const listed = events.filter(({ operation }) => operation === "clusters.list").length;
+    const dropped = events.reduce((sum, { count = 0 }) => sum + count, 0);
+    assert.equal(listed + dropped >= 1_000 && listed + dropped < 1_010, true, `${listed} + ${dropped}`);
+  });
+});

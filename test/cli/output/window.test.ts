@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import width from "fast-string-width";
+import { cutTo } from "../../../src/cli/output/text.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+
+/** Two webhooks with a long address each, one of them with wide characters in its title. */
+async function stage(t: Parameters<typeof cliEmulator>[0]) {
+  const world = await cliEmulator(t);
+  for (const [title, path] of [
+    ["契約の通知を受け取る係", "contracts/events/of/every/kind"],
+    ["Plain", "x"],
+  ]) {
+    const argv = ["webhooks", "create", "--title", title!, "--url", `http://127.0.0.1:9/${path}`];
+    assert.equal((await world.svc([...argv, "--only-for-activities", "CONTRACT_CREATED"])).exit, 0);
+  }
+  const show = async (columns: number, more = "", env = {}) =>
+    world.svc(`emulator webhooks ${more}`, { tty: true, columns, env: { NO_COLOR: "1", ...env } });
+  return { ...world, show };
+}
+
+describe("a table on a terminal", () => {
+  it("fits the window: cut by priority, wide characters as two, numbers right, what is left out told", async (t) => {
+    const { show } = await stage(t);
+    const at = Object.fromEntries(
+      await Promise.all([120, 80, 60].map(async (columns) => [columns, await show(columns)] as const)),
+    );
+    assert.deepEqual(at[80], {
+      exit: 0,
+      out: [
+        "ID  CLUSTER ID  TITLE                   STATUS  FAILURE COUNT  URL",
+        " 1  eu-1        契約の通知を受け取る係  ACTIVE              0  http://127.0.0.1…",
+        " 2  eu-1        Plain                   ACTIVE              0  http://127.0.0.1…",
+        "",
+      ].join("\n"),
+      err: "",
+    });
+    assert.deepEqual(at[60], {
+      exit: 0,
+      out: [
+        "ID  CLUSTER ID  TITLE      STATUS  FAILURE COUNT  URL",
+        " 1  eu-1        契約の通…  ACTIVE              0  http://…",
+        " 2  eu-1        Plain      ACTIVE              0  http://…",
+        "",
+      ].join("\n"),
+      err: "",
+    });
+    assert.equal(at[120]!.out.includes("…"), false);
+    for (const [columns, { out }] of Object.entries(at)) {
+      for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
+    }
+    const narrow = await show(40);
+    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL: --wide shows all\n");
+  });
+
+  it("is whole under --wide and in a pipe, and keeps every column that was asked for", async (t) => {
+    const { show, svc } = await stage(t);
+    assert.equal((await show(60, "--wide")).out.includes("contracts/events/of/every/kind"), true);
+    assert.equal((await svc("emulator webhooks")).out.includes("…"), false);
+    const { out } = await show(24, "--fields id,url,status,title");
+    assert.deepEqual(out.split("\n")[0]?.split(/ +/), ["ID", "URL", "STAT…", "TITLE"]);
+    for (const line of out.split("\n")) assert.equal(width(line) <= 24, true, line);
+  });
+
+  it("shows states in colour, and only there", async (t) => {
+    const { show } = await stage(t);
+    const { out } = await show(80, "", { NO_COLOR: "", FORCE_COLOR: "1" });
+    assert.equal(out.includes("\u001b[32mACTIVE\u001b[39m"), true);
+    assert.equal(stripVTControlCharacters(out), (await show(80)).out);
+  });
+});
+
+it("a text is cut between characters, never within one", () => {
+  assert.deepEqual(
+    ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) => cutTo(text, 3)),
+    ["ab…", "契…", "e\u0301e\u0301…", "👩‍👩‍👧‍👦…", "abc"],
+  );
+});
