@@ -66,6 +66,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "webhooks re-trigger": [...told, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
   "webhooks replay": told,
   "webhooks trigger": subscribed,
+  "webhooks why": told,
 };
 
 /** The secrets of the demo's connected apps. */

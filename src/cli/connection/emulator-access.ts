@@ -1,5 +1,6 @@
 import { networkInterfaces } from "node:os";
 import type { Emulator } from "../../../emulator/index.ts";
+import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
 import { CommandFailed } from "../failure.ts";
@@ -65,7 +66,7 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
       cause,
     });
   try {
-    const { status, value } = await asking(routerUrl, undefined, (client) => client.send(ready, {}, once));
+    const { status, value } = await asking(routerUrl, undefined, (client) => client.send(CheckedCall.of(ready), once));
     if ((value as { instance_id?: unknown } | null)?.instance_id !== instanceId) return false;
     if (status === 503) throw silent("is still starting");
     return true;

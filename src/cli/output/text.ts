@@ -11,7 +11,8 @@ export function cell(value: unknown): string {
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));
 
 /** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
-export const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, width(text)), 0);
+export const widest = (texts: readonly string[]): number =>
+  texts.reduce((most, text) => Math.max(most, width(text)), 0);
 
 const ascii = /^[ -~]*$/;
 const graphemes = new Intl.Segmenter();

@@ -39,9 +39,9 @@ describe("a table on a terminal", () => {
     assert.deepEqual(at[60], {
       exit: 0,
       out: [
-        "ID  CLUSTER ID  TITLE      STATUS  FAILURE COUNT  URL",
-        " 1  eu-1        契約の通…  ACTIVE              0  http://…",
-        " 2  eu-1        Plain      ACTIVE              0  http://…",
+        "ID  CLUSTER ID  TITLE        STATUS  FAILURE COUNT  URL",
+        " 1  eu-1        契約の通知…  ACTIVE              0  http://…",
+        " 2  eu-1        Plain        ACTIVE              0  http://…",
         "",
       ].join("\n"),
       err: "",

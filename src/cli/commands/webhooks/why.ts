@@ -27,7 +27,7 @@ export const webhooksWhy = command({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [
     { title: "The one that fails", argv: ["webhooks", "why"] },
-    { title: "By its address", argv: ["webhooks", "why", "http://localhost:3000/webhooks"] },
+    { title: "A certain one", argv: ["webhooks", "why", "1"] },
   ],
   async run({ positionals, flags }, context) {
     await refuseRealService(flags.file, context);
