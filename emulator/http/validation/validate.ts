@@ -105,15 +105,15 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     const isLong = decoded !== undefined && decoded.length > shortDocument;
     // Made by the first that needs it: most operations never see a long document.
     if (isLong) forLong ??= bounded(schema);
-    const judge = isLong ? forLong! : schema;
+    const fitting = isLong ? forLong! : schema;
     let checked = decoded?.mayHaveProtoKey ? withoutProtoKey(value) : value;
     const hadProtoKey = checked !== value;
-    let parsed = judge.safeParse(checked, { reportInput: true });
+    let parsed = fitting.safeParse(checked, { reportInput: true });
     for (let times = isLong ? laxReadings : 1; isLax && !parsed.success && times > 0; times -= 1) {
       const lax = readLaxly(schema, checked, parsed.error.issues);
       if (lax === undefined) break;
       checked = lax;
-      parsed = judge.safeParse(checked, { reportInput: true });
+      parsed = fitting.safeParse(checked, { reportInput: true });
     }
     if (parsed.success) {
       input.body = hadProtoKey ? withProtoKey(parsed.data) : parsed.data;

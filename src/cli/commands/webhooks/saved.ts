@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { constants } from "node:fs";
+import { access, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
 import { createWhole } from "../../../files/whole-file.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -32,11 +33,13 @@ export class SavedDeliveries {
 
   /** Refuses a folder that cannot be one, before anything is sent. */
   static async check(folder: string, flag: string): Promise<void> {
-    const isFolder = await stat(folder).then(
-      (found) => found.isDirectory(),
-      (error: NodeJS.ErrnoException) => error.code === "ENOENT",
-    );
-    if (!isFolder) throw new UsageError(`${flag}: cannot write ${folder}: a part of its path is no folder`);
+    try {
+      await access(await nearestFolder(folder), constants.W_OK);
+    } catch (cause) {
+      if (!isSystemTrouble(cause)) throw cause;
+      const why = cause.code === "ENOTDIR" ? "a part of its path is no folder" : whyOf(cause);
+      throw new UsageError(`${flag}: cannot write ${folder}: ${why}`, { cause });
+    }
   }
 
   /** Makes the folder where there is none, and counts on from what lies in it. */
@@ -105,3 +108,12 @@ export const headersToSend = (headers: SavedDelivery["headers"]): Record<string,
   Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
 
 const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
+
+/** The folder itself, or the one in which it or its parents would be made; with a slash only a folder will do. */
+async function nearestFolder(folder: string): Promise<string> {
+  const found = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && dirname(folder) !== folder) return undefined;
+    throw error;
+  });
+  return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
+}
