@@ -26,6 +26,7 @@ import { renewableIds } from "../world/renewable-ids.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
 import { watchActivity } from "./activity.ts";
 import { seededBeginning } from "./beginning.ts";
+import { InvalidOptions } from "./check-options.ts";
 import type { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { instanceAt } from "./instance-at.ts";
@@ -166,7 +167,9 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
     const listener = createListener({ ...duties, name: row.id });
     closing.push(() => listener.close());
-    const url = await listener.listen(port === 0 ? 0 : port + 1 + position, host);
+    const own = port === 0 ? 0 : port + 1 + position;
+    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${row.id} would listen on`);
+    const url = await listener.listen(own, host);
     const cluster = { ...rest, url, external: false };
     const inbox = new Inbox();
     inboxes.set(cluster.id, inbox);

@@ -1,5 +1,6 @@
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
+import { InvalidOptions } from "./check-options.ts";
 import { namedSeeds, parseSeed, type Seed } from "./seed.ts";
 
 /** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
@@ -44,10 +45,18 @@ export function settingsFrom(options: EmulatorOptions, publicUrl: string): Setti
 
 /** The seed that the options name; throws with every wrong field named. */
 export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
-  if (typeof seed !== "string") return parseSeed(seed);
+  if (typeof seed !== "string") return givenSeed(seed);
   const named = Object.hasOwn(namedSeeds, seed) ? namedSeeds[seed] : undefined;
-  if (!named) throw new Error(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
+  if (!named) throw new InvalidOptions(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
   return parseSeed(named);
+}
+
+function givenSeed(seed: object): Seed {
+  try {
+    return parseSeed(seed);
+  } catch (cause) {
+    throw new InvalidOptions((cause as Error).message, { cause });
+  }
 }
 
 /** Virtual milliseconds at which a new state begins; undefined: now. */

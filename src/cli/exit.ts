@@ -155,9 +155,9 @@ export const interruption = ({ done, hint, next }: PartialFailure, name: keyof t
   exitCode: signalCodes[name],
 });
 
-function failureKindOf({ status, method }: ServiceError): FailureKind {
+function failureKindOf({ status }: ServiceError): FailureKind {
   if (status === 401 || status === 403) return "forbidden";
-  if (status === 404 && method === "GET") return "not-found";
+  if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
 }

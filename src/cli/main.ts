@@ -19,10 +19,11 @@ import { CommandFailed, Interrupted, PartialFailure, UsageError } from "./failur
 import { groupNames, groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
+import { nextArgv } from "./next.ts";
 import { annotate, annotates } from "./output/github-actions.ts";
 import { createOutput } from "./output/output.ts";
 import { printerOn } from "./output/print.ts";
-import { locate, normalised } from "./parse/argv.ts";
+import { locate, normalised, placeGiven } from "./parse/argv.ts";
 import { readGlobals } from "./parse/globals.ts";
 import type { Invocation, Parser } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
@@ -193,8 +194,9 @@ async function printed(host: Host, text: string): Promise<number> {
 }
 
 async function reported(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
-  const explanation = withoutSecrets(found);
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const { next } = found;
+  const explanation = withoutSecrets({ ...found, next: next && nextArgv(next, placeGiven(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = printerOn(host, false);
   if (wantsJson) {

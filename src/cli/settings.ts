@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { didYouMean } from "../base/suggest.ts";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
 import type { EmulatorHere } from "./connection/emulator-access.ts";
 import { mainCluster } from "./connection/emulator-variables.ts";
@@ -6,7 +7,6 @@ import { nearestState } from "./connection/state-folder.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { checkedUrl, type Globals } from "./parse/globals.ts";
-import { didYouMean } from "./parse/suggest.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {

@@ -2,6 +2,9 @@ import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
+import type { Credentials } from "./credentials.ts";
+import { checkNames } from "./known-options.ts";
+import type { BaseUrls } from "./request.ts";
 import type { Answer } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
@@ -30,8 +33,32 @@ export interface NamedClientOptions extends Omit<ClientOptions, "transport" | "w
   readonly maxAnswerBytes?: number | undefined;
 }
 
-/** A client for one set of base URLs and credentials. Close it when done. */
+type AllOf<T> = Readonly<Record<keyof T, true>>;
+
+const optionNames: AllOf<NamedClientOptions> = {
+  baseUrls: true,
+  credentials: true,
+  timeoutMs: true,
+  retries: true,
+  maxWaitMs: true,
+  maxAnswerBytes: true,
+};
+const addressNames: AllOf<BaseUrls> = { router: true, contracts: true, emulator: true };
+const credentialNames: AllOf<Credentials> = {
+  clientId: true,
+  clientSecret: true,
+  clusterKeys: true,
+  clusterKey: true,
+  basic: true,
+  bearer: true,
+  controlToken: true,
+};
+
+/** A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for a misspelt option. */
 export function createClient(options: NamedClientOptions): NamedClient {
+  checkNames(options, optionNames, "createClient");
+  checkNames(options.baseUrls, addressNames, "createClient: baseUrls");
+  checkNames(options.credentials, credentialNames, "createClient: credentials");
   const { maxAnswerBytes } = options;
   const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
   const send = async (id: string, args: unknown, call: CallOptions | undefined) =>

@@ -101,9 +101,19 @@ function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
+/** Codes of TLS: something listens, and is another kind of service. */
+function ofProtocol(code: string, message: string | undefined): string {
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_")) {
+    return "what listens there does not speak TLS; does its address begin with http:// instead of https://?";
+  }
+  return message || code;
+}
+
 function reasonOf(error: unknown): { code: string; reason: string } {
-  const cause = (error ?? {}) as { code?: string; message?: string; errors?: { code?: string }[] };
+  const cause = (error ?? {}) as { name?: string; code?: string; message?: string; errors?: { code?: string }[] };
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
-  return { code, reason: reasons[code] ?? (cause.message || code) };
+  if (cause.name === "HTTPParserError")
+    return { code: cause.code ?? "HPE", reason: "what listens there does not speak HTTP" };
+  return { code, reason: reasons[code] ?? ofProtocol(code, cause.message) };
 }

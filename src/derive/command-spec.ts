@@ -34,6 +34,9 @@ export interface FlagSpec {
   /** The flag that this one is another spelling of: where it stands, nobody is asked for that one. */
   readonly sameAs?: string;
   readonly choices?: readonly string[];
+  /** The least and the most that a number may be. */
+  readonly least?: number;
+  readonly most?: number;
   readonly default?: string | number | boolean;
   /** Where the value goes in the request of a derived command. */
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };

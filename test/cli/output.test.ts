@@ -39,6 +39,11 @@ describe("the layout of an answer", () => {
     );
   });
 
+  it("is a table wherever one is asked for by name", async () => {
+    assert.equal((await shown(rows, { format: "table" }, view)).out, 'ID    NAME\nT-1   A\\tB\nT-22  say "hi", ok\n');
+    assert.equal((await shown({ id: "T-1", name: "x" }, { format: "table" }, view)).out, "id    T-1\nname  x\n");
+  });
+
   it("is the whole document under --json, and the chosen fields under --json=…", async () => {
     assert.deepEqual(JSON.parse((await shown(rows, { json: true }, view)).out), rows);
     assert.deepEqual(JSON.parse((await shown(rows, { json: true, fields: "id,owner.email" }, view)).out), [

@@ -7,6 +7,10 @@ import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { ctrlC, down, enter, person } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
+interface Recipients {
+  readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];
+}
+
 describe("a person at a terminal", () => {
   it("is asked for what is missing, and the answer goes to standard output alone", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
@@ -42,7 +46,7 @@ describe("a person at a terminal", () => {
   });
 
   it("walks through a template's attributes, and learns the command line for the next time", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc, json } = await cliEmulator(t);
     const ada = person(
       ["Contract template id", `${down}${enter}`],
       ["Start date", `soon${enter}`],
@@ -56,10 +60,15 @@ describe("a person at a terminal", () => {
       ["First name", `Jo${enter}`],
       ["Last name", enter],
       ["E-mail", `jo@acme.example${enter}`],
+      ["Name of who signs for your side", `Ada Keller${enter}`],
+      ["Their e-mail", `ada@northwind.example${enter}`],
     );
-    const { err } = await svc("contracts create --json", ada);
-    assert.deepEqual(ada.waiting(), []);
-    assert.match(stripVTControlCharacters(err), /creator/);
+    const { exit, out, err } = await svc("contracts create --json=id", ada);
+    assert.deepEqual([exit, JSON.parse(out || "{}"), ada.waiting()], [0, { id: "T-1" }, []], err);
+    assert.deepEqual(
+      (await json<Recipients>("contracts recipients T-1")).items.map(({ recipient }) => recipient.user.email),
+      ["jo@acme.example", "ada@northwind.example"],
+    );
     const again = person(
       ["Contract template id", enter],
       ["Who is the counterparty?", `${down}${enter}`],
@@ -73,6 +82,21 @@ describe("a person at a terminal", () => {
       made.err,
       /The same without questions:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set 'counter_party_details=\[/,
     );
+  });
+
+  it("chooses another template where no contract can be made from the first", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const party = [
+      ["Who is the counterparty?", `${down}${enter}`],
+      ["First name", `Jo${enter}`],
+      ["Last name", enter],
+      ["E-mail", `jo@acme.example${enter}`],
+    ] as const;
+    const memo = `${down}${down}${down}${enter}`;
+    const ada = person(["Contract template id", memo], ...party, ["Another template", enter], ...party);
+    const { exit, err } = await svc("contracts create", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], err);
+    assert.match(stripVTControlCharacters(err), /The service refused: .*This template cannot be sent for signature/);
   });
 
   it("is asked nothing where --data or --set say it all", async (t) => {

@@ -5,6 +5,7 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { maskedBody } from "../connection/redact.ts";
 import { CommandFailed, type FailureKind, UsageError } from "../failure.ts";
+import { placeFlags } from "../next.ts";
 import { existingFile, openInput } from "../parse/body.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { fileBytes } from "./input/bytes.ts";
@@ -17,7 +18,6 @@ import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { counted } from "./report.ts";
-import { safeGlobals } from "./resume-line.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What a bulk command line asks for, before its input was looked at. */
@@ -72,7 +72,7 @@ async function start(request: JobRequest, plan: JobPlan, context: Context): Prom
     created_at: isoSeconds(host.wall.now()),
     errors_out: request.errorsOut === undefined ? null : resolve(host.cwd, request.errorsOut),
     concurrency: request.concurrency,
-    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...safeGlobals(context)],
+    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(context.globals)],
   };
   return performJob(await createJob(jobs, record), record, context);
 }
@@ -106,7 +106,9 @@ function planOf(request: JobRequest, survey: Survey | undefined, target: string,
 async function surveyed(request: JobRequest, context: Context): Promise<Survey> {
   const { path, work, format, columns, shard, skip_invalid: skips, max_errors: maxErrors } = request;
   const { host, signal } = context;
-  const bad = badRows(skips ? undefined : request.errorsOut, context);
+  // A job that leaves them out writes them itself, with what else goes wrong.
+  const isJob = !request.dryRun && request.planOut === undefined;
+  const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
   const source =
     path === "-" ? await openInput(host, path, work.place) : fileBytes(await existingFile(host, path, work.place));
   const survey = await surveyOf(source, { format, columns }, { work, shard, onInvalid: bad.add, signal });

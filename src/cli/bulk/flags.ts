@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Input, InputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { formatByName, inputFormats } from "./input/rows.ts";
+import { formatByName, type InputFormat, inputFormats } from "./input/rows.ts";
 import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
@@ -12,15 +12,22 @@ export const bulkFlags = (batchSize: number) =>
       type: "text",
       placeholder: "FORMAT",
       choices: inputFormats,
-      description: "How rows are written; left out: as the extension tells, else lines",
+      description: "How rows are written; left out: as the extension tells, else csv with --column, and lines without",
     },
     {
       flag: "batch-size",
       type: "integer",
+      least: 1,
       description: "Identifiers in one call",
       default: batchSize,
     },
-    { flag: "concurrency", type: "integer", description: "Calls at a time", default: defaultConcurrency },
+    {
+      flag: "concurrency",
+      type: "integer",
+      least: 1,
+      description: "Calls at a time",
+      default: defaultConcurrency,
+    },
     { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
     {
       flag: "max-errors",
@@ -59,10 +66,13 @@ export type BulkInput = InputOf<
   readonly [...ReturnType<typeof bulkFlags>, { readonly flag: "dry-run"; readonly type: "switch" }]
 >;
 
-/** What the flags say, of which a plan keeps most. */
-export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number) => ({
-  format: flags["input-format"] ?? formatByName(path),
-  batch_size: positive(flags["batch-size"] ?? batchSize, "--batch-size"),
+/**
+ * What the flags say, of which a plan keeps most. `column` is the one that a flag names, which rows of plain lines do not
+ * have.
+ */
+export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
+  format: formatOf(flags["input-format"], path, column),
+  batch_size: flags["batch-size"] ?? batchSize,
   concurrency: concurrencyOf(flags),
   skip_invalid: flags["skip-invalid"] === true,
   max_errors: flags["max-errors"] ?? null,
@@ -73,13 +83,16 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   dryRun: flags["dry-run"] === true,
 });
 
-export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
-  positive(flags.concurrency ?? fallback, "--concurrency");
-
-function positive(number: number, flag: string): number {
-  if (number < 1) throw new UsageError(`${flag} takes a number of at least 1`);
-  return number;
+function formatOf(named: InputFormat | undefined, path: string, column: string | undefined): InputFormat {
+  const format = named ?? formatByName(path);
+  if (column === undefined || format !== "lines") return format;
+  if (named !== undefined) throw new UsageError("--column goes with csv and ndjson: plain lines have no columns");
+  // A pipe has no extension that could tell.
+  return "csv";
 }
+
+export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
+  flags.concurrency ?? fallback;
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "dry-run"]);
 

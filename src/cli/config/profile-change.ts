@@ -1,6 +1,6 @@
+import { didYouMean } from "../../base/suggest.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { didYouMean } from "../parse/suggest.ts";
 import { namedProfile } from "../settings.ts";
 import { changePrivate } from "./private-file-change.ts";
 import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";

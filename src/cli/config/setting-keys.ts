@@ -1,6 +1,6 @@
+import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import { checkedUrl } from "../parse/globals.ts";
-import { didYouMean } from "../parse/suggest.ts";
 import type { Profile } from "./profile.ts";
 
 /** A field of a profile that people set. */

@@ -1,6 +1,8 @@
+import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { realTarget } from "../../files/real-path.ts";
+import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { defaultStateFile, nearestState } from "./state-folder.ts";
 
@@ -12,9 +14,16 @@ export interface RunningEmulator {
   readonly instanceId: string;
 }
 
-/** The state that is meant: the one named, else the nearest in this folder and those above it, else a new one here. */
-export const stateFile = (host: Host, file: string | undefined): string =>
-  file === undefined ? (nearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile)) : resolve(host.cwd, file);
+/**
+ * The state that is meant: the one named, else the nearest in this folder and those above it, else a new one here. Throws
+ * a UsageError for a folder.
+ */
+export function stateFile(host: Host, file: string | undefined): string {
+  if (file === undefined) return nearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
+  const named = resolve(host.cwd, file);
+  if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
+  throw new UsageError(`--file: ${file} is a folder, not a file`, { hint: `Is it ${join(file, "emulator.json")}?` });
+}
 
 /** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
 export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;

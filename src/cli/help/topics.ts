@@ -120,6 +120,7 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
   ["--json", "the whole answer as one JSON document"],
   ["--json=id,status", "these fields only; owner.email reaches deeper"],
   ["--fields id,status", "the same choice for the other formats"],
+  ["--format table", "a table, in a pipe too"],
   ["--format ndjson", "one JSON document per row"],
   ["--format csv", "RFC 4180 with a heading line"],
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],

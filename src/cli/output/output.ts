@@ -1,8 +1,8 @@
 import type { Column } from "../../api/operation.ts";
+import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Format, Globals } from "../parse/globals.ts";
-import { didYouMean } from "../parse/suggest.ts";
 import { usualColumns } from "../terminal/wide.ts";
 import { printerOn } from "./print.ts";
 import type { Line } from "./styled.ts";
@@ -25,7 +25,7 @@ export interface TableView {
  * stands in them is made harmless (print.ts), so they may hold whatever a service said.
  */
 export interface Output {
-  /** What the flags ask for; `table` is tab-separated when standard output is no terminal. */
+  /** What the flags ask for; `table`, where no flag says so, is tab-separated when standard output is no terminal. */
   readonly format: Format;
   /** Prints an answer. */
   show(value: unknown, view?: TableView): Promise<void>;
@@ -56,6 +56,8 @@ export function createOutput(host: Host, globals: Globals): Output {
   const print = (...lines: readonly Line[]) => printer.lines("stdout", lines);
   const document = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
+  // Who asks for a table wants one wherever it goes.
+  const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
   const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
 
   async function show(value: unknown, view: TableView = {}): Promise<void> {
@@ -78,7 +80,7 @@ export function createOutput(host: Host, globals: Globals): Output {
       chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      if (stdout.isTTY) return printer.lines("stdout", record(entries));
+      if (isTable) return printer.lines("stdout", record(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
     }
@@ -90,8 +92,8 @@ export function createOutput(host: Host, globals: Globals): Output {
     const cells = values.map((row) => row.map(cell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0) return note(view.none ?? "Nothing found");
-    if (!stdout.isTTY) return printRows(cells);
-    const window = globals.wide ? Number.POSITIVE_INFINITY : stdout.columns || usualColumns;
+    if (!isTable) return printRows(cells);
+    const window = globals.wide || !stdout.isTTY ? Number.POSITIVE_INFINITY : stdout.columns || usualColumns;
     const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
     const { lines, leftOut } = fittingTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),

@@ -1,4 +1,4 @@
-import { globalFlags } from "./globals.ts";
+import { type Globals, globalFlags } from "./globals.ts";
 
 /** `--json=a,b` as two flags: a flag with an optional value would swallow the next positional. */
 export function normalised(argv: readonly string[]): string[] {
@@ -32,6 +32,15 @@ export function locate(argv: readonly string[]): Located {
     else if (!token.startsWith("-") || token === "-") words.push(token);
   }
   return { words, wantsHelp };
+}
+
+/** What the words of a command line say about where its calls go. */
+export function placeGiven(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
+  const given = (flag: string) => {
+    const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
+    return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
+  };
+  return { baseUrl: given("--base-url"), profile: given("--profile"), emulator: argv.includes("--emulator") };
 }
 
 /** Whether the first of these words are those. */

@@ -61,6 +61,7 @@ export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "retries",
     type: "integer",
+    least: 0,
     placeholder: "N",
     description: "Repeat calls that are safe to repeat",
     default: 3,
@@ -126,7 +127,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     debug: on("debug"),
     timeoutMs: checkedDuration(text("timeout") ?? "30s", "--timeout"),
     maxAnswerBytes: text("max-answer") === undefined ? undefined : checkedSize(text("max-answer")!, "--max-answer"),
-    retries: Math.max(0, Number(values.retries ?? 3)),
+    retries: Number(values.retries ?? 3),
     maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),
     noInput: on("no-input"),
     yes: on("yes"),

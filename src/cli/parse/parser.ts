@@ -110,9 +110,9 @@ function optionsOf(spec: FlagSpec): Option[] {
 }
 
 /** commander catches its own kind of error alone, and names the flag. */
-function checked(text: string, { type, choices }: FlagSpec): unknown {
+function checked(text: string, spec: FlagSpec): unknown {
   try {
-    return convert(text, type as ValueType, choices);
+    return convert(text, spec.type as ValueType, spec.choices, spec);
   } catch (error) {
     throw error instanceof InvalidValue ? new InvalidArgumentError(error.message) : error;
   }

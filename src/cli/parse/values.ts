@@ -1,24 +1,31 @@
-import type { ValueType } from "../../derive/command-spec.ts";
+import { didYouMean } from "../../base/suggest.ts";
+import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
-import { didYouMean } from "./suggest.ts";
 
 /** A word that does not fit where it stands. Who asked for the value names the place. */
 export class InvalidValue extends Error {
   override readonly name = "InvalidValue";
 }
 
+type Bounds = Pick<FlagSpec, "least" | "most">;
+
 /** The value of one word. Throws InvalidValue. */
-export function convert(text: string, type: ValueType, choices: readonly string[] | undefined): unknown {
+export function convert(
+  text: string,
+  type: ValueType,
+  choices: readonly string[] | undefined,
+  bounds: Bounds = {},
+): unknown {
   if (choices && !choices.includes(text)) throw new InvalidValue(didYouMean(text, choices));
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
         throw new InvalidValue("A whole number is needed.");
       }
-      return Number(text);
+      return within(Number(text), bounds);
     case "number":
       if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValue("A number is needed.");
-      return Number(text);
+      return within(Number(text), bounds);
     case "boolean":
       if (text !== "true" && text !== "false") throw new InvalidValue("true or false is needed.");
       return text === "true";
@@ -27,6 +34,12 @@ export function convert(text: string, type: ValueType, choices: readonly string[
     case "text":
       return text;
   }
+}
+
+function within(number: number, { least, most }: Bounds): number {
+  if ((least ?? number) <= number && number <= (most ?? number)) return number;
+  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
+  throw new InvalidValue(`A number ${range} is needed.`);
 }
 
 /** The value of a positional. Throws UsageError. */

@@ -1,9 +1,11 @@
 import type * as z from "zod";
 import type { Attribute } from "../../api/contracts/shapes/questions.ts";
+import { ServiceError } from "../../client/errors.ts";
 import type { Context, Input } from "../command.ts";
-import { commandLine } from "../help/examples.ts";
+import { nextLine } from "../next.ts";
 import { askChoice, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
+import { choicesFor } from "./choices.ts";
 
 type Question = z.output<typeof Attribute>;
 
@@ -35,9 +37,57 @@ export async function askContract(input: Input, context: Context): Promise<Input
   const data = await askAttributes(attributes, context);
   const party = await askCounterparty(counter_party_kind, context);
   const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
-  const words = ["contracts", "create", "--contract-template-id", String(template_id)];
+  return withSet(input, set, context);
+}
+
+/**
+ * What templates do not tell beforehand, the service says by refusing: that one cannot be sent for signature, or that
+ * somebody of the own side has to sign. Gives the input with an answer to that; undefined where nothing can be asked.
+ */
+export async function askWhatWasMissing(error: unknown, input: Input, context: Context): Promise<Input | undefined> {
+  if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
+  const { message, fields } = error.problem;
+  const set = input.flags.set as readonly string[];
+  if (fields.some((one) => one.startsWith("contract_template_id"))) {
+    await context.output.warn(`The service refused: ${message}`);
+    const chosen = await askOtherTemplate(input.flags["contract-template-id"] as number, context);
+    if (chosen === undefined) return undefined;
+    return askContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
+  }
+  if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
+  await context.output.warn(`The service asks for more: ${message}`);
+  const text = (title: string, check: Check) => askText(title, context.host, context.signal, check);
+  const own = {
+    name: await text("Name of who signs for your side:", some),
+    email: await text("Their e-mail address:", address),
+    is_counterparty_signatory: false,
+  };
+  return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
+}
+
+/** Whoever names one signatory has to name them all. */
+function counterpartySignatories(set: readonly string[]): object[] {
+  const given = set.find((one) => one.startsWith("counter_party_details="))!;
+  const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
+  const { first_name, last_name, email } = party.poc_details;
+  const name = `${first_name} ${last_name}`.trim();
+  const counterparty_name = party.organization_name ?? name;
+  return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
+}
+
+/** Lets another template be chosen than those that were refused; undefined where there is none. */
+async function askOtherTemplate(refused: number, context: Context): Promise<number | undefined> {
+  const all = await choicesFor("contract_template_id", undefined, context);
+  const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
+  if (others.length === 0) return undefined;
+  return Number(await askChoice("Another template:", others, context.host, context.signal));
+}
+
+/** The input with these assignments, shown as the command line that says the same. */
+async function withSet(input: Input, set: readonly string[], context: Context): Promise<Input> {
+  const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("The same without questions:");
-  await context.output.note(`  ${commandLine([...words, ...set.flatMap((one) => ["--set", one])])}`);
+  await context.output.note(`  ${nextLine([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
   return { ...input, flags: { ...input.flags, set } };
 }
 
@@ -99,7 +149,9 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
         )
       : kind === "Individual";
   const text = (title: string, check: Check = some) => askText(title, host, signal, check);
-  const organization = is_individual ? {} : { organization_name: await text("Name of the organisation:") };
+  const organization: { organization_name?: string } = is_individual
+    ? {}
+    : { organization_name: await text("Name of the organisation:") };
   const poc_details = {
     first_name: await text("First name of the person to write to:"),
     last_name: await text("Last name:", () => true),

@@ -1,5 +1,6 @@
 import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
 import { oauthClientSetting, tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
@@ -54,7 +55,7 @@ export const authDeviceLogin = command({
       scope: input.flags.scope,
       offersBrowser: input.flags["no-browser"] !== true,
     });
-    const next = "Once it is approved: svc auth device-login --finish";
+    const next = `Once it is approved: ${nextLine(["auth", "device-login", "--finish"], context)}`;
     if (!waits && !input.flags.finish) {
       await beginSignIn(await request(), context);
       await output.note(next);
@@ -73,7 +74,7 @@ export const authDeviceLogin = command({
       await output.note(
         `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
       );
-      await output.note("Next: svc auth status");
+      await output.note(`Next: ${nextLine(["auth", "status"], context)}`);
     }
     return undefined;
   },

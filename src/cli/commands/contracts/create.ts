@@ -1,7 +1,8 @@
-import { command } from "../../command.ts";
+import type { Answer } from "../../../client/response.ts";
+import { command, type Input } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { call } from "../../derived.ts";
-import { commandLine } from "../../help/examples.ts";
+import { nextLine } from "../../next.ts";
 
 export const contractsCreate = command({
   words: ["contracts", "create"],
@@ -28,15 +29,23 @@ export const contractsCreate = command({
   async run(given, context, spec) {
     const { flags } = given;
     const isBare = flags.data === undefined && flags.set === undefined;
-    const input =
-      isBare && mayAsk(context.host, context.globals)
-        ? await (await import("../../prompt/contract.ts")).askContract(given, context)
-        : given;
-    const prepared = await call(spec!, input, context);
-    if (prepared === "dry-run") return undefined;
-    const { value } = await prepared.send();
-    const { id } = value as { id?: string };
-    if (id !== undefined) await context.output.note(`Created ${id}. Next: ${commandLine(["contracts", "send", id])}`);
+    const asks = isBare && mayAsk(context.host, context.globals);
+    const questions = asks ? await import("../../prompt/contract.ts") : undefined;
+    let input: Input = questions ? await questions.askContract(given, context) : given;
+    let answer: Answer | undefined;
+    while (answer === undefined) {
+      const prepared = await call(spec!, input, context);
+      if (prepared === "dry-run") return undefined;
+      answer = await prepared.send().catch(async (error: unknown) => {
+        const more = await questions?.askWhatWasMissing(error, input, context);
+        if (more === undefined) throw error;
+        input = more;
+        return undefined;
+      });
+    }
+    const { id } = answer.value as { id?: string };
+    if (id !== undefined)
+      await context.output.note(`Created ${id}. Next: ${nextLine(["contracts", "send", id], context)}`);
     return undefined;
   },
 });

@@ -2,7 +2,7 @@ import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
 import { CommandFailed, PartialFailure } from "../../failure.ts";
-import { commandLine } from "../../help/examples.ts";
+import { nextLine } from "../../next.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { isFinal } from "./final-status.ts";
 
@@ -39,7 +39,7 @@ export const contractsSend = command({
     const id = input.positionals.composite_id;
     if (target === undefined) {
       await prepared.send();
-      await context.output.note(`Sent ${id}. Next: ${commandLine(["contracts", "status", id])}`);
+      await context.output.note(`Sent ${id}. Next: ${nextLine(["contracts", "status", id], context)}`);
       return undefined;
     }
     await prepared.client.send(prepared.call, { signal: context.signal });

@@ -2,6 +2,7 @@ import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { portTaken } from "./port-taken.ts";
 
 /** Starts an emulator that ends with the command; its failures in the words of the command line. */
 export async function openEmulator(options: EmulatorOptions, context: Context): Promise<Emulator> {
@@ -16,22 +17,15 @@ export async function openEmulator(options: EmulatorOptions, context: Context): 
     context.atEnd(() => emulator.close({ hurry: context.cut }));
     return emulator;
   } catch (error) {
+    const { port, file } = options;
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
+      throw await portTaken({ port, file: options.ephemeral ? undefined : file, cause: error }, context);
+    }
     throw translated(error as NodeJS.ErrnoException, options);
   }
 }
 
-function translated(error: NodeJS.ErrnoException, { port, file }: EmulatorOptions): unknown {
-  if (error.code === "EADDRINUSE") {
-    return new CommandFailed(
-      "failed",
-      "port_taken",
-      `Something listens on port ${port} or the ones after it already.`,
-      {
-        hint: "Choose another with --port, or --port 0 for free ones.",
-        cause: error,
-      },
-    );
-  }
+function translated(error: NodeJS.ErrnoException, { file }: EmulatorOptions): unknown {
   if (error.name === "StateInUse") return new CommandFailed("failed", "state_in_use", error.message, { cause: error });
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
@@ -44,6 +38,7 @@ function translated(error: NodeJS.ErrnoException, { port, file }: EmulatorOption
       cause: error,
     });
   }
+  if (error.name === "InvalidOptions") return new UsageError(error.message, { cause: error });
   if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL")
     return new UsageError(`Cannot start: ${error.message}`, { cause: error });
   return error;

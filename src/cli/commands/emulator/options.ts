@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictnesses } from "../../../api/strictnesses.ts";
 import { isOneOf } from "../../../base/one-of.ts";
+import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -9,7 +10,6 @@ import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
 import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
-import { didYouMean } from "../../parse/suggest.ts";
 import { controlTokenSetting } from "../../settings.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
@@ -18,6 +18,8 @@ export const emulatorFlags = (defaultPort: number) =>
     {
       flag: "port",
       type: "integer",
+      least: 0,
+      most: 65_535,
       description: "Port of the router; the clusters take the next ones; 0: all free ports",
       default: defaultPort,
     },
@@ -95,6 +97,7 @@ export const emulatorFlags = (defaultPort: number) =>
     {
       flag: "rate-limit",
       type: "integer",
+      least: 0,
       description: "Requests a second per workspace of the contract API; 0: any number",
       default: 0,
     },

@@ -5,11 +5,11 @@ import { secretsOf } from "../../connection/emulator-variables.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
 import { quoted } from "../../help/examples.ts";
-import { checkedOutput, writeOutput } from "../../output/file.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
+import { readyFileAt } from "./ready-file.ts";
 
 const defaultPort = 4010;
 
@@ -25,7 +25,7 @@ export const emulatorStart = command({
       flag: "ready-file",
       type: "text",
       placeholder: "FILE",
-      description: "Write the line of --json to this file when everything is up",
+      description: "Write the line of --json to this file when everything is up; it goes when the emulator does",
     },
   ],
   examples: [
@@ -38,14 +38,17 @@ export const emulatorStart = command({
   async run(input, context) {
     const { host, output, signal, cut } = context;
     const options = await emulatorOptions(input, host);
-    const readyFile = input.flags["ready-file"];
-    if (readyFile !== undefined) await checkedOutput(host, readyFile, "--ready-file");
+    const { "ready-file": readyPath } = input.flags;
+    const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     await maskSecrets(host, secretsOf(emulator));
     const ready = readyEvent(emulator, context);
-    if (readyFile !== undefined) await writeOutput(host, readyFile, [Buffer.from(`${JSON.stringify(ready)}\n`)], 0o600);
+    if (readyFile) {
+      context.atEnd(() => readyFile.remove());
+      await readyFile.tell(ready);
+    }
     await output.event(ready, ...banner(emulator, context));
     const unwatch = await showActivity(emulator, context);
 

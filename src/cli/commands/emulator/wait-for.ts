@@ -33,7 +33,7 @@ const flags = [
   },
   { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
   { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
-  { flag: "count", type: "integer", description: "So many", default: 1 },
+  { flag: "count", type: "integer", least: 1, description: "So many", default: 1 },
   { flag: "new", type: "switch", description: "Only what happens from now on" },
   {
     flag: "within",

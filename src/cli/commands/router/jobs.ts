@@ -105,7 +105,7 @@ export const jobsResume = command({
   positionals: [id, { name: "file", description: "- to pipe the rows of standard input again", optional: true }],
   flags: [
     last,
-    { flag: "concurrency", type: "integer", description: "Calls at a time; left out: as before" },
+    { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time; left out: as before" },
     { flag: "skip-invalid", type: "switch", description: "From here on, leave out rows that are no identifiers" },
     { flag: "max-errors", type: "text", placeholder: "N|P%", description: "From here on, stop at more than this" },
   ],

@@ -152,7 +152,7 @@ async function runMapping(
   }
   return beginJob(
     {
-      ...bulkOptions(input, file!, batchSize),
+      ...bulkOptions(input, file!, batchSize, column),
       work,
       path: file!,
       columns: column === undefined ? [] : [column],

@@ -32,7 +32,7 @@ export const deliveryFlags = [
     choices: deliveryOutcomes,
     description: "Only with this outcome",
   },
-  { flag: "limit", type: "integer", description: "The newest N", default: 50 },
+  { flag: "limit", type: "integer", least: 1, description: "The newest N", default: 50 },
   { flag: "all", type: "switch", description: "Every delivery, as many calls as it takes" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];

@@ -4,7 +4,8 @@ import { sizeText } from "../../../base/size.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailed } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
 import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
 import { openPoster, parseHeader, receiverUrl } from "./post.ts";
@@ -32,7 +33,7 @@ const flags = [
     repeatable: true,
     description: "Add a header to what is forwarded",
   },
-  { flag: "port", type: "integer", description: "Port of the receiver", default: 0 },
+  { flag: "port", type: "integer", least: 0, most: 65_535, description: "Port of the receiver", default: 0 },
   {
     flag: "public-url",
     type: "text",
@@ -46,7 +47,7 @@ const flags = [
     placeholder: "DIR",
     description: "Keep each delivery, body and headers, in this folder",
   },
-  { flag: "count", type: "integer", description: "End after this many deliveries" },
+  { flag: "count", type: "integer", least: 1, description: "End after this many deliveries" },
   { flag: "print-secret", type: "switch", description: "Print the key that signs, and end" },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
@@ -100,7 +101,6 @@ interface Plan {
 /** Everything that can be wrong with the command line, before anything is sent. */
 function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Plan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
-  if (count !== undefined && count < 1) throw new UsageError("--count takes a number from 1");
   return {
     forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
     extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
@@ -174,13 +174,12 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
     return subscription;
   }
   const only = plan.activities.length === allActivities.length ? [] : plan.activities;
-  const chosen = (only.length > 0 ? only : ["CONTRACT_SIGNED"])
-    .map((name) => ` --only-for-activities ${name}`)
-    .join("");
+  const chosen = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => ["--only-for-activities", name]);
+  const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...chosen];
   await context.output.note(
     `Nothing is subscribed. Let the service reach ${url}, such as by a tunnel, and register its address:`,
   );
-  await context.output.note(`  svc webhooks create --title listen --url https://YOUR-TUNNEL/${chosen}`);
+  await context.output.note(`  ${nextLine(words, context)}`);
   return undefined;
 }
 

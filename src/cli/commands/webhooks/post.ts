@@ -47,7 +47,7 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
 
 /** The URL of a receiver on the command line; `localhost:3000/hooks` and `3000` are understood, too. */
 export function receiverUrl(text: string, flag: string): string {
-  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`;
+  if (/^\d{1,5}$/.test(text)) return checkedUrl(`http://localhost:${text}`, flag);
   return checkedUrl(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
 }
 

@@ -1,7 +1,7 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
+import { didYouMean } from "../../../base/suggest.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { didYouMean } from "../../parse/suggest.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
 export function activitiesOf(lists: readonly string[] | undefined): readonly Activity[] | undefined {

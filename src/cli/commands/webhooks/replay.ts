@@ -17,7 +17,7 @@ interface Replayed extends SavedDelivery {
 }
 
 const flags = [
-  { flag: "last", type: "integer", description: "The last N deliveries, oldest first" },
+  { flag: "last", type: "integer", least: 1, description: "The last N deliveries, oldest first" },
   { flag: "from", type: "text", placeholder: "DIR", description: "Of this folder instead of the emulator's log" },
   {
     flag: "to",
@@ -110,7 +110,6 @@ async function deliveriesOf(
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
   if (files.length > 0 === (last !== undefined)) throw new UsageError("<files> or --last N required, one of them");
-  if (last !== undefined && last < 1) throw new UsageError("--last takes a number from 1");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
   if (to === undefined) throw new UsageError("--to required: the receiver");
   const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);

@@ -1,0 +1,67 @@
+import * as z from "zod";
+import { strictnesses } from "../../src/api/strictnesses.ts";
+import { didYouMean } from "../../src/base/suggest.ts";
+import { ClockMode } from "../clock/virtual-clock.ts";
+import type { EmulatorOptions } from "./options.ts";
+
+/** The options say what no emulator can be: an unknown name, a value out of range, a seed that is none. */
+export class InvalidOptions extends Error {
+  override readonly name = "InvalidOptions";
+}
+
+const milliseconds = z.number().min(0);
+const a = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);
+
+const shape = {
+  port: z.int().min(0).max(65_535),
+  host: z.string(),
+  allowedHosts: z.array(z.string()),
+  file: z.string(),
+  ephemeral: z.boolean(),
+  runFile: z.string(),
+  seed: z.union([z.string(), z.looseObject({})]),
+  clock: z.strictObject({
+    mode: ClockMode.optional(),
+    speed: z.number().positive().optional(),
+    start: a<string>((text) => !Number.isNaN(Date.parse(String(text))), "an ISO time is needed").optional(),
+  }),
+  token: z.string().min(1),
+  strict: a<Iterable<string>>(isIterable, "a list of names is needed").transform((names, context) => {
+    for (const name of names) {
+      if (!(strictnesses as readonly string[]).includes(name))
+        context.addIssue(`there is no strictness "${name}". ${didYouMean(name, strictnesses)}`);
+    }
+    return names;
+  }),
+  log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "a function is needed"),
+  publicUrl: z.url(),
+  lenientSlashes: z.boolean(),
+  deterministic: z.boolean(),
+  upstreamTimeoutMs: milliseconds,
+  chatUpstreamTimeoutMs: milliseconds,
+  rateLimit: z.number().min(0),
+  webhookAllow: z.array(z.string()),
+  workerTick: z.boolean(),
+  standardWebhooks: z.boolean(),
+  autoSignMs: milliseconds,
+  webhookConnectTimeoutMs: milliseconds,
+  webhookResponseTimeoutMs: milliseconds,
+} satisfies Record<keyof EmulatorOptions, z.ZodType>;
+
+const Options = z.strictObject(shape).partial();
+
+/** Throws InvalidOptions, which names all that is wrong: a misspelt option would be one that does nothing. */
+export function checkOptions(options: EmulatorOptions): void {
+  const { error } = Options.safeParse(options);
+  if (error) throw new InvalidOptions(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
+}
+
+function told(issue: z.core.$ZodIssue): string[] {
+  if (issue.code !== "unrecognized_keys") return [`${issue.path.join(".")}: ${issue.message}`];
+  const known = Object.keys(issue.path[0] === "clock" ? shape.clock.shape : shape);
+  return issue.keys.map((key) => `there is no option "${[...issue.path, key].join(".")}". ${didYouMean(key, known)}`);
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
+}

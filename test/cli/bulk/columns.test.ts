@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+
+const people = "name,id\nAda,c-1\nBob,c-2\n";
+
+describe("--column", () => {
+  it("means CSV where no extension tells: in a pipe, and in a file of any name", async (t) => {
+    const { svc, sent } = await bulkStage(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
+    const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
+    assert.deepEqual(
+      [piped.exit, piped.out, sent()],
+      [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],
+      piped.err,
+    );
+    const named = await svc("router map-clients rows.txt --column id --cluster eu-1");
+    assert.deepEqual([named.exit, sent()[1]], [0, ["c-1", "c-2"]], named.err);
+  });
+
+  it("reads fields where the rows are said to be NDJSON, and says how to say so", async (t) => {
+    const { svc, sent } = await bulkStage(t, []);
+    const stdin = '{"name":"Ada","id":"c-1"}\n';
+    const guessed = await svc("router map-clients - --column id --cluster eu-1", { stdin });
+    assert.equal(guessed.exit, 2);
+    assert.match(guessed.err, /--input-format ndjson/);
+    const told = await svc("router map-clients - --column id --cluster eu-1 --input-format ndjson", { stdin });
+    assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.err);
+  });
+
+  it("is refused beside plain lines, which have none", async (t) => {
+    const { svc, sent } = await bulkStage(t, ["c-1"]);
+    const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
+    assert.deepEqual([exit, sent()], [2, []]);
+    assert.match(err, /^error: --column goes with csv and ndjson: plain lines have no columns\n/);
+  });
+});
+
+describe("--errors-out", () => {
+  const bad = `row,input,status,code,message\r\n2,b b,invalid,invalid_identifier,no client id: it contains spaces\r\n`;
+  for (const [name, flags] of [
+    ["a plan", "--plan-out plan.json"],
+    ["a dry run", "--dry-run"],
+  ] as const) {
+    it(`holds the rows that ${name} leaves out`, async (t) => {
+      const { svc, cwd } = await bulkStage(t, ["a", "b b", "c"]);
+      const line = "router map-clients rows.txt --cluster eu-1 --skip-invalid --errors-out bad.csv";
+      const { exit, err } = await svc(`${line} ${flags}`);
+      assert.equal(exit, 0, err);
+      assert.equal(await readFile(join(cwd, "bad.csv"), "utf8"), bad);
+    });
+  }
+});

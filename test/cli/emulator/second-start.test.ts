@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+async function started(t: TestContext, line: string) {
+  const cwd = await testFolder(t);
+  const run = following((argv, more) => runCli(argv, { cwd, ...more }), `${line} --json`.split(" "));
+  t.after(async () => {
+    run.signal("SIGINT");
+    await run.ended;
+  });
+  await run.saw('"ready"');
+  const [ready] = run.events() as { router_url: string }[];
+  return { cwd, run, url: ready!.router_url, port: new URL(ready!.router_url).port };
+}
+
+describe("a second svc emulator start", () => {
+  it("in the same folder says that one runs, where, and how to look at it", async (t) => {
+    const { cwd, url, port } = await started(t, "emulator start --port 0");
+    const state = join(cwd, ".svc/emulator.json");
+    const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd });
+    assert.equal(exit, 1);
+    assert.equal(
+      err,
+      `error: An emulator runs on ${state} already: ${url}.\n` +
+        "  Use that one, or stop it with svc emulator stop.\n" +
+        `  try: svc emulator status --file ${state}\n`,
+    );
+    const elsewhere = await runCli("emulator start --port 0", { cwd });
+    assert.match(elsewhere.err, /^error: An emulator is running on this state /);
+  });
+
+  it("on the ports of another folder's says that it is another's", async (t) => {
+    const { port } = await started(t, "emulator start --port 0");
+    const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
+    assert.equal(exit, 1);
+    assert.match(err, /^error: An emulator with another state listens on port \d+ or the ones after it already\.\n/);
+  });
+});
+
+describe("--ready-file", () => {
+  it("goes when the emulator does", async (t) => {
+    const { cwd, run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json");
+    assert.equal(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")).event, "ready");
+    run.signal("SIGINT");
+    await run.ended;
+    assert.equal(existsSync(join(cwd, "up.json")), false);
+  });
+
+  it("that a killed emulator left is gone before the next one is up", async (t) => {
+    const cwd = await testFolder(t);
+    const left = join(cwd, "up.json");
+    await writeFile(left, '{"event":"ready","pid":1}\n');
+    await writeFile(join(cwd, "seed.json"), "{}");
+    // The seed is none, so that this one never is up.
+    const { exit } = await runCli("emulator start --port 0 --ready-file up.json --seed seed.json", { cwd });
+    assert.deepEqual([exit, existsSync(left)], [2, false]);
+  });
+
+  it("that holds something else is left alone", async (t) => {
+    const cwd = await testFolder(t);
+    const precious = join(cwd, "precious.json");
+    await writeFile(precious, '{"mine":true}');
+    const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
+    assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], err);
+    assert.match(err, /--ready-file: precious\.json holds something else, which would be lost/);
+  });
+});

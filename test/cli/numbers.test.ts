@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+import { safeService } from "../support/cli/safe-service.ts";
+
+describe("numbers that cannot be", () => {
+  const cases: Readonly<Record<string, RegExp>> = {
+    "emulator start --port 70000": /^error: option '--port <N>' argument '70000' is invalid\. A number from 0 to 65535/,
+    "emulator start --port -1": /A number from 0 to 65535 is needed/,
+    "emulator start --port 65535": /^error: There is no port 65536, which the cluster eu-1 would listen on\n/,
+    "emulator exec --port 70000 -- true": /A number from 0 to 65535 is needed/,
+    "emulator start --clock-speed 0": /^error: startEmulator: clock\.speed: /,
+    "emulator start --rate-limit -1": /A number at least 0 is needed/,
+    "webhooks listen --port 70000": /A number from 0 to 65535 is needed/,
+    "webhooks listen --count 0": /A number at least 1 is needed/,
+    "webhooks listen --forward-to 70000": /^error: --forward-to takes a URL/,
+    "webhooks listen --forward-to localhost:70000": /^error: --forward-to takes a URL/,
+    "webhooks replay --last 0": /A number at least 1 is needed/,
+    "router map-emails x.csv --cluster eu-1 --batch-size 0": /A number at least 1 is needed/,
+    "router map-emails x.csv --cluster eu-1 --concurrency 0": /A number at least 1 is needed/,
+    "contracts list --retries -1 --emulator": /A number at least 0 is needed/,
+    "contracts list --base-url http://localhost:70000": /^error: --base-url takes a URL/,
+  };
+  for (const [line, message] of Object.entries(cases)) {
+    it(`are refused with what would do: svc ${line}`, async (t) => {
+      const { exit, err } = await runCli(line, { cwd: await testFolder(t) });
+      assert.equal(exit, 2, err);
+      assert.match(err, message);
+    });
+  }
+});
+
+describe("a folder where a file is needed", () => {
+  for (const line of [
+    "emulator start --file .",
+    "emulator exec --file . -- true",
+    "emulator start --run-file .",
+    "emulator start --ready-file .",
+    "emulator start --seed .",
+    "emulator status --file .",
+    "emulator clock --file .",
+    "emulator repair .",
+    "webhooks trigger CONTRACT_SIGNED --file .",
+    "contracts create --data . --emulator",
+    "webhooks sign . --key-file .",
+    "router map-emails . --cluster eu-1 --emulator",
+  ]) {
+    it(`is called one: svc ${line}`, async (t) => {
+      const { exit, err } = await runCli(line, { cwd: await testFolder(t) });
+      assert.match(err, /^error: .*\bis a folder\b/, `${exit}`);
+      assert.ok(exit === 1 || exit === 2, `${exit}`);
+    });
+  }
+});
+
+/** A port of something that is no HTTP service: it says this to everybody. */
+async function strangePort(t: TestContext, words: string | undefined): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    if (words === undefined) socket.destroy();
+    else socket.end(words);
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+describe("a port of something else", () => {
+  const speakers: Readonly<Record<string, string | undefined>> = {
+    SSH: "SSH-2.0-OpenSSH_9.6\r\n",
+    SMTP: "220 mail.example ESMTP\r\n",
+    "a page without a version": "<html></html>",
+    zeros: "\0\0\0\0\0\0\0\0",
+    nothing: undefined,
+    "HTTP without an end": "HTTP/1.1 200 OK\r\ncontent-le",
+  };
+  for (const [name, words] of Object.entries(speakers)) {
+    it(`is called what it is: ${name}`, async (t) => {
+      const url = await strangePort(t, words);
+      const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
+      assert.equal(exit, 75, err);
+      assert.match(
+        err,
+        words === undefined || name.endsWith("end")
+          ? /^error: Failed to reach /
+          : /what listens there does not speak HTTP/,
+      );
+      assert.equal(err.includes("Unexpected"), false, err);
+    });
+  }
+});
+
+it("https to a port without TLS, and http to one with it, is said in words", async (t) => {
+  const plain = await strangePort(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+  const url = plain.replace("http:", "https:");
+  const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
+  assert.equal(exit, 75, err);
+  assert.match(
+    err,
+    /what listens there does not speak TLS; does its address begin with http:\/\/ instead of https:\/\/\?/,
+  );
+  const safe = (await safeService(t)).replace("https://service.example", "http://127.0.0.1");
+  const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
+  assert.equal(other.exit, 75, other.err);
+  assert.match(other.err, /^error: Failed to reach /);
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+
+async function refusal(options: object): Promise<string> {
+  try {
+    const emulator = await startEmulator(options as EmulatorOptions);
+    await emulator.close();
+    return "it started";
+  } catch (error) {
+    return `${(error as Error).name}: ${(error as Error).message}`;
+  }
+}
+
+describe("options that no emulator has", () => {
+  const cases: [object, string][] = [
+    [{ clok: { mode: "manual" } }, 'there is no option "clok". Did you mean clock?'],
+    [{ clock: { mod: "manual" } }, 'there is no option "clock.mod". Did you mean mode?'],
+    [
+      { autosignMs: 1, ports: 2 },
+      'there is no option "autosignMs". Did you mean autoSignMs?; there is no option "ports". Did you mean port?',
+    ],
+    [{ port: 70_000 }, "port: Too big: expected number to be <=65535"],
+    [{ port: "4010" }, "port: Invalid input: expected number, received string"],
+    [{ clock: { start: "soon" } }, "clock.start: an ISO time is needed"],
+    [{ strict: ["bodys"] }, 'strict: there is no strictness "bodys". Did you mean bodies?'],
+    [{ log: "yes" }, "log: a function is needed"],
+  ];
+  for (const [options, message] of cases) {
+    it(`are refused by name: ${JSON.stringify(options)}`, async () => {
+      assert.equal(await refusal(options), `InvalidOptions: startEmulator: ${message}`);
+    });
+  }
+
+  it("are refused of a seed, too", async () => {
+    assert.match(await refusal({ seed: { clusterz: [] } }), /^InvalidOptions: The seed is not valid:\n/);
+    assert.match(await refusal({ seed: "demos" }), /^InvalidOptions: There is no seed "demos"/);
+  });
+
+  it("may be undefined: that leaves them out", async () => {
+    assert.equal(await refusal({ port: undefined, clock: undefined, strict: undefined }), "it started");
+  });
+});
