@@ -5,7 +5,7 @@ const { readFileSync } = process.getBuiltinModule("node:fs");
 const argv = process.argv.slice(2);
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
-if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+if (argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0])) {
   process.stdout.write(`${version}\n`);
 } else {
   // Node 22.8 and later keep what they have compiled, where they find a place for it.

@@ -5,11 +5,12 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { contractFacts } from "../cluster/contracts/facts.ts";
 import { dataPerPerson, emailEventData } from "../cluster/contracts/lifecycle/email-events.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../cluster/contracts/rows.ts";
-import type { View } from "../store/port.ts";
+import type { Transaction, View } from "../store/port.ts";
 import { amended } from "../webhooks/amend.ts";
 import { emit } from "../webhooks/emit.ts";
 import { eventBody, type Occurrence, SYSTEM } from "../webhooks/payload.ts";
 import { workspaces } from "../world/workspaces.ts";
+import { exampleContract } from "./example-contract.ts";
 import { namedContract } from "./named-contract.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -19,7 +20,9 @@ type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "fiel
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      const { occurrence, about } = await store.read((view) => occurrenceOf(view, body, clock.now(), fail));
+      const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
+        occurrenceOf(tx, body, clock.now(), fail),
+      );
       return { ...about, deliveries: [], payload: JSON.parse(eventBody(occurrence)) };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
@@ -33,10 +36,11 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** What is to be told, and of which contract. */
-async function occurrenceOf(view: View, body: Body, at: number, fail: Fail<Refusals>) {
-  const contract = await contractOf(view, body.contract_id, fail);
+/** What is to be told, and of which contract: one is made where none is named and there is none. */
+async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
   const activity = body.activity as Activity;
+  const contract =
+    (await contractOf(view, body.contract_id, fail)) ?? (await exampleContract(view, activity, at, fail));
   const [usual = {}] = dataPerPerson(activity, contract);
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
@@ -60,8 +64,8 @@ async function occurrenceOf(view: View, body: Body, at: number, fail: Fail<Refus
 async function contractOf(
   view: View,
   id: number | string | undefined,
-  fail: Fail<"no-such-contract" | "no-contract-yet">,
-): Promise<Contract> {
+  fail: Fail<"no-such-contract">,
+): Promise<Contract | undefined> {
   if (id !== undefined) return namedContract(view, String(id), fail);
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
@@ -70,5 +74,5 @@ async function contractOf(
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);
-  return newest ?? fail("no-contract-yet");
+  return newest;
 }

@@ -82,9 +82,8 @@ const lost = (cause: NodeJS.ErrnoException): CommandFailed =>
 async function run(argv: readonly string[], host: Host, stopping: Stopping): Promise<number> {
   if (argv[0] === "complete") return complete(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locate(argv);
-  if (argv.includes("--version") || argv.includes("-V")) {
-    if (words.length === 0) return printed(host, `${host.version}\n`);
-  }
+  const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
+  if (isVersion || (words.length === 1 && words[0] === "version")) return printed(host, `${host.version}\n`);
   if (wantsHelp || words.length === 0 || words[0] === "help") return help(argv, host);
 
   const parser = await parserFor(words);

@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { ctrlC, down, enter, person } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { nda } from "../support/nda.ts";
 
 interface Recipients {
   readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];
@@ -22,6 +23,24 @@ describe("a person at a terminal", () => {
     const { exit, out, err } = await svc("contracts status --json", ada);
     assert.deepEqual([exit, JSON.parse(out).contract_status, ada.waiting()], [0, "DRAFT", []]);
     assert.match(stripVTControlCharacters(err), /T-1 {2}Mutual NDA {2}DRAFT/);
+  });
+
+  it("is offered the contracts with which a command can do something", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: nda });
+    await json("contracts send T-1");
+    const ada = person(["Composite id", enter]);
+    const { exit, err } = await svc("contracts send", ada);
+    const offered = stripVTControlCharacters(err);
+    assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
+  });
+
+  it("is offered the settings that there are", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "profiles.json"), '{"profiles":{"default":{"client_id":"wk_1"}},"current":"default"}');
+    const ada = person(["Key", `${down}${down}${enter}`]);
+    const { exit, out, err } = await runCli("config get", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, out, ada.waiting()], [0, "wk_1\n", []], err);
   });
 
   it("chooses a cluster from those that there are", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
@@ -32,7 +32,23 @@ describe("the packed tarball, installed into an empty folder", () => {
 
   it("holds what is needed to run, and nothing else", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
-    assert.deepEqual([...places].sort(), ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"]);
+    const pages = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
+    const folders = ["bin", "dist", "emulator", "fixtures", "test"];
+    assert.deepEqual([...places].sort(), [...pages, ...folders, "package.json"].sort());
+    const elsewhere = files.filter((path) => /^(emulator|fixtures|test)\//.test(path) && !path.endsWith(".md"));
+    assert.deepEqual(elsewhere, []);
+  });
+
+  it("holds every page that its pages link to", async () => {
+    const shipped = new Set(files);
+    const broken: string[] = [];
+    for (const page of files.filter((path) => path.endsWith(".md"))) {
+      const text = await readFile(join(folder, "node_modules/svc-toolkit", page), "utf8");
+      for (const [, link] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+        if (!shipped.has(posix.join(posix.dirname(page), link!))) broken.push(`${page}: ${link}`);
+      }
+    }
+    assert.deepEqual(broken, []);
   });
 
   it("brings no other package along", async () => {

@@ -10,7 +10,7 @@ const endless =
 /** Examples that speak of what no demo can hold, with the exit code that says so. */
 const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonly string[]]>> = {
   "no device waits under that code": [
-    1,
+    5,
     [
       "emulator device approve",
       "emulator device deny",

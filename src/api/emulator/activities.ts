@@ -10,7 +10,7 @@ export const fireActivity = operation({
   service: emulator,
   summary: "Tell the subscriptions of an activity without anything happening",
   description:
-    "The contract stays as it is. `data` is added to activity_data; then `overrides` change, `removals` take away and `additions` add what the payload is to have or not to have, by the paths of fields such as counterparties.0.poc_email. One that does not fit is refused, and nobody is told.",
+    "The contract stays as it is; where there is none, one is made of a template. `data` is added to activity_data; then `overrides` change, `removals` take away and `additions` add what the payload is to have or not to have, by the paths of fields such as counterparties.0.poc_email. One that does not fit is refused, and nobody is told.",
   method: "POST",
   path: "/_emulator/activities",
   auth: "control-token",
@@ -22,7 +22,7 @@ export const fireActivity = operation({
           contract_id: z
             .union([z.int(), z.string()])
             .optional()
-            .describe("The contract: 12 or T-12; left out: the newest"),
+            .describe("The contract: 12 or T-12; left out: the newest, and where there is none, one that is made"),
           data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
           overrides: z
             .record(z.string(), z.unknown())

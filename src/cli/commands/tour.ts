@@ -67,8 +67,13 @@ async function onFreshGround(context: Context, onStep: (step: Step) => Promise<v
   });
 }
 
-function stepLines(number: number, { title, command, output, problem, isLong }: Step): Line[] {
-  const shown = isLong || output.trimEnd() === "" ? [] : output.trimEnd().split("\n");
+/** As much of one answer as tells what it is like. */
+const shownLines = 12;
+
+function stepLines(number: number, { title, command, output, notes, problem }: Step): Line[] {
+  const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
+  const more = lines.length - shownLines;
+  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${more} lines more`] : lines;
   return [
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],

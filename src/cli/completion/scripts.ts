@@ -27,7 +27,9 @@ function fromLibrary(shell: Exclude<Shell, "bash">): string {
  */
 const bash = `# bash completion for svc
 __svc_complete() {
-    local cur line value directive=0 words=() i
+    local cur line value directive=0 words=() svc=(svc) i
+    # Only installed in a project: alias svc="npx svc"
+    type -P svc >/dev/null || svc=(npx --no-install svc)
     # "=" splits words here; they are put together again.
     for ((i = 1; i <= COMP_CWORD; i++)); do
         if [[ \${COMP_WORDS[i]} == "=" && \${#words[@]} -gt 0 ]]; then
@@ -48,7 +50,7 @@ __svc_complete() {
             value=\${line%%$'\\t'*}
             [[ $value == "$cur"* ]] && COMPREPLY+=("$value")
         fi
-    done < <(svc complete -- "\${words[@]}" 2>/dev/null)
+    done < <("\${svc[@]}" complete -- "\${words[@]}" 2>/dev/null)
     if (((directive & 2) != 0)); then compopt -o nospace 2>/dev/null; fi
     if [[ \${#COMPREPLY[@]} -eq 0 ]] && (((directive & 4) == 0)); then
         compopt -o default 2>/dev/null

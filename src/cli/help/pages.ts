@@ -33,7 +33,7 @@ export const rootPage = (names: readonly string[]): HelpPage => ({
     },
     flagTable("Options of every command", [
       ...globalFlags,
-      { flag: "version", short: "V", type: "switch", description: "Print the version" },
+      { flag: "version", short: "V", type: "switch", description: "Print the version; so do -v and svc version" },
       { flag: "help", short: "h", type: "switch", description: "Show the help of what stands before it" },
     ]),
   ],

@@ -19,10 +19,13 @@ export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
+  /** Whether the words name a command that runs another one. */
+  readonly #passesOn: boolean;
 
   /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
+    this.#passesOn = declarations.some((one) => isPassthrough(one) && begins(words, one.words));
     this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     for (const flag of globalFlags) for (const option of optionsOf(flag)) this.#root.addOption(option);
     for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
@@ -38,9 +41,19 @@ export class Parser<D extends CommandDeclaration> {
       this.#root.parse(argv as string[], { from: "user" });
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0 && error.code !== "commander.help") throw usageError(error);
+      if (error.exitCode !== 0 && error.code !== "commander.help") throw this.#explained(usageError(error));
     }
     return this.#chosen;
+  }
+
+  /** An option before `--` is ours; it was probably meant for the command that is to be run. */
+  #explained(error: UsageError): UsageError {
+    if (!this.#passesOn || !error.message.startsWith("unknown option")) return error;
+    const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
+    return new UsageError(error.message, {
+      hint: `Options of the command that is run come after --: ${line}`,
+      cause: error,
+    });
   }
 
   /** How the page of help of the deepest command that the words name is asked for. */
@@ -121,7 +134,6 @@ function checked(text: string, spec: FlagSpec): unknown {
 function invocationOf<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
   const own = command.opts<Record<string, unknown>>();
   const all = command.optsWithGlobals<Record<string, unknown>>();
-  const isPassthrough = (declaration as { passthrough?: boolean }).passthrough === true;
   const given = command.processedArgs as (string | string[] | undefined)[];
   return {
     declaration,
@@ -129,10 +141,13 @@ function invocationOf<D extends CommandDeclaration>(declaration: D, command: Com
     input: {
       positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
       flags: valuesOf(declaration.flags, own),
-      rest: isPassthrough ? command.args : [],
+      rest: isPassthrough(declaration) ? command.args : [],
     },
   };
 }
+
+const isPassthrough = (declaration: CommandDeclaration): boolean =>
+  (declaration as { passthrough?: boolean }).passthrough === true;
 
 function valuesOf(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(

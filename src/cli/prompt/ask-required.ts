@@ -5,16 +5,16 @@ import { askChoice, askSecret, askText, askYesNo, type Check } from "../terminal
 import { choicesFor } from "./choices.ts";
 import type { Missing } from "./missing.ts";
 
-/** Asks a person for what is missing, one after the other; callers have checked that asking is allowed. */
-export async function askFor(missing: Missing, input: Input, context: Context): Promise<Input> {
+/** Asks a person for what `command` misses, one after the other; callers have checked that asking is allowed. */
+export async function askFor(missing: Missing, input: Input, context: Context, command: string): Promise<Input> {
   const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
   for (const one of missing.positionals) {
-    const answer = String(await ask(one.name, one, context));
+    const answer = String(await ask(one.name, one, context, command));
     positionals[one.name] = one.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
   }
   const flags: Record<string, unknown> = { ...input.flags };
   for (const one of [...missing.flags, ...missing.body]) {
-    const answer = await ask(one.target?.name ?? one.flag, one, context);
+    const answer = await ask(one.target?.name ?? one.flag, one, context, command);
     const value = typeof answer === "string" && one.type !== "switch" ? convert(answer, one.type, one.choices) : answer;
     flags[one.flag] = one.repeatable ? [value] : value;
   }
@@ -23,12 +23,12 @@ export async function askFor(missing: Missing, input: Input, context: Context): 
 
 type InputSpec = PositionalSpec | FlagSpec;
 
-async function ask(field: string, spec: InputSpec, context: Context): Promise<string | boolean> {
+async function ask(field: string, spec: InputSpec, context: Context, command: string): Promise<string | boolean> {
   const { host, signal } = context;
   const question = questionOf(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
-  const choices = await choicesFor(field, spec.choices, context);
+  const choices = await choicesFor(field, spec.choices, context, command);
   if (choices && choices.length > 0) return askChoice(question, choices, host, signal);
   if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
   return askText(question, host, signal, checkOf(type, spec.choices));

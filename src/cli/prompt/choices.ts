@@ -1,10 +1,12 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
+import { settings } from "../config/setting-keys.ts";
 import type { Choice } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
-type Fetch = (context: Context) => Promise<Choice[]>;
+/** `command` is the one that asks: `contracts send`. */
+type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
 /** What a service or a file offers for a field of this name. */
 const offers = lookupTable<Fetch>({
@@ -16,17 +18,40 @@ const offers = lookupTable<Fetch>({
   profile: profiles,
 });
 
+/** The same for names that mean something else in other groups: `emulator id`. */
+const offersOfGroups = lookupTable<Fetch>({
+  "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
+});
+
+const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
+
+/** The statuses in which a command can do something; left out: all. */
+const statusesFor = lookupTable<readonly string[]>({
+  "contracts send": ["DRAFT"],
+  "contracts void": unfinished,
+  "contracts resend-email": ["SIGN"],
+  "contracts unmark": ["SIGN"],
+  "emulator sign": ["SIGN"],
+  "emulator decline": ["SIGN"],
+  "emulator complete-review": ["REDLINING"],
+  "emulator hold": ["DRAFT", "REDLINING", "SIGN"],
+  "emulator resume": ["ON_HOLD"],
+  "emulator void": unfinished,
+});
+
 /** The answers that a field can have: those declared, else those that are there now; undefined when they are free. */
 export async function choicesFor(
   field: string,
   declared: readonly string[] | undefined,
   context: Context,
+  command: string,
 ): Promise<readonly Choice[] | undefined> {
   if (declared) return declared.map((value) => ({ value, name: value }));
-  const offer = Object.hasOwn(offers, field) ? offers[field] : undefined;
+  const isContract = field === "id" && Object.hasOwn(statusesFor, command);
+  const offer = isContract ? contracts : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
   if (!offer) return undefined;
   // Whatever goes wrong here goes wrong again, and is told, when the command itself runs: the field is typed instead.
-  return withSpinner(context, "Looking up what there is", () => offer(context)).catch((error: unknown) => {
+  return withSpinner(context, "Looking up what there is", () => offer(context, command)).catch((error: unknown) => {
     if (context.signal.aborted) throw error;
     return undefined;
   });
@@ -46,11 +71,13 @@ async function templates(context: Context): Promise<Choice[]> {
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
-async function contracts(context: Context): Promise<Choice[]> {
+async function contracts(context: Context, command: string): Promise<Choice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
   const client = await context.client("contracts");
-  const { results } = await client.call(listContracts, { query: {} }, { signal: context.signal });
-  return results.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
+  const { results } = await client.call(listContracts, { query: { limit: 100 } }, { signal: context.signal });
+  const statuses = statusesFor[command];
+  const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
+  return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
 async function profiles({ host }: Context): Promise<Choice[]> {

@@ -77,7 +77,7 @@ function counterpartySignatories(set: readonly string[]): object[] {
 
 /** Lets another template be chosen than those that were refused; undefined where there is none. */
 async function askOtherTemplate(refused: number, context: Context): Promise<number | undefined> {
-  const all = await choicesFor("contract_template_id", undefined, context);
+  const all = await choicesFor("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
   if (others.length === 0) return undefined;
   return Number(await askChoice("Another template:", others, context.host, context.signal));

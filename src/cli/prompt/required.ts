@@ -17,7 +17,7 @@ export async function completed(declaration: CommandDeclaration, input: Input, c
   if (refused.length + missing.body.length === 0) return input;
   if (mayAsk(context.host, context.globals)) {
     const { askFor } = await import("./ask-required.ts");
-    return askFor(missing, input, context);
+    return askFor(missing, input, context, declaration.words.join(" "));
   }
   if (refused.length === 0) return input;
   throw new UsageError(`${refused.join(", ")} required`, { hint: `See svc ${declaration.words.join(" ")} --help.` });

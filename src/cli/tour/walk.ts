@@ -8,8 +8,8 @@ export interface Step {
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** People are shown a table of it at the end instead. */
-  readonly isLong: boolean;
+  /** What it said to people beside it. */
+  readonly notes: string;
   readonly problem: string | undefined;
 }
 
@@ -65,7 +65,7 @@ export async function walk(ground: Ground): Promise<TourResult> {
       command: commandLine(argv),
       exit: answer.exit,
       output: answer.out,
-      isLong: answer.out.length > 1_000,
+      notes: answer.err,
       problem,
     };
     steps.push(done);

@@ -59,6 +59,38 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
+  it("prints the key of an emulator, names contracts as commands do, and removes what dead listeners left", async (t) => {
+    const { svc, json, emulator, key } = await withContract(t);
+    const alive = await receiver(t);
+    const body = (title: string, url: string) => ({ title, url, only_for_activities: ["CONTRACT_SIGNED"] });
+    for (const [title, url] of [
+      ["svc webhooks listen", "http://127.0.0.1:1/"],
+      ["svc webhooks listen", alive.url],
+      ["mine", "http://127.0.0.1:1/"],
+    ] as const)
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: body(title, url) });
+    let shown = "";
+    const listening = svc("webhooks listen --activities CONTRACT_VOIDED --count 1", {
+      onError: (err) => {
+        if (err.includes("Listening on") && !shown.includes("Listening on"))
+          void svc("webhooks trigger CONTRACT_VOIDED");
+        shown = err;
+      },
+    });
+    const { exit, out, err } = await listening;
+    assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
+    assert.ok(err.includes(`The key that signs: ${key}\n`), err);
+    assert.ok(err.includes("Removed 1 subscriptions of listeners that are gone"), err);
+    const left = await json<{ title: string; url: string }[]>("webhooks list");
+    assert.deepEqual(
+      left.map(({ title, url }) => [title, url]),
+      [
+        ["svc webhooks listen", alive.url],
+        ["mine", "http://127.0.0.1:1/"],
+      ],
+    );
+  });
+
   it("forwards the raw bytes with their signature, and hands the answer back", async (t) => {
     const { svc, json, key } = await withContract(t);
     const app = await receiver(t);
@@ -104,7 +136,7 @@ describe("svc webhooks listen", () => {
     assert.equal(exit, 0);
     assert.match(
       out,
-      /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[contract 1\] verified\n<-- Failed to reach http:\/\/localhost:1: nothing listens there/,
+      /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: nothing listens there/,
     );
     assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
   });
@@ -213,7 +245,7 @@ describe("svc webhooks listen", () => {
     ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED". Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to takes a URL"],
     ["--header nonsense", '--header takes "Name: value"'],
-    ["--count 0", "--count takes a number from 1"],
+    ["--count 0", "A number at least 1 is needed"],
   ] as const) {
     it(`exits 2 on ${argv}`, async () => {
       const { exit, out, err } = await runCli(`webhooks listen ${argv}`);

@@ -14,11 +14,11 @@ export const controlContractFailures = {
   }),
   "no-contract-yet": control({
     status: 404,
-    when: "no contract is named, and there is none",
+    when: "no contract is named, there is none, and no template to make one from",
     basis: ours,
     code: "no_contract_yet",
     says: "There is no contract that the activity could be about.",
-    hint: "Create one with `svc contracts create`.",
+    hint: "Start with a seed that has a template, such as demo.",
   }),
   "field-is-there": control({
     status: 400,

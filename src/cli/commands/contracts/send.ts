@@ -1,3 +1,4 @@
+import { contractStatuses } from "../../../api/contract-statuses.ts";
 import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
@@ -17,7 +18,7 @@ export const contractsSend = command({
       flag: "wait",
       type: "text",
       placeholder: "STATUS",
-      choices: ["draft", "redlining", "sign", "executed", "voided", "hold"],
+      choices: contractStatuses.map((status) => status.toLowerCase()),
       description: "Wait until the contract has this status",
     },
     {

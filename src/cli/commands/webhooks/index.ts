@@ -1,6 +1,7 @@
 import type { Command } from "../../command.ts";
 import { webhooksDeliveries } from "./deliveries.ts";
 import { webhooksExplain } from "./explain.ts";
+import { webhooksList } from "./list.ts";
 import { webhooksListen } from "./listen.ts";
 import { webhooksReplay } from "./replay.ts";
 import { webhooksSchedule } from "./schedule.ts";
@@ -11,6 +12,7 @@ import { webhooksWhy } from "./why.ts";
 
 export const commands: readonly Command[] = [
   webhooksListen,
+  webhooksList,
   webhooksTrigger,
   webhooksReplay,
   webhooksWhy,

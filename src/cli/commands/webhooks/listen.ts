@@ -9,7 +9,7 @@ import { nextLine } from "../../next.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
 import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
 import { openPoster, parseHeader, receiverUrl } from "./post.ts";
-import { activitiesOf, registered } from "./registration.ts";
+import { activitiesOf, isTwin, registered } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
 
 const flags = [
@@ -160,6 +160,9 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await output.document({ type: "version", ui: "1.0" });
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
+  // The key of a real workspace stands in no scrollback unless it is asked for.
+  const told = (await isTwin(context)) ? key : "svc webhooks listen --print-secret prints it";
+  await output.note(`The key that signs: ${told}`);
   await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
   await ended;
 }

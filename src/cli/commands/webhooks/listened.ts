@@ -15,6 +15,8 @@ export interface VerifiedDelivery {
   readonly reason: "missing" | "malformed" | "mismatch" | undefined;
   readonly activity: string | undefined;
   readonly contract_id: number | undefined;
+  /** The same as commands take it: `T-12`, or `H-12` of one that was executed elsewhere (DECISIONS.md, F1). */
+  readonly composite_id: string | undefined;
 }
 
 export interface Listened extends VerifiedDelivery {
@@ -33,7 +35,7 @@ export function verifyDelivery(of: {
 }): VerifiedDelivery {
   const given = of.headers[contentHashHeader.toLowerCase()];
   const verdict = given === undefined ? undefined : compareContentHash(given, hashOf(of.key, of.body));
-  const { activity, contract_id: contract } = payload(of.body);
+  const { activity, contract_id: contract, contract_kind: kind } = payload(of.body);
   return {
     number: of.number,
     at: new Date(of.at).toISOString(),
@@ -43,6 +45,7 @@ export function verifyDelivery(of: {
     reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
     activity: typeof activity === "string" ? activity : undefined,
     contract_id: typeof contract === "number" ? contract : undefined,
+    composite_id: typeof contract === "number" ? `${kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${contract}` : undefined,
   };
 }
 
@@ -60,10 +63,10 @@ const words = {
   mismatch: "signature mismatch",
 } as const;
 
-/** `--> 03:04:05 CONTRACT_SIGNED [contract 12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
+/** `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
 export function listenedLines(listened: Listened): Line[] {
-  const { at, activity, contract_id: contract, verified, reason, forwarded, file } = listened;
-  const about = contract === undefined ? "" : ` [contract ${contract}]`;
+  const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
+  const about = contract === undefined ? "" : ` [${contract}]`;
   const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
   const kept = file === undefined ? [] : [" ", dim(file)];
   const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...kept];

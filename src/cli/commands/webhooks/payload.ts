@@ -16,7 +16,7 @@ export const contractFlag = {
   flag: "contract",
   type: "text",
   placeholder: "ID",
-  description: "The contract: 12 or T-12; left out: the newest",
+  description: "The contract: 12 or T-12; left out: the newest, and one is made where there is none",
 } as const satisfies FlagSpec;
 
 /** What is to differ in the payload of an activity. Whatever does not fit it is an error, and nobody is told. */

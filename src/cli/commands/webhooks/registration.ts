@@ -2,6 +2,7 @@ import { type Activity, activities as known } from "../../../api/activities.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { listenerTitle, removePredecessors } from "./predecessors.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
 export function activitiesOf(lists: readonly string[] | undefined): readonly Activity[] | undefined {
@@ -36,10 +37,12 @@ export async function registered(
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
+  const removed = await removePredecessors(context);
+  if (removed > 0) await context.output.note(`Removed ${removed} subscriptions of listeners that are gone`);
   const client = await context.client("contracts", { connections: 2 });
   const { id } = await client.call(
     createWebhook,
-    { body: { title: "svc webhooks listen", url, only_for_activities: [...activities] as Activity[] } },
+    { body: { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] } },
     { signal: context.signal },
   );
   context.atEnd(async () => {
@@ -47,6 +50,12 @@ export async function registered(
     await client.call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 }).catch(() => {});
   });
   return id;
+}
+
+/** Whether the service is one of this machine: its keys protect nothing. */
+export async function isTwin(context: Context): Promise<boolean> {
+  const target = await context.target("contracts").catch(() => undefined);
+  return target?.baseUrls.contracts !== undefined && isLocal(target.baseUrls.contracts);
 }
 
 function isLocal(text: string): boolean {

@@ -1,0 +1,33 @@
+import { type Context, command } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+
+const columns = ["id", "title", "status", "failure_count", "only_for_activities", "url"];
+
+/** The public API has no such list: an emulator knows, and the real service shows it in its application. */
+export const webhooksList = command({
+  words: ["webhooks", "list"],
+  summary: "List webhook subscriptions with their states and failures",
+  description:
+    "Asks the running emulator, for the subscriptions of all workspaces. The public API of the real service has no such list: it shows them in its application only.",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [{ title: "Who is told of what?", argv: ["webhooks", "list"] }],
+  async run({ flags }, context) {
+    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+    const client = await emulatorClient(context, flags.file);
+    const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
+    await context.output.show(found, { columns, none: "No subscriptions; svc webhooks listen or create makes one" });
+    return undefined;
+  },
+});
+
+async function emulatorClient(context: Context, file: string | undefined) {
+  return context.client("emulator", { file }).catch((error: unknown) => {
+    if (!(error instanceof CommandFailed) || error.code !== "no_emulator") throw error;
+    throw new CommandFailed("failed", "no_emulator", error.message, {
+      hint: "A real service shows its subscriptions in its application; its API has no list of them.",
+      next: error.next,
+      cause: error,
+    });
+  });
+}

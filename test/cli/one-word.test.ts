@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+
+describe("one word for one thing", () => {
+  for (const line of ["version", "-v", "-V", "--version"]) {
+    it(`svc ${line} prints the version`, async () => {
+      assert.deepEqual(await runCli(line), { exit: 0, out: "0.0.0-test\n", err: "" });
+    });
+  }
+
+  it("an option that stands before -- of exec, and is none of ours, is told where it belongs", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, err } = await runCli("emulator exec npm test --watch", { cwd });
+    assert.equal(exit, 2);
+    assert.equal(
+      err,
+      "error: unknown option '--watch'\n" +
+        "  Options of the command that is run come after --: svc emulator exec [options] -- COMMAND [its options]\n",
+    );
+  });
+});
