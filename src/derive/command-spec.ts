@@ -31,8 +31,6 @@ export interface FlagSpec {
   /** The text is base64; `@FILE` stands for the content of a file. */
   readonly isBase64?: boolean;
   readonly required?: boolean;
-  /** The flag that this one is another spelling of: where it stands, nobody is asked for that one. */
-  readonly sameAs?: string;
   readonly choices?: readonly string[];
   /** The least and the most that a number may be. */
   readonly least?: number;

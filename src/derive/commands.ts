@@ -1,5 +1,6 @@
 import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
+import { lookupTable } from "../base/lookup-table.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, CommandSpec, FlagSpec, Paged, PositionalSpec } from "./command-spec.ts";
 import { fieldNames, hasMoreRules, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
@@ -131,7 +132,7 @@ function flagsOf(operation: Operation): FlagSpec[] {
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = kebabOf(field.name);
+    const kebab = flagWords[field.name] ?? kebabOf(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
     const { name, type, description, repeatable, required, choices, isBase64 } = field;
@@ -154,6 +155,9 @@ function flagsOf(operation: Operation): FlagSpec[] {
     ...wholeBodyFlags(operation),
   ];
 }
+
+/** Fields that commands call by a word of their own: one thing, one word, whatever the services say. */
+const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
 /** `filter_priority[$eq]` → `filter-priority-eq` */
 const kebabOf = (name: string): string =>

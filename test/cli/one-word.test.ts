@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { allCommands } from "../support/cli/all-commands.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
@@ -9,6 +10,13 @@ describe("one word for one thing", () => {
       assert.deepEqual(await runCli(line), { exit: 0, out: "0.0.0-test\n", err: "" });
     });
   }
+
+  it("a cluster is named by --cluster in every command", async () => {
+    const spelt = (await allCommands()).flatMap(({ words, flags }) =>
+      flags.filter(({ flag }) => /cluster-id/.test(flag)).map(({ flag }) => `${words.join(" ")} --${flag}`),
+    );
+    assert.deepEqual(spelt, []);
+  });
 
   it("an option that stands before -- of exec, and is none of ours, is told where it belongs", async (t) => {
     const cwd = await testFolder(t);

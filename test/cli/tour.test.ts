@@ -18,6 +18,12 @@ describe("svc tour", () => {
       ["5", "75", "status 500"],
       ["6", "155", "status 500"],
     ]);
+    const steps = out
+      .split("Attempts to reach")[0]!
+      .split(/^\d+\. /m)
+      .slice(1);
+    const silent = steps.filter((step) => step.trimEnd().split("\n").length < 3);
+    assert.deepEqual([steps.length, silent], [15, []]);
     assert.match(out.trimEnd().split("\n").at(-1)!, /^Everything did what it should: 15 commands/);
   });
 

@@ -97,7 +97,7 @@ export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "dry-run"]);
 
 /** A plan says it all: what it decides cannot be given beside it. */
-export function refuseBesideApply(declared: readonly FlagSpec[], { flags }: Input): void {
+export function refuseBesideApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: Input): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be given with --apply: the plan says it`);
 }

@@ -10,9 +10,7 @@ export interface Missing {
 }
 
 export function missingFrom({ positionals, flags, bodyFrom = [] }: CommandDeclaration, input: Input): Missing {
-  const spelt = (flag: string) => [flag, ...flags.filter(({ sameAs }) => sameAs === flag).map((other) => other.flag)];
-  const isMissing = ({ flag, required }: FlagSpec) =>
-    required === true && spelt(flag).every((name) => input.flags[name] === undefined);
+  const isMissing = ({ flag, required }: FlagSpec) => required === true && input.flags[flag] === undefined;
   const isGiven = (name: string) => input.positionals[name] !== undefined || input.flags[name] !== undefined;
   const hasBody = ["data", "set", ...bodyFrom].some(isGiven);
   return {

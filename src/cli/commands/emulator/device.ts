@@ -3,7 +3,7 @@ import { command } from "../../command.ts";
 
 const flags = [
   {
-    flag: "cluster-id",
+    flag: "cluster",
     type: "text",
     placeholder: "ID",
     description: "Cluster that the device belongs to; that of the address, else the first one",
@@ -22,7 +22,7 @@ const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
     async run(input, context) {
       const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
       const client = await context.client("emulator", { file: input.flags.file });
-      const { "cluster-id": clusterId, email } = input.flags;
+      const { cluster: clusterId, email } = input.flags;
       const answer = await client.call(
         approveDevice,
         {

@@ -15,13 +15,6 @@ export const batchSize = 2_500;
 
 const mappingFlags = [
   {
-    flag: "cluster",
-    sameAs: "cluster-id",
-    type: "text",
-    placeholder: "ID",
-    description: "Cluster that owns the identifiers of the file",
-  },
-  {
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
@@ -38,7 +31,7 @@ const inputFile = {
 
 /** `integration-type` is one of the derived commands of external integrations. */
 const derivedFlags = [
-  { flag: "cluster-id", type: "text" },
+  { flag: "cluster", type: "text" },
   { flag: "integration-type", type: "text" },
   { flag: "dry-run", type: "switch" },
 ] as const satisfies readonly TypedFlag[];
@@ -105,8 +98,6 @@ async function runFew(
     ({ flag, target }) => (target || flag === "data" || flag === "set") && given.has(flag),
   );
   if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
-  const cluster = input.flags.cluster ?? input.flags["cluster-id"];
-  const flags = cluster === undefined ? input.flags : { ...input.flags, "cluster-id": cluster };
   const confirm = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = args.body as Record<string, unknown>;
     return confirmRemoval(
@@ -116,7 +107,7 @@ async function runFew(
     );
   };
   const sign = (given: CheckedCall) => withSent(given, kind, listField);
-  return runDerived(spec, { ...input, flags }, context, action === "unmap" ? { sign, confirm } : { sign });
+  return runDerived(spec, input, context, action === "unmap" ? { sign, confirm } : { sign });
 }
 
 /** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
@@ -141,11 +132,11 @@ async function runMapping(
   const { beginJob } = await import("../../bulk/begin.ts");
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
-    refuseBesideApply(declared, input);
+    refuseBesideApply([...declared, ...derivedFlags], input);
     const { applied } = await import("../../bulk/apply.ts");
     return beginJob(await applied(work, file, { ...input.flags, apply }, context), context);
   }
-  const cluster = input.flags.cluster ?? input.flags["cluster-id"];
+  const { cluster } = input.flags;
   if (cluster === undefined) throw new UsageError("--cluster required");
   if (name.endsWith("external-integrations") && integrationType === undefined) {
     throw new UsageError("--integration-type required");
