@@ -2,12 +2,8 @@ import * as z from "zod";
 import { strictnesses } from "../../src/api/strictnesses.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
+import { InvalidOptions } from "./invalid-options.ts";
 import type { EmulatorOptions } from "./options.ts";
-
-/** The options say what no emulator can be: an unknown name, a value out of range, a seed that is none. */
-export class InvalidOptions extends Error {
-  override readonly name = "InvalidOptions";
-}
 
 const milliseconds = z.number().min(0);
 const a = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);

@@ -1,6 +1,6 @@
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
-import { InvalidOptions } from "./check-options.ts";
+import { InvalidOptions } from "./invalid-options.ts";
 import { namedSeeds, parseSeed, type Seed } from "./seed.ts";
 
 /** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */

@@ -317,23 +317,6 @@ describe("naming a contract to the control plane", () => {
 });
 
 describe("firing an activity", () => {
-  it("makes the contract that it needs where there is none, in the workspace that wants to know", async (t) => {
-    const on = await emulator(t);
-    const purchases = await apiOf(on, 2);
-    const hook = { title: "x", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
-    await purchases("POST", "/api/v2.1/public/webhooks/", { body: hook });
-    const fired = await on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });
-    assert.deepEqual(plain(fired), {
-      status: 200,
-      body: { activity: "CONTRACT_SIGNED", contract_id: 1, composite_id: "T-1", deliveries: [1] },
-    });
-    const made = await purchases("GET", "/api/v2.1/public/contracts/T-1/status");
-    assert.deepEqual(plain(made), {
-      status: 200,
-      body: { contract_status: "DRAFT", contract_name: "Purchase Agreement - Acme Inc." },
-    });
-  });
-
   it("means the newest contract of any workspace where none is named", async (t) => {
     const on = await emulator(t);
     const fire = () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
-import { runCli } from "../support/cli/run-cli.ts";
-import { safeService } from "../support/cli/safe-service.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { safeService } from "../../support/cli/safe-service.ts";
 
 describe("numbers that cannot be", () => {
   const cases: Readonly<Record<string, RegExp>> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 it("what does not exist exits 5 in every command, whatever it was to be asked or told", async (t) => {
   const { svc } = await cliEmulator(t);
