@@ -6,7 +6,6 @@ import type { Emulator } from "./compose/running.ts";
 
 export type { EmulatorEvent } from "./compose/activity.ts";
 export { InvalidOptions } from "./compose/invalid-options.ts";
-
 export type { EmulatorOptions } from "./compose/options.ts";
 export { type Repair, repairState } from "./compose/repair-state.ts";
 export type { Emulator, RunningCluster } from "./compose/running.ts";
