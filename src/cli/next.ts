@@ -3,10 +3,10 @@ import { commandLine } from "./help/examples.ts";
 import { begins } from "./parse/argv.ts";
 import type { Globals } from "./parse/globals.ts";
 
-type Place = Pick<Globals, "baseUrl" | "profile" | "emulator">;
+type CallTarget = Pick<Globals, "baseUrl" | "profile" | "emulator">;
 
 /** The global flags that say where calls go, as the next command line needs them too; none of them is a secret. */
-export const placeFlags = ({ baseUrl, profile, emulator }: Place): string[] => [
+export const placeFlags = ({ baseUrl, profile, emulator }: CallTarget): string[] => [
   ...(baseUrl === undefined ? [] : ["--base-url", baseUrl]),
   ...(profile === undefined ? [] : ["--profile", profile]),
   ...(emulator ? ["--emulator"] : []),
@@ -19,7 +19,7 @@ const placeless = [
 ];
 
 /** A command line to go on with, which goes where this one went. */
-export function nextArgv(next: readonly string[], place: Place): readonly string[] {
+export function nextArgv(next: readonly string[], place: CallTarget): readonly string[] {
   if (placeless.some((words) => begins(next, words))) return next;
   const flags = placeFlags(place);
   return next.includes(flags[0] ?? "") ? next : [...next, ...flags];

@@ -125,13 +125,14 @@ describe("what help says of the emulator", () => {
 
 describe("svc help environment", () => {
   /** What every program of a system reads, or what only says which system it is. */
-  const ofTheSystem = /^(HOME|APPDATA|LOCALAPPDATA|LANG|LC_\w+|TERM|DISPLAY|WAYLAND_DISPLAY|SSH_\w+|WSL_DISTRO_NAME)$/;
+  const ofTheSystem =
+    /^(HOME|APPDATA|LOCALAPPDATA|LANG|LC_\w+|TERM|SHELL|PSModulePath|DISPLAY|WAYLAND_DISPLAY|SSH_\w+|WSL_DISTRO_NAME)$/;
 
   it("names each variable that the command line reads, and no other", () => {
     const read = sources
       .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/config/environment.ts")
       .flatMap(({ text }) => [
-        ...[...text.matchAll(/\benv\.([A-Z][A-Z_]+)/g)].map(([, name]) => name!),
+        ...[...text.matchAll(/\benv\.([A-Z]\w+)/g)].map(([, name]) => name!),
         ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),
       ]);
     const named = environment.flatMap(([names]) => names.split(", "));

@@ -133,7 +133,7 @@ describe("the contract journey from the command line", () => {
     const { svc } = await cliEmulator(t);
     const cases: [string, Record<string, string>, number, RegExp][] = [
       ["contracts status T-99", {}, 5, /\(404\): Not found/],
-      ["contracts send T-99", {}, 1, /\(404\): Not found/],
+      ["contracts send T-99", {}, 5, /\(404\): Not found/],
       ["contracts status T-1", { SVC_CLIENT_SECRET: "wrong" }, 4, /\(401\)/],
       ["intake create --title x --workflow-id 203", {}, 1, /This workflow is not an INTAKE_WORKFLOW/],
       ["router show-email nobody", {}, 5, /No cluster mapping for this email hash/],

@@ -161,8 +161,10 @@ describe("the README", () => {
   it("shows where the completion of a shell goes", async (t) => {
     const home = await testFolder(t);
     const [block = ""] = blocks("sh").filter(isCompleting);
-    const svc = installSvc(home);
-    await writeFile(join(home, "npx"), `#!/bin/sh\nshift\nexec "${svc}" "$@"\n`, { mode: 0o755 });
+    // As in a project: npx alone finds it.
+    const project = await testFolder(t);
+    await installSvc(project);
+    await writeFile(join(home, "npx"), `#!/bin/sh\nshift\nexec "${join(project, "svc")}" "$@"\n`, { mode: 0o755 });
     const [, path = ""] = /> ~\/(\S+)/.exec(block) ?? [];
     const script = `set -e\n${block}\nsource ~/${path}\ncomplete -p svc`;
     const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter) };

@@ -43,7 +43,9 @@ export function decoderFor(
   strictBodies: boolean,
 ): Decode | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
-  const json = dialect === "fastapi" ? jsonOrText : jsonOnly;
+  // Whoever may send longer documents than is usual may send heavier ones.
+  const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
+  const json = dialect === "fastapi" ? jsonOrText : jsonOnly(mayBeHeavy);
   if (body.kind === "json") return json;
   if (body.kind === "form") return formFields;
   const { formIsStandard } = body;
@@ -63,11 +65,13 @@ const jsonOrText: Decode = (bytes, type) => {
 };
 
 /** Others refuse what is not sent as JSON. */
-const jsonOnly: Decode = (bytes, type) => {
-  if (bytes.length === 0) return nothing;
-  if (!isJsonType(type)) throw new UnreadableBody({ why: "media-type", type: type ?? "" });
-  return readJson(bytes, decodeUtf8);
-};
+const jsonOnly =
+  (mayBeHeavy: boolean): Decode =>
+  (bytes, type) => {
+    if (bytes.length === 0) return nothing;
+    if (!isJsonType(type)) throw new UnreadableBody({ why: "media-type", type: type ?? "" });
+    return readJson(bytes, decodeUtf8, mayBeHeavy);
+  };
 
 /** A form model sees an empty form where none was sent. */
 const formFields: Decode = async (bytes, type) => {
@@ -98,10 +102,10 @@ function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
   }
 }
 
-function readJson(bytes: Buffer, decode: (bytes: Buffer) => string): Decoded {
+function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy = false): Decoded {
   const text = readText(bytes, decode);
   try {
-    return parseJson(text);
+    return parseJson(text, mayBeHeavy);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
       throw new UnreadableBody({ why: "json", message: error.message, ...placeOf(text, error.at) });

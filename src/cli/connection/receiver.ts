@@ -38,6 +38,9 @@ export interface ReceiverOptions {
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
+/** What is read, and let go, after a refusal: a connection that ends with bytes unread takes the answer with it. */
+const lingerBytes = 1024 * 1024;
+
 /** For a whole request: one that drips is no delivery. */
 const requestTimeoutMs = 30_000;
 
@@ -55,11 +58,11 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBodyBytes) return void chunks.push(chunk);
+      if (size > maxBodyBytes + lingerBytes) return void request.destroy();
       if (response.headersSent) return;
       chunks.length = 0;
-      request.pause();
       onTooLarge?.(maxBodyBytes);
-      response.writeHead(413, { connection: "close" }).end("too large for a webhook", () => request.destroy());
+      response.writeHead(413).end("too large for a webhook");
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;

@@ -170,7 +170,7 @@ describe("mapping from a file", () => {
       const cli = await cliEmulator(t);
       const { exit, out, err } = await cli.svc(argv, { stdin });
       assert.match(err, message);
-      assert.deepEqual([exit, out], [what === "an unknown cluster" ? 1 : 2, ""]);
+      assert.deepEqual([exit, out], [what === "an unknown cluster" ? 5 : 2, ""]);
     });
   }
 });

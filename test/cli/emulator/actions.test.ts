@@ -71,7 +71,7 @@ describe("under GitHub Actions", () => {
     ]);
     const text = await readFile(summary, "utf8");
     assert.match(text, /^before\n### svc emulator exec: exit 3\n/);
-    assert.match(text, /\| health\.check \| 1 \| 0 \|/);
+    assert.match(text, /\| health\.show \| 1 \| 0 \|/);
     assert.match(text, /\| contracts\.status \| 1 \| 1 \|/);
   });
 

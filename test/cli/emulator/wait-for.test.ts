@@ -170,7 +170,7 @@ describe("svc emulator device", () => {
   it("does not know other codes", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
-    assert.equal(exit, 1);
+    assert.equal(exit, 5);
     assert.match(err, /\(404\)/);
   });
 });

@@ -12,7 +12,7 @@ describe("what a service sends", () => {
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
     const { exit, err } = await runCli(argv, { env, stdin: JSON.stringify(body) });
     assert.equal(exit, 0, err);
-    assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x'\n$/);
+    assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
   });
 
   it("may have more rows than a call has arguments, on a terminal", async (t) => {

@@ -55,7 +55,7 @@ describe("svc complete", () => {
     for (const shell of shells) {
       const { exit, out } = await runCli(["completion", shell]);
       assert.deepEqual([exit, out], [0, completionScript(shell)]);
-      assert.match(out, /svc complete|& svc complete/);
+      assert.match(out, /(?:svc|\$\{svc\[@\]\}") complete/);
     }
     assert.equal((await runCli("completion tcsh")).exit, 2);
   });
