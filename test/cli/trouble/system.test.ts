@@ -64,7 +64,7 @@ async function walled(t: TestContext): Promise<string> {
 describe("what the system refuses is told in a sentence, with what to do", () => {
   it("where a state may not be written", unlessNobody, async (t) => {
     const folder = await walled(t);
-    const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--file", "wall/state.json"], folder);
+    const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
     assert.equal(exit, 1, err);
     assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
     assert.match(err, /Give this user the right to read and write there, or name another file with --file\./);
