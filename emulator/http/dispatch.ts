@@ -125,13 +125,22 @@ export class Dispatch {
       return this.#serve({ bound: this.#catchAll, params: { full_path: path.slice(1) } }, raw, response, target);
     }
     const spelled = otherSlash(this.#routes, method, path);
-    if (spelled && this.#setup.settings.lenientSlashes) return this.#serve(spelled, raw, response, target);
+    if (spelled && this.#setup.settings.lenientSlashes)
+      return this.#serve(spelled, raw, response, target, spelled.path);
     return this.#answerUnknown(raw, response, this.#services, this.#routes, target);
   }
 
-  async #serve({ bound, params }: RouteMatch, raw: Raw, response: ServerResponse, target: Target): Promise<void> {
+  /** `documented`: the path as the service spells it, where another was asked for (DECISIONS.md, C3). */
+  async #serve(
+    { bound, params }: RouteMatch,
+    raw: Raw,
+    response: ServerResponse,
+    target: Target,
+    documented?: string,
+  ): Promise<void> {
     const { operation } = bound;
     const exchange = this.#begin(raw, response, operation.service.name, operation.id);
+    if (documented !== undefined) exchange.find("other-slash", `the service redirects to ${documented}`);
     try {
       const refused = this.#refuse(raw, bound);
       if (refused) return await exchange.finish(refused);

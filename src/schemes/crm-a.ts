@@ -37,14 +37,14 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
 /**
  * Verifies the signature headers of a request. Without a version header it is v3 where a timestamp came, else v1
  * (DECISIONS.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
- * proves nothing about the request, so the caller may refuse it. `nowsMs`: see `isFresh`.
+ * proves nothing about the request, so the caller may refuse it. `nowMs`: by which clock it must be fresh.
  */
 export function verifyCrmA(
   request: Omit<Signed, "version" | "timestamp"> & {
     readonly version: string | undefined;
     readonly timestamp: string | undefined;
     readonly signature: string | undefined;
-    readonly nowsMs: readonly number[];
+    readonly nowMs: number;
   },
 ): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARefusal>, typeof holds> {
   const { signature, timestamp = "" } = request;
@@ -52,7 +52,7 @@ export function verifyCrmA(
   const named = request.version ?? (timestamp ? "v3" : "v1");
   const version = crmAVersions.find((known) => known === named);
   if (!version) return fails("unknown-version");
-  if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowsMs, crmAMaxAgeMs))) {
+  if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowMs, crmAMaxAgeMs))) {
     return fails("stale");
   }
   return sameSecret(signature, signCrmA({ ...request, version, timestamp }))

@@ -66,7 +66,7 @@ describe("crm_a with the CRM's own library", () => {
     const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
     const signature = signCrmA(given);
     assert.throws(() => Signature.isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
-    assert.deepEqual(verifyCrmA({ ...given, signature, nowsMs: [Date.now()] }), { ok: false, reason: "stale" });
+    assert.deepEqual(verifyCrmA({ ...given, signature, nowMs: Date.now() }), { ok: false, reason: "stale" });
   });
 
   for (const version of versions) {

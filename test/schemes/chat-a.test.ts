@@ -4,41 +4,38 @@ import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with 
 import { signChatA, verifyChatA } from "../../src/schemes/chat-a.ts";
 
 const { signing_secret: signingSecret, vectors: good, negative, age_cases_s: ages } = vectors.chat_a;
-const signedAt = (timestamp: string) => [Number(timestamp) * 1_000];
+const signedAt = (timestamp: string) => Number(timestamp) * 1_000;
 
 describe("the signature of the chat app", () => {
   for (const { id, timestamp, body, signature } of good) {
     it(`equals vector ${id}`, () => {
       assert.equal(signChatA({ signingSecret, timestamp, body }), signature);
-      const nowsMs = signedAt(timestamp);
-      assert.deepEqual(verifyChatA({ signingSecret, timestamp, body, signature, nowsMs }), { ok: true });
+      const nowMs = signedAt(timestamp);
+      assert.deepEqual(verifyChatA({ signingSecret, timestamp, body, signature, nowMs }), { ok: true });
     });
   }
 
   for (const { id, why, timestamp, body, signature } of negative) {
     it(`refuses vector ${id}: ${why}`, () => {
-      const nowsMs = signedAt(timestamp);
-      const verdict = verifyChatA({ signingSecret, timestamp, body, signature, nowsMs });
+      const nowMs = signedAt(timestamp);
+      const verdict = verifyChatA({ signingSecret, timestamp, body, signature, nowMs });
       assert.deepEqual(verdict, { ok: false, reason: "mismatch" });
     });
   }
 
   const verify = (change: Partial<Parameters<typeof verifyChatA>[0]>) => {
     const { timestamp, body, signature } = good[0]!;
-    return verifyChatA({ signingSecret, timestamp, body, signature, nowsMs: signedAt(timestamp), ...change });
+    return verifyChatA({ signingSecret, timestamp, body, signature, nowMs: signedAt(timestamp), ...change });
   };
 
   for (const { age, ok } of ages) {
     it(`${ok ? "accepts" : "refuses"} a request of ${age} seconds`, () =>
       assert.deepEqual(
         // The last instant of that second: the age counts whole seconds.
-        verify({ nowsMs: signedAt(good[0]!.timestamp).map((at) => at + age * 1_000 + 999) }),
+        verify({ nowMs: signedAt(good[0]!.timestamp) + age * 1_000 + 999 }),
         ok ? { ok: true } : { ok: false, reason: "stale" },
       ));
   }
-
-  it("is satisfied when one of two clocks finds the request fresh", () =>
-    assert.deepEqual(verify({ nowsMs: [Number.MAX_SAFE_INTEGER, ...signedAt(good[0]!.timestamp)] }), { ok: true }));
 
   it("refuses another version, and headers that are missing or no number", () =>
     assert.deepEqual(

@@ -13,11 +13,12 @@ import { customHeaders } from "./custom-headers.ts";
 import { orgUser } from "./people.ts";
 
 export const webhookHandlers = {
-  "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail }) => {
+  "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
     const custom = customHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
+    if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification wants https");
     return store.transaction("webhooks.create", async (tx) => {
       const row: Subscription = {
         id: tx.next("webhook"),

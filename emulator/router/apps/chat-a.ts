@@ -7,6 +7,7 @@ import { forwardTo, ownAnswer } from "../proxied/forward.ts";
 import { formOf, jsonObject, textAt } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
+import { freshBy } from "./fresh-by.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
@@ -47,12 +48,8 @@ function signatureOf(headers: ReceivedRequest["headers"]) {
 async function verify(call: ChatACall): Promise<void> {
   const { signing_secret: signingSecret } = (await call.store.read(appsOf)).chat_a;
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
-  const verdict = verifyChatA({
-    signingSecret,
-    body: call.request.body,
-    ...signatureOf(call.request.headers),
-    nowsMs: call.settings.strict.has("signatures") ? [call.clock.now()] : [call.clock.now(), call.wall.now()],
-  });
+  const signed = { signingSecret, body: call.request.body, ...signatureOf(call.request.headers) };
+  const verdict = freshBy(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
   if (!verdict.ok) call.fail("bad-chat-a-signature");
 }
 

@@ -8,6 +8,7 @@ import { queryOf } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { appPage, listOf } from "./app-page.ts";
+import { freshBy } from "./fresh-by.ts";
 
 type SignedCall = RouterCall<"bad-crm-a-signature">;
 
@@ -15,8 +16,7 @@ type SignedCall = RouterCall<"bad-crm-a-signature">;
 async function verify(call: SignedCall): Promise<void> {
   const { crm_a } = await call.store.read(appsOf);
   const { headers, method, target, body } = call.request;
-  const strict = call.settings.strict.has("signatures");
-  const verdict = verifyCrmA({
+  const signed = {
     clientSecret: crm_a.client_secret,
     method,
     url: publicUrlOf(call.settings.publicUrl, target),
@@ -24,13 +24,13 @@ async function verify(call: SignedCall): Promise<void> {
     version: headers["x-crm-a-signature-version"] || undefined,
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
     signature: headers["x-crm-a-signature"],
-    nowsMs: strict ? [call.clock.now()] : [call.clock.now(), call.wall.now()],
-  });
+  };
+  const verdict = freshBy(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
   if (!verdict.ok) {
     call.finding("crm-a-signature-refused", verdict.reason);
     call.fail("bad-crm-a-signature");
   } else if (verdict.version === "v1") {
-    if (strict) call.fail("bad-crm-a-signature");
+    if (call.settings.strict.has("signatures")) call.fail("bad-crm-a-signature");
     call.finding("crm-a-signature-v1", "version 1 of a GET signs nothing but the secret");
   }
 }

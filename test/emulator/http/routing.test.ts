@@ -137,10 +137,15 @@ describe("A path of the contract API", () => {
     });
   }
 
-  it("is served in both spellings when slashes are lenient", async (t) => {
-    const { send } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
+  it("is served in both spellings when slashes are lenient, the other one with a finding", async (t) => {
+    const { send, log } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
     const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
     assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
+    await send("GET", "/api/v2.1/public/contracts/T-1/status");
+    assert.deepEqual(
+      log.list().map(({ findings }) => findings),
+      [[{ code: "other-slash", detail: "the service redirects to /api/v2.1/public/contracts/T-1/status" }], []],
+    );
   });
 
   it("knows its methods", async (t) => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { signChatA } from "../../../src/schemes/chat-a.ts";
+import { signCrmA } from "../../../src/schemes/crm-a.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
 import { form } from "../../support/identity/sign-in.ts";
 import { type Routed, routed } from "../../support/routed.ts";
@@ -7,6 +9,8 @@ import { type Routed, routed } from "../../support/routed.ts";
 interface Logged {
   readonly items: readonly { readonly findings: readonly object[] }[];
 }
+
+const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 
 /** What the request log found in the newest request to the router. */
 const newest = async (world: Routed) =>
@@ -77,5 +81,46 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [
       { code: "signature-unchecked", detail: "the seed has no signing secret of chat_a" },
     ]);
+  });
+
+  const byWall = { code: "signature-fresh-by-wall", detail: "by the virtual clock the signature is too old" };
+
+  it("a signature of chat_a that is fresh by the wall clock alone", async (t) => {
+    const signingSecret = "s3cret";
+    const world = await routed(t, { apps: { chat_a: { signing_secret: signingSecret } } });
+    await world.map("teams", "us-1", ["T1"]);
+    const body = '{"team_id":"T1"}';
+    for (const [at, expected] of [
+      [virtualNow, []],
+      [Date.now(), [byWall]],
+    ] as const) {
+      const timestamp = String(Math.floor(at / 1_000));
+      const headers = {
+        "content-type": "application/json",
+        "x-chat-a-request-timestamp": timestamp,
+        "x-chat-a-signature": signChatA({ signingSecret, timestamp, body }),
+      };
+      const { status } = await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body, headers });
+      assert.deepEqual([status, await newest(world)], [200, expected]);
+    }
+  });
+
+  it("a signature of crm_a that is fresh by the wall clock alone", async (t) => {
+    const clientSecret = "s3cret";
+    const world = await routed(t, { apps: { crm_a: { client_secret: clientSecret } } });
+    const path = "/router/v1/crm_a/cards";
+    for (const [at, expected] of [
+      [virtualNow, []],
+      [Date.now(), [byWall]],
+    ] as const) {
+      const signed = { clientSecret, method: "GET", url: world.routerUrl + path, body: "", timestamp: String(at) };
+      const headers = {
+        "x-crm-a-signature": signCrmA({ version: "v3", ...signed }),
+        "x-crm-a-signature-version": "v3",
+        "x-crm-a-signature-timestamp": signed.timestamp,
+      };
+      const { status } = await world.router("GET", path, { headers });
+      assert.deepEqual([status, await newest(world)], [200, expected]);
+    }
   });
 });

@@ -110,6 +110,17 @@ describe("webhooks.create", () => {
     assert.equal((await api("POST", path, { body: { ...hook, url: "http://receiver.example/" } })).status, 201);
   });
 
+  it("notes a receiver over http as a finding", async (t) => {
+    const { api, ask } = await emulator(t);
+    await createIn(api);
+    await createIn(api, { url: "http://127.0.0.1:9/hook" });
+    const { items } = (await ask("GET", "requests?service=contracts")).body as { items: { findings: object[] }[] };
+    assert.deepEqual(
+      items.map(({ findings }) => findings),
+      [[], [{ code: "http-receiver", detail: "the specification wants https" }]],
+    );
+  });
+
   it("takes https alone under --strict=receivers", async (t) => {
     const on = await emulator(t, { strict: ["receivers"] });
     assert.equal((await on.api("POST", path, { body: hook })).status, 201);
