@@ -26,7 +26,7 @@ export interface Target {
 
 /**
  * The routing service matches the decoded path, so `%2F` is a slash, an invalid escape stays literal and bad UTF-8 is
- * U+FFFD (DECISIONS.md, P13, P14). This is the one place that decodes it.
+ * U+FFFD (DECISIONS.md, P14). This is the one place that decodes it.
  */
 export function targetOf(target: string): Target {
   const origin = originForm(target);

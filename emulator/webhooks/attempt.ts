@@ -51,7 +51,7 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
           ...subscription.custom_headers,
           "content-type": "application/json",
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
-          ...(settings.standardWebhooks && standardHeaders(delivery, given, at)),
+          ...(settings.standardWebhooks && standardHeaders(delivery, given, settings.deterministic ? at : begun)),
         },
         body: given.sent ?? given.body,
       });
@@ -89,7 +89,10 @@ class SignedEvents {
   }
 }
 
-/** The id stays the same over all attempts, the time is that of the attempt (DECISIONS.md, P20). */
+/**
+ * The id stays the same over all attempts; the time is that of the attempt, on the wall clock, since receivers compare it
+ * with their own (DECISIONS.md, C17, P20).
+ */
 const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: number) =>
   standardWebhookHeaders({
     secret: hmacKey,

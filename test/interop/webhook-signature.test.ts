@@ -77,31 +77,23 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
 });
 
 describe("the opt-in headers of Standard Webhooks, through standardwebhooks", () => {
-  // Its tolerance is measured on the machine's clock, so virtual time must be there too.
-  const real = { standardWebhooks: true, clock: { mode: "real" } } as const;
+  // Its tolerance is measured on the machine's clock, from which virtual time is years away.
+  const asked = { standardWebhooks: true };
 
   it("verify, and give the payload", async (t) => {
-    const { body, headers, key } = await delivered(t, real);
+    const { body, headers, key } = await delivered(t, asked);
     const payload = new Webhook(key).verify(body, standard(headers)) as { activity: string };
     assert.equal(payload.activity, "CONTRACT_CREATED");
   });
 
   it("do not verify for other bytes, another id or another key", async (t) => {
-    const { body, headers, key } = await delivered(t, real);
+    const { body, headers, key } = await delivered(t, asked);
     const given = standard(headers);
     const refused = /No matching signature found/;
     assert.throws(() => new Webhook(key).verify(changed(body), given), refused);
     assert.throws(() => new Webhook(key).verify(body, { ...given, "webhook-id": "msg_0" }), refused);
     const other = Buffer.alloc(64, 1).toString("base64");
     assert.throws(() => new Webhook(other).verify(body, given), refused);
-  });
-
-  it("are refused as too old when virtual time is", async (t) => {
-    const { body, headers, key } = await delivered(t, {
-      ...real,
-      clock: { mode: "manual", start: "2020-01-01T00:00:00Z" },
-    });
-    assert.throws(() => new Webhook(key).verify(body, standard(headers)), /Message timestamp too old/);
   });
 
   it("are not there without --standard-webhooks", async (t) => {

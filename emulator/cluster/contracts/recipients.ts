@@ -24,7 +24,7 @@ async function recipientOf(
       id: signatory.id,
       recipient_type: "SIGNATORY",
       user: {
-        // Somebody from outside the workspace has no user row; their place among the signatories stands in for it.
+        // Somebody from outside the workspace has no user row; their row as signatory stands in for it (DECISIONS.md, C13).
         id: member?.id ?? signatory.id,
         email: signatory.email,
         name: signatory.name,

@@ -12,7 +12,7 @@ import { systemWall } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { receiver } from "../../support/receiver.ts";
-import { begin, hmacKey, post } from "../../support/webhooks.ts";
+import { hmacKey, post } from "../../support/webhooks.ts";
 
 const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
@@ -43,22 +43,30 @@ describe("an attempt", () => {
     );
   });
 
-  it("carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's", async (t) => {
-    const { subscribe, happen, runner } = await post(t, { settings: { standardWebhooks: true } });
+  it("carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall", async (t) => {
+    let now = Date.UTC(2026, 0, 1);
+    const wall = { ...systemWall, now: () => now };
+    const { subscribe, happen, runner } = await post(t, { settings: { standardWebhooks: true }, wall });
     const sink = await receiver(t);
     sink.answer(500);
     await subscribe(sink.url);
     await happen("CONTRACT_SIGNED");
+    await runner.idle();
+    now += 7_000;
     await runner.advance({ next: true });
 
-    const results = sink.received.map(({ headers, body }, i) =>
+    assert.deepEqual(
+      sink.received.map(({ headers }) => headers["webhook-timestamp"]),
+      ["1767225600", "1767225607"],
+    );
+    const results = sink.received.map(({ headers, body }) =>
       verifyStandardWebhook({
         "webhook-id": headers["webhook-id"] as string,
         "webhook-timestamp": headers["webhook-timestamp"] as string,
         "webhook-signature": headers["webhook-signature"] as string,
         secret: hmacKey,
         body,
-        nowMs: begin + i * 300_000,
+        nowMs: now,
       }),
     );
     assert.deepEqual(results, [{ ok: true }, { ok: true }]);
