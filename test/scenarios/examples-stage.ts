@@ -22,9 +22,20 @@ const subscribed = [create, `webhooks create --title x --url RECEIVER ${activiti
 const told = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
 const job = "router map-clients clients.csv --column id --cluster eu-1";
 const staging = "config set router_url ROUTER --profile staging";
+const deviceCode = "auth device-code --client-id demo-cli";
+
+/** Names that help gives to what services make up, by the field of the answer that has the real one. */
+const madeUp: Readonly<Record<string, string>> = {
+  "WDJB-MJHT": "user_code",
+  WDJBMJHT: "user_code",
+  dc_19ab: "device_code",
+  trl_5e1d: "token",
+};
 
 /** What has happened before an example, by its first words; the longest that fit count. */
 const before: Readonly<Record<string, readonly string[]>> = {
+  "auth device-decide": [deviceCode],
+  "auth device-token": [deviceCode, "emulator device approve WDJB-MJHT"],
   "config list": [staging],
   "config remove": [staging],
   "config unset": ["config set client_secret --secret-file secret.txt"],
@@ -51,8 +62,11 @@ const before: Readonly<Record<string, readonly string[]>> = {
   emulator: [create],
   "emulator approve": [create, `contracts approvals create T-1 ${approval}`],
   "emulator complete-review": [paper],
+  "emulator approve-device": [deviceCode],
   "emulator decline": sent,
   "emulator deliveries": told,
+  "emulator device approve": [deviceCode],
+  "emulator device deny": [deviceCode],
   "emulator fault remove": ["emulator fault add --direction outgoing --effect duplicate"],
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
@@ -62,6 +76,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   intake: ["intake create --title Help --workflow-id 201"],
   "router jobs": [job],
   "router show-client": [job],
+  "trial complete": ["trial signup --email ada@example.com --captcha pass"],
   "webhooks delete": subscribed,
   "webhooks re-trigger": [...told, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
   "webhooks replay": told,
@@ -129,11 +144,14 @@ export async function staged(t: TestContext, { argv, stdin }: CommandExample): P
       await writeFile(join(cwd, name), content);
   }
   if (line.includes("state.json")) await svc("emulator state export -o state.json");
+  const answered: Record<string, unknown> = {};
+  const real = (word: string): string => String(answered[madeUp[word] ?? ""] ?? word);
   for (const earlier of story) {
     const words = earlier.replace("RECEIVER", url).replace("ROUTER", emulator.routerUrl).split(" ");
-    const result = await svc(words);
+    const result = await svc([...words.map(real), "--json"]);
     if (result.exit !== 0) return { ...result, err: `${earlier}: ${result.err}` };
+    Object.assign(answered, JSON.parse(result.out || "{}"));
   }
-  const own = argv.map((word) => word.replace("localhost:3000/hooks", url));
+  const own = argv.map((word) => real(word.replace("localhost:3000/hooks", url)));
   return svc(["--yes", ...own], { env, ...(stdin === undefined ? {} : { stdin }) });
 }

@@ -9,21 +9,11 @@ const endless =
 
 /** Examples that speak of what no demo can hold, with the exit code that says so. */
 const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonly string[]]>> = {
-  "no device waits under that code": [
-    5,
-    [
-      "emulator device approve",
-      "emulator device deny",
-      "emulator approve-device",
-      "auth device-decide",
-      "auth device-token",
-    ],
-  ],
   "no page was shown that holds this form": [4, ["emulator device-form", "emulator provider-form"]],
   "the state is kept in memory": [2, ["emulator repair"]],
   "no provider gave this code, this state or this token": [
     1,
-    ["auth oauth-callback", "auth oauth-signup-callback", "oidc token", "trial complete", "trial oauth-"],
+    ["auth oauth-callback", "auth oauth-signup-callback", "oidc token", "trial oauth-"],
   ],
   "no contract has a DOCX": [1, ["contracts download-docx"]],
   "no upload has this id": [5, ["files download", "files show"]],
