@@ -9,6 +9,16 @@ export const readme = (): string => readFileSync(path, "utf8");
 export const blocks = (language: string): string[] =>
   [...readme().matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block]) => block!);
 
+/** The commands of some blocks, in their order, without comments; `a && b` are two. */
+export const commandsOf = (some: readonly string[]): string[] =>
+  some
+    .join("")
+    .replaceAll(/\\\n */g, "")
+    .split("\n")
+    .map((line) => line.replace(/\s+#.*$/, "").trim())
+    .filter((line) => line !== "")
+    .flatMap((line) => line.split(" && "));
+
 /** Compares a part of the README with what it should be. UPDATE_GOLDEN=1 rewrites it instead. */
 export function assertPart(part: string, expected: string): void {
   assert.ok(readme().includes(part), `README.md does not hold:\n${part}`);

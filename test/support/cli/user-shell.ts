@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+
+/** Lines that change the shell which they are pasted into, and so all lines after them. */
+const changesShell = /^(eval|alias) /;
+
+/** A user's bash that lines are pasted into, without a terminal: nothing is asked. */
+export interface UserShell {
+  /** Starts what is endless; resolves once it prints that it is ready, rejects when it ends before. */
+  stay(line: string, ready: string): Promise<void>;
+  /** Runs a line to its end, which is exit 0; `typed` is its standard input, `onText` sees all that it has printed. */
+  paste(line: string, typed?: string, onText?: (all: string) => void): Promise<void>;
+}
+
+/** Opens one. What is endless in it gets Ctrl-C when the test ends, the last first. */
+export function userShell(
+  t: Pick<TestContext, "after">,
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): UserShell {
+  const changes: string[] = [];
+  const endless: ChildProcess[] = [];
+  const start = (line: string, onText: (all: string) => void) => {
+    const script = [...changes, line].join("\n");
+    const child = spawn("bash", ["-e", "-o", "pipefail", "-c", script], { ...options, detached: true });
+    let text = "";
+    const add = (piece: Buffer) => {
+      text += piece;
+      onText(text);
+    };
+    child.stdout.on("data", add);
+    child.stderr.on("data", add);
+    // Most lines end without reading what is typed.
+    child.stdin.on("error", () => {});
+    const ended = once(child, "close").then(([exit]) => ({ exit: exit as number, text }));
+    return { child, ended };
+  };
+  t.after(async () => {
+    for (const child of endless.reverse()) {
+      if (child.exitCode !== null) continue;
+      const closed = once(child, "close");
+      // As Ctrl-C: to all that the line started.
+      process.kill(-child.pid!, "SIGINT");
+      await closed;
+    }
+  });
+  return {
+    async stay(line, ready) {
+      let look: (all: string) => void = () => {};
+      const seen = new Promise<void>((resolve) => {
+        look = (all) => all.includes(ready) && resolve();
+      });
+      const { child, ended } = start(line, (all) => look(all));
+      endless.push(child);
+      await Promise.race([
+        seen,
+        ended.then(({ text }) => {
+          if (!text.includes(ready)) throw new Error(`${line} ended before it was ready: ${text}`);
+        }),
+      ]);
+    },
+    async paste(line, typed = "", onText = () => {}) {
+      const { child, ended } = start(line, onText);
+      child.stdin.end(typed);
+      const { exit, text } = await ended;
+      if (exit !== 0) throw new Error(`${line} exited ${exit}: ${text}`);
+      if (changesShell.test(line)) changes.push(line);
+    },
+  };
+}
