@@ -106,6 +106,8 @@ export interface ClientChoice {
 /** What a command may use. Costly parts are functions, called late. */
 export interface Context {
   readonly host: Host;
+  /** The command line of this run, without `svc`. */
+  readonly argv: readonly string[];
   readonly globals: Globals;
   readonly output: Output;
   /** Aborted by Ctrl-C, SIGTERM, or a reader that went away. */

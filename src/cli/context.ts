@@ -13,6 +13,7 @@ type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
 /** The capabilities of one run; `close` ends whatever was opened. */
 export function createContext(
   host: Host,
+  argv: readonly string[],
   globals: Globals,
   output: Output,
   stopping: Stopping,
@@ -58,6 +59,7 @@ export function createContext(
 
   return {
     host,
+    argv,
     globals,
     output,
     signal,

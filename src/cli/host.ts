@@ -4,6 +4,15 @@ import type { Wall } from "../base/clock.ts";
 export type InputStream = Readable & { readonly isTTY?: boolean };
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
+/** The `svc` that waits for this one. */
+export interface Starter {
+  /** Resolves once it has heard and wants nothing more; rejects when it has gone before. */
+  tell(message: object): Promise<void>;
+}
+
+/** By this variable a process knows that it is `svc` that waits for it: it holds the pid of its parent. */
+export const starterVariable = "SVC_STARTED_BY";
+
 /** What the world outside gives to one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,6 +23,10 @@ export interface Host {
   readonly wall: Wall;
   readonly version: string;
   readonly pid: number;
+  /** What starts this very program again: an executable and its first arguments, which those of `svc` follow. */
+  readonly program: readonly [string, ...string[]];
+  /** Set where `svc` has started this process to leave it behind, and waits to hear of it. */
+  readonly starter?: Starter | undefined;
   /** Whether child processes may write to the streams of this very process. */
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */

@@ -89,7 +89,7 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping): Pro
   const parser = await parserFor(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    return await (chosen ? perform(chosen, host, stopping) : help(argv, host));
+    return await (chosen ? perform(chosen, argv, host, stopping) : help(argv, host));
   } catch (error) {
     throw error instanceof UsageError ? error.withHint(`See ${parser.helpLine(words)}.`) : error;
   }
@@ -97,13 +97,14 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping): Pro
 
 async function perform(
   { declaration, input, globals: given }: Invocation<Declared>,
+  argv: readonly string[],
   host: Host,
   stopping: Stopping,
 ): Promise<number> {
   const globals = readGlobals(given);
   const output = createOutput(host, globals);
   const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
-  const context = createContext(host, globals, output, stopping, svc);
+  const context = createContext(host, argv, globals, output, stopping, svc);
   try {
     const whole = typed(declaration, await completed(declaration, input, context));
     const result =

@@ -1,7 +1,7 @@
 import { systemWall } from "../base/clock.ts";
 import { deadline } from "../base/deadline.ts";
 import { signalCodes } from "./exit.ts";
-import type { Host } from "./host.ts";
+import { type Host, type Starter, starterVariable } from "./host.ts";
 import { flushed } from "./output/write.ts";
 
 /** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
@@ -20,6 +20,18 @@ function dieOf(name: "SIGINT" | "SIGTERM"): void {
   process.kill(process.pid, name);
 }
 
+/** Programs of others have channels to their children too, and children inherit variables. */
+const starter = (): Starter | undefined =>
+  process.send === undefined || process.env[starterVariable] !== String(process.ppid)
+    ? undefined
+    : {
+        tell: (message) =>
+          new Promise((resolve, reject) => {
+            process.once("disconnect", resolve);
+            process.send?.(message, undefined, undefined, (error) => error && reject(error));
+          }),
+      };
+
 /** The host of a real process. Called once, by `bin/svc.js`. */
 export const processHost = (version: string): Host => ({
   env: process.env,
@@ -33,6 +45,8 @@ export const processHost = (version: string): Host => ({
   wall: systemWall,
   version,
   pid: process.pid,
+  program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
+  starter: starter(),
   inherits: true,
   onSignal(listener) {
     const onInt = () => listener("SIGINT");

@@ -165,6 +165,7 @@ async function withoutReader(argv: string[], cwd: string): Promise<number> {
     wall: instantly,
     version: "0",
     pid: 1,
+    program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
     deadline: () => {},

@@ -13,6 +13,10 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   }
 }
 
+/** What another run of this program has printed on a file: it is harmless already, and goes on byte for byte. */
+export const passOn = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
+  printed.length > 0 ? write(stream, printed) : Promise.resolve();
+
 async function put(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   await new Promise<void>((resolve) => {

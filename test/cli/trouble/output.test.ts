@@ -35,6 +35,7 @@ async function onBrokenOutput(
     wall: { now: () => 0, sleep: async () => {} },
     version: "0",
     pid: 1,
+    program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
     deadline: () => {},

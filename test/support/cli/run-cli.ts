@@ -2,6 +2,7 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { systemWall, type Wall } from "../../../src/base/clock.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
+import { program } from "../program.ts";
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -44,6 +45,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     wall: options.wall ?? systemWall,
     version: "0.0.0-test",
     pid: process.pid,
+    program: [process.execPath, program("svc")],
     inherits: false,
     onSignal(listener) {
       listeners.add(listener);

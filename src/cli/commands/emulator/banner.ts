@@ -1,0 +1,55 @@
+import { relative } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { stateFile } from "../../connection/run-file.ts";
+import { quoted } from "../../help/examples.ts";
+import type { Host } from "../../host.ts";
+
+/** What scripts wait for (DECISIONS.md, L21). */
+export const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { pid }: Host) => ({
+  event: "ready",
+  router_url: routerUrl,
+  control_url: controlUrl,
+  clusters: clusters.map(({ id, url }) => ({ id, url })),
+  file: file ?? null,
+  pid,
+});
+
+/** What people read when everything is up, line by line: where, how to use it, how to end it. */
+export function bannerOf(emulator: Emulator, host: Host): string[] {
+  const { routerUrl, controlUrl, clusters, file } = emulator;
+  const kept = file === undefined ? "in memory" : relative(host.cwd, file) || file;
+  const isDetached = host.starter !== undefined;
+  return [
+    "The emulator is up.",
+    "",
+    `  router    ${routerUrl}`,
+    ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
+    `  control   ${controlUrl}`,
+    `  state     ${kept}`,
+    "",
+    isDetached ? "To use it:" : "In another terminal:",
+    "",
+    ...(file === undefined ? exports(emulator) : [`  eval "$(svc emulator env${named(file, host)})"`]),
+    "  svc contracts templates list",
+    "",
+    isDetached ? `svc emulator stop${file === undefined ? "" : named(file, host)} stops it.` : "Ctrl-C stops it.",
+  ];
+}
+
+/** The flag that names the state, where another would be found without it. */
+const named = (file: string, host: Host): string =>
+  file === stateFile(host, undefined) ? "" : ` --file ${quoted(relative(host.cwd, file) || file)}`;
+
+/** No file tells others of an emulator in memory. */
+function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
+  const first = clusters.find(({ clientId }) => clientId !== undefined);
+  return [
+    exported("SVC_BASE_URL", routerUrl),
+    ...(first ? [exported("SVC_CLIENT_ID", first.clientId), exported("SVC_CLIENT_SECRET", first.clientSecret)] : []),
+    exported("SVC_EMULATOR_URL", controlUrl),
+    exported("SVC_EMULATOR_TOKEN", token),
+  ];
+}
+
+/** To be copied into a shell: seeds of others choose the values. */
+const exported = (name: string, value = ""): string => `  export ${name}=${quoted(value)}`;

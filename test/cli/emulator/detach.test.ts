@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { open, readdir, readFile, stat, watch, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer, text } from "node:stream/consumers";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { shippedSvc } from "../../support/shipped.ts";
+
+interface Ready {
+  readonly event: string;
+  readonly router_url: string;
+  readonly control_url: string;
+  readonly clusters: readonly { readonly id: string; readonly url: string }[];
+  readonly file: string | null;
+  readonly pid: number;
+}
+
+/** Runs the shipped `svc` to its end, as the leader of a group of its own, which its children would be in. */
+async function svc(
+  t: TestContext,
+  argv: string,
+  { cwd, stdin = "", env = {} }: { cwd: string; stdin?: string; env?: Record<string, string> },
+) {
+  const child = spawn(process.execPath, [shippedSvc(), ...argv.split(" ")], {
+    cwd,
+    detached: true,
+    env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd, ...env },
+  });
+  t.after(() => killed(child.pid!));
+  child.stdin.end(stdin);
+  const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { exit: exit as number, out, err, group: child.pid! };
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended before.
+  }
+}
+
+/** The emulator that is left behind, killed when the test ends. */
+async function detached(t: TestContext, argv: string, options: Parameters<typeof svc>[2]) {
+  const { exit, out, err, group } = await svc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
+  assert.deepEqual([exit, err], [0, ""]);
+  const ready = JSON.parse(out) as Ready;
+  t.after(() => killed(ready.pid));
+  return { ready, group };
+}
+
+/** Resolves once the file holds the text. */
+async function holds(path: string, wanted: string): Promise<void> {
+  const changes = watch(path)[Symbol.asyncIterator]();
+  // The first step opens the watch: nothing is missed between it and the reading.
+  let change = changes.next();
+  while (!(await readFile(path, "utf8")).includes(wanted)) {
+    await change;
+    change = changes.next();
+  }
+  await changes.return?.();
+}
+
+describe("svc emulator start --detach", () => {
+  it("returns when the emulator is up, and leaves it to svc emulator stop", async (t) => {
+    const cwd = await testFolder(t);
+    const { ready, group } = await detached(t, "", { cwd });
+    const file = join(cwd, ".svc/emulator.json");
+    const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).out);
+    assert.deepEqual([told.running, told.router_url, ready.file], [true, ready.router_url, file]);
+    assert.equal(JSON.parse(await readFile(`${file}.run`, "utf8")).pid, ready.pid);
+    // What a terminal that closes would end.
+    assert.throws(() => process.kill(-group, 0), { code: "ESRCH" });
+
+    const stopped = await runCli("emulator stop --json", { cwd });
+    assert.deepEqual([stopped.exit, JSON.parse(stopped.out)], [0, { stopped: true }]);
+    assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
+  });
+
+  it("writes what happens to a log that nobody else can read", async (t) => {
+    const cwd = await testFolder(t);
+    await detached(t, "", { cwd });
+    const log = join(cwd, ".svc/emulator.json.log");
+    await runCli("emulator clock advance --by PT5M", { cwd });
+    await holds(log, "clock.advance");
+    await runCli("emulator stop", { cwd });
+    assert.equal((await stat(log)).mode & 0o777, 0o600);
+
+    await detached(t, "", { cwd });
+    assert.equal((await readFile(log, "utf8")).includes("clock.advance"), false);
+  });
+
+  it("prints what start prints, with how to end it", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, out, err } = await svc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
+    const { pid, router_url: router } = JSON.parse(await readFile(join(cwd, "mine.json.run"), "utf8"));
+    t.after(() => killed(pid));
+    assert.deepEqual([exit, err], [0, ""]);
+    assert.deepEqual(
+      out
+        .replaceAll(router, "http://router")
+        .replaceAll(/127\.0\.0\.1:\d+/g, "cluster")
+        .split("\n"),
+      [
+        "The emulator is up.",
+        "",
+        "  router    http://router",
+        "  eu-1      http://cluster",
+        "  us-1      http://cluster",
+        "  control   http://router/_emulator",
+        "  state     mine.json",
+        "",
+        "To use it:",
+        "",
+        '  eval "$(svc emulator env --file mine.json)"',
+        "  svc contracts templates list",
+        "",
+        "svc emulator stop --file mine.json stops it.",
+        "",
+      ],
+    );
+  });
+
+  it("says in a folder where one runs that it does, and leaves the log of that one alone", async (t) => {
+    const cwd = await testFolder(t);
+    const { ready } = await detached(t, "", { cwd });
+    const { port } = new URL(ready.router_url);
+    const second = await svc(t, `emulator start --detach --port ${port}`, { cwd });
+    assert.deepEqual(
+      [second.exit, second.out, second.err],
+      [
+        1,
+        "",
+        `error: An emulator runs on ${ready.file} already: ${ready.router_url}.\n` +
+          "  Use that one, or stop it with svc emulator stop.\n" +
+          `  try: svc emulator status --file ${ready.file}\n`,
+      ],
+    );
+    await runCli("emulator clock advance --by PT5M", { cwd });
+    await holds(join(cwd, ".svc/emulator.json.log"), "clock.advance");
+  });
+
+  it("ends with the words and the code of an emulator that does not come up, as without it", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "seed.json"), "{}");
+    for (const more of ["", " --json"]) {
+      const [alone, behind] = await Promise.all(
+        ["", " --detach"].map((flag) => svc(t, `emulator start --port 0 --seed seed.json${more}${flag}`, { cwd })),
+      );
+      assert.deepEqual([behind!.exit, behind!.out, behind!.err], [2, "", alone!.err]);
+    }
+    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore"]);
+  });
+
+  it("ends the emulator that is still starting at Ctrl-C", async (t) => {
+    const cwd = await testFolder(t);
+    const seed = join(cwd, "seed.json");
+    execFileSync("mkfifo", [seed]);
+    const run = await svcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
+    // Opens when the one that is started reads it, and waits.
+    const pipe = await open(seed, "w");
+    t.after(() => pipe.close());
+    assert.equal((await run.stopped("SIGINT")).exit, 130);
+    await assert.rejects(pipe.write("{}"), { code: "EPIPE" });
+    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore"]);
+  });
+
+  it("hands the control token on by the environment, and a seed by standard input", async (t) => {
+    const cwd = await testFolder(t);
+    const demo = await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8");
+    const env = { SVC_EMULATOR_TOKEN: "a-token-of-my-own-choice" };
+    const { ready } = await detached(t, "--seed -", { cwd, env, stdin: demo });
+    assert.equal(JSON.parse(await readFile(`${ready.file}.run`, "utf8")).token, env.SVC_EMULATOR_TOKEN);
+    const { stdout } = spawn("ps", ["-o", "args=", "-p", String(ready.pid)]);
+    const args = (await buffer(stdout)).toString();
+    assert.match(args, /emulator start --detach/);
+    assert.equal(args.includes(env.SVC_EMULATOR_TOKEN), false);
+  });
+
+  it("works in memory, with a file that tells when it is up", async (t) => {
+    const cwd = await testFolder(t);
+    const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
+    assert.deepEqual(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")), ready);
+    assert.equal(ready.file, null);
+    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", "ephemeral.log"]);
+  });
+
+  it("hides secrets of the emulator from the log of a runner, and writes them into none", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, err } = await svc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
+    const { pid, token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
+    t.after(() => killed(pid));
+    assert.deepEqual([exit, err.includes(`::add-mask::${token}\n`)], [0, true]);
+    assert.equal((await readFile(join(cwd, ".svc/emulator.json.log"), "utf8")).includes(token), false);
+  });
+});
