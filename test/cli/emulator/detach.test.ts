@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { open, readdir, readFile, stat, watch, writeFile } from "node:fs/promises";
+import { readFileSync, watch } from "node:fs";
+import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
@@ -44,30 +45,43 @@ function killed(pid: number): void {
   }
 }
 
+/** What runs in a folder that is to go. */
+const leftIn = new Map<string, Set<number>>();
+const endedWith = (cwd: string, pid: number) => void leftIn.get(cwd)?.add(pid);
+
+/** An empty folder; what was left running there ends before it goes. */
+async function folder(t: TestContext): Promise<string> {
+  const pids = new Set<number>();
+  t.after(() => pids.forEach(killed));
+  const cwd = await testFolder(t);
+  leftIn.set(cwd, pids);
+  return cwd;
+}
+
 /** The emulator that is left behind, killed when the test ends. */
 async function detached(t: TestContext, argv: string, options: Parameters<typeof svc>[2]) {
   const { exit, out, err, group } = await svc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
   assert.deepEqual([exit, err], [0, ""]);
   const ready = JSON.parse(out) as Ready;
-  t.after(() => killed(ready.pid));
+  endedWith(options.cwd, ready.pid);
   return { ready, group };
 }
 
 /** Resolves once the file holds the text. */
-async function holds(path: string, wanted: string): Promise<void> {
-  const changes = watch(path)[Symbol.asyncIterator]();
-  // The first step opens the watch: nothing is missed between it and the reading.
-  let change = changes.next();
-  while (!(await readFile(path, "utf8")).includes(wanted)) {
-    await change;
-    change = changes.next();
-  }
-  await changes.return?.();
-}
+const holds = (path: string, wanted: string): Promise<void> =>
+  new Promise((resolve) => {
+    const look = () => {
+      if (!readFileSync(path, "utf8").includes(wanted)) return;
+      watcher.close();
+      resolve();
+    };
+    const watcher = watch(path, look);
+    look();
+  });
 
 describe("svc emulator start --detach", () => {
   it("returns when the emulator is up, and leaves it to svc emulator stop", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const { ready, group } = await detached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
     const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).out);
@@ -82,7 +96,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("writes what happens to a log that nobody else can read", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     await detached(t, "", { cwd });
     const log = join(cwd, ".svc/emulator.json.log");
     await runCli("emulator clock advance --by PT5M", { cwd });
@@ -95,10 +109,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("prints what start prints, with how to end it", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const { exit, out, err } = await svc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
     const { pid, router_url: router } = JSON.parse(await readFile(join(cwd, "mine.json.run"), "utf8"));
-    t.after(() => killed(pid));
+    endedWith(cwd, pid);
     assert.deepEqual([exit, err], [0, ""]);
     assert.deepEqual(
       out
@@ -126,7 +140,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("says in a folder where one runs that it does, and leaves the log of that one alone", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const { ready } = await detached(t, "", { cwd });
     const { port } = new URL(ready.router_url);
     const second = await svc(t, `emulator start --detach --port ${port}`, { cwd });
@@ -145,7 +159,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("ends with the words and the code of an emulator that does not come up, as without it", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     await writeFile(join(cwd, "seed.json"), "{}");
     for (const more of ["", " --json"]) {
       const [alone, behind] = await Promise.all(
@@ -157,7 +171,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("ends the emulator that is still starting at Ctrl-C", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const seed = join(cwd, "seed.json");
     execFileSync("mkfifo", [seed]);
     const run = await svcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
@@ -170,7 +184,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("hands the control token on by the environment, and a seed by standard input", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const demo = await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8");
     const env = { SVC_EMULATOR_TOKEN: "a-token-of-my-own-choice" };
     const { ready } = await detached(t, "--seed -", { cwd, env, stdin: demo });
@@ -182,7 +196,7 @@ describe("svc emulator start --detach", () => {
   });
 
   it("works in memory, with a file that tells when it is up", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
     assert.deepEqual(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")), ready);
     assert.equal(ready.file, null);
@@ -190,10 +204,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("hides secrets of the emulator from the log of a runner, and writes them into none", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await folder(t);
     const { exit, err } = await svc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const { pid, token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
-    t.after(() => killed(pid));
+    endedWith(cwd, pid);
     assert.deepEqual([exit, err.includes(`::add-mask::${token}\n`)], [0, true]);
     assert.equal((await readFile(join(cwd, ".svc/emulator.json.log"), "utf8")).includes(token), false);
   });
