@@ -26,11 +26,19 @@ export interface Advanced {
 /** The target does not lie ahead of the present virtual time: it never goes backwards. */
 export class NotAhead extends Error {
   override readonly name = "NotAhead";
+
+  constructor() {
+    super("Time only goes ahead: `by` takes a number of milliseconds above 0, `to` a time after the present one");
+  }
 }
 
 /** The target lies after the last year that has four digits, behind which no timestamp can be written. */
 export class TooFar extends Error {
   override readonly name = "TooFar";
+
+  constructor() {
+    super("Time goes no further than the end of the year 9999");
+  }
 }
 
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

@@ -7,9 +7,18 @@ import type { ControlHandlers } from "./world.ts";
 export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
-    return { openapi: "3.1.0", ...buildOpenApi(name, declarations, serversOf(name, clusters, request.origin)) };
+    return { openapi: "3.1.0", ...documentOf(name), servers: serversOf(name, clusters, request.origin) };
   },
 } satisfies ControlHandlers;
+
+const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
+
+/** Made once: it takes long, and anybody may ask for it, as often as they like. */
+function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
+  const known = documents.get(name) ?? buildOpenApi(name, declarations);
+  documents.set(name, known);
+  return known;
+}
 
 /** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
 function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -69,5 +70,39 @@ describe("--ready-file", () => {
     const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
     assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], err);
     assert.match(err, /--ready-file: precious\.json holds something else, which would be lost/);
+  });
+});
+
+describe("svc emulator start", () => {
+  for (const [flags, message] of [
+    ["--file a.json --ready-file a.json", /--ready-file and --file name the same file, .*a\.json\n/],
+    ["--file a.json --run-file ./a.json", /--run-file and --file name the same file, .*a\.json\n/],
+    ["--run-file x --ready-file x", /--ready-file and --run-file name the same file, .*x\n/],
+  ] as const) {
+    it(`refuses ${flags}, and makes none`, async (t) => {
+      const cwd = await testFolder(t);
+      const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd });
+      assert.equal(exit, 2, err);
+      assert.match(err, message);
+      assert.deepEqual(await readdir(cwd), []);
+    });
+  }
+
+  it("opens no pipe and no device as a state, and repair moves none aside", {
+    skip: process.platform === "win32",
+  }, async (t) => {
+    const cwd = await testFolder(t);
+    const pipe = join(cwd, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const command of ["emulator start --port 0 --file", "emulator repair --yes"]) {
+      for (const file of [pipe, "/dev/null"]) {
+        const { exit, err } = await runCli(`${command} ${file}`, { cwd });
+        assert.deepEqual(
+          [exit, err.split("\n")[0]],
+          [1, `error: The state ${file} cannot be opened: it is a pipe or a device. Name a file with --file.`],
+        );
+      }
+    }
+    assert.deepEqual(await readdir(cwd), ["pipe"]);
   });
 });

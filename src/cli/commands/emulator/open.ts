@@ -2,6 +2,7 @@ import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { requireDifferentFiles } from "./different-files.ts";
 import { portTaken } from "./port-taken.ts";
 
 /** Starts an emulator that ends with the command; its failures in the words of the command line. */
@@ -11,6 +12,7 @@ export async function openEmulator(options: EmulatorOptions, context: Context): 
     await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
+  await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile });
   if (options.file !== undefined) await makeStateFolder(options.file);
   try {
     const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
@@ -6,6 +7,7 @@ import { noteStateAbove } from "../../connection/state-folder.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { bannerOf, readyEvent } from "./banner.ts";
 import { type Started, showStarted, startDetached } from "./detach.ts";
+import { requireDifferentFiles } from "./different-files.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 import { readyFileAt } from "./ready-file.ts";
@@ -45,8 +47,10 @@ export const emulatorStart = command({
     if (input.flags.detach && host.starter === undefined) return startDetached(input.flags, context);
     const options = await emulatorOptions(input, host);
     const { "ready-file": readyPath } = input.flags;
-    const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
+    const readyAt = readyPath === undefined ? undefined : resolve(host.cwd, readyPath);
+    await requireDifferentFiles({ "--file": file, "--run-file": options.runFile, "--ready-file": readyAt });
+    const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     const ready = readyEvent(emulator, host);
