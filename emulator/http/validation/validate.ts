@@ -93,7 +93,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
     // An optional model of FastAPI may be null as well.
-    if (value === null && optional && noBody === "missing") value = undefined;
+    if (value === null && optional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
       // FastAPI misses the body; the other frameworks read no body as an empty one, and miss its fields.
       if (optional) {

@@ -17,6 +17,7 @@ def fits(row, failure, case, response):
     return (
         row["failure"] == type(failure).__name__
         and ("operations" not in row or operation in row["operations"])
+        and ("message" not in row or re.search(row["message"], failure.message) is not None)
         and ("answer" not in row or re.search(row["answer"], response.text) is not None)
     )
 
