@@ -62,7 +62,7 @@ describe("the terminal of svc emulator start", () => {
     assert.deepEqual(
       [...about("webhooks.create"), ...about("contracts.create"), ...about("webhook 1 "), ...about("time  ")],
       [
-        "03:04:05  201 N ms  POST   /api/v2.1/public/webhooks/  webhooks.create",
+        "03:04:05  201 N ms  POST   /api/v2.1/public/webhooks/  webhooks.create (http-receiver)",
         "03:04:05  201 N ms  POST   /api/v2.1/public/contracts/  contracts.create",
         "03:04:05  connection_refused N ms  webhook 1  CONTRACT_CREATED T-1  attempt 1, retrying, next 03:09:05",
         "03:09:05  connection_refused N ms  webhook 1  CONTRACT_CREATED T-1  attempt 2, retrying, next 03:19:05",

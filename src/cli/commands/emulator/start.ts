@@ -49,8 +49,8 @@ export const emulatorStart = command({
     const { "ready-file": readyPath } = input.flags;
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
     const readyAt = readyPath === undefined ? undefined : resolve(host.cwd, readyPath);
-    await requireDifferentFiles({ "--file": file, "--run-file": options.runFile, "--ready-file": readyAt });
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
+    await requireDifferentFiles({ "--file": file, "--run-file": options.runFile, "--ready-file": readyAt });
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
     const ready = readyEvent(emulator, host);
