@@ -95,8 +95,9 @@ const testsKnowTheirSources: Plugin = {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (/^(src|emulator|node_modules)[/\\]/.test(relative(root, path))) return undefined;
       const contents = readFileSync(path, "utf8")
-        .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href))
-        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)));
+        // What stands in quotes is a name: `build.ts` has it for the bundler.
+        .replaceAll(/(?<!")import\.meta\.url/g, JSON.stringify(pathToFileURL(path).href))
+        .replaceAll(/(?<!")import\.meta\.dirname/g, JSON.stringify(dirname(path)));
       return { contents, loader: "ts" };
     });
   },
