@@ -40,11 +40,17 @@ process.on("SIGINT", () => {});
 // A test that waits for ever fails, with its name, instead of holding up the pipeline. Node itself would leave one
 // processor out, which is half of them on a small machine.
 const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallelism()}`];
+// In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read.
+const reporter = options.some((option) => option.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
 const compiled = await compileTests(files, folder);
-const run = spawn(process.execPath, ["--enable-source-maps", "--test", ...limits, ...options, ...compiled], {
-  stdio: "inherit",
-  env: { ...process.env, SVC_TEST_COMPILED: folder },
-});
+const run = spawn(
+  process.execPath,
+  ["--enable-source-maps", "--test", ...limits, ...reporter, ...options, ...compiled],
+  {
+    stdio: "inherit",
+    env: { ...process.env, SVC_TEST_COMPILED: folder },
+  },
+);
 run.on("exit", (code) => {
   process.exitCode = code ?? 1;
 });

@@ -33,6 +33,10 @@ describe("svc tour", () => {
     assert.deepEqual([exit, err, ok, problem], [0, "", true, null]);
     assert.deepEqual([steps.length, steps.every((step: { exit: number }) => step.exit === 0)], [15, true]);
     assert.deepEqual(
+      steps.filter(({ output }: { output: string }) => output.includes("\t")),
+      [],
+    );
+    assert.deepEqual(
       timeline.map(({ minutes }: { minutes: number }) => minutes),
       [0, 5, 15, 35, 75, 155],
     );

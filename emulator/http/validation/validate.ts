@@ -126,7 +126,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
 
 type Form = Readonly<Record<string, string | undefined>>;
 
-/** FastAPI takes a field of a form model that came empty for one that did not come; names of nobody's stay (DECISIONS.md, R1). */
+/** A declared field of a form that came empty did not come; names of nobody's stay (DECISIONS.md, R1). */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
   const declared = definitionOf(unwrap(schema)).shape ?? {};
   const blank = (name: string) => form[name] === "" && Object.hasOwn(declared, name);

@@ -139,7 +139,7 @@ async function journey(step: Take, { healthy }: Ground): Promise<void> {
   await step("Poll its status", ["contracts", "status", contract, "--json"], (answer) =>
     hold(json(answer).contract_status === "SIGN", "the contract is not out for signature"),
   );
-  await step("See who has to sign", ["contracts", "recipients", contract], ({ out }) =>
+  await step("See who has to sign", ["contracts", "recipients", contract, "--format", "table"], ({ out }) =>
     hold(out.includes("jo@acme.example"), "the signatory is missing"),
   );
   await step(

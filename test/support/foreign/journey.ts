@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { contractDocument } from "../../../src/cli/tour/documents.ts";
 import type { TestEmulator } from "../emulator.ts";
 
 /** What the program of each generator prints: every one makes the same calls with the client that was made for it. */
@@ -15,18 +16,7 @@ export const expectedJourney = {
 } as const;
 
 /** The body of the contract that those programs create, as text: each language reads it into the types it made. */
-const contract = JSON.stringify({
-  contract_template_id: 101,
-  contract_name: "Mutual NDA with Acme",
-  contract_data: {},
-  counter_party_details: [
-    {
-      is_individual: false,
-      organization_name: "Acme Inc.",
-      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
-    },
-  ],
-});
+const contract = JSON.stringify(contractDocument);
 
 /** The variables by which a program finds the emulator. */
 export function environmentOf({ routerUrl, clusters, token }: TestEmulator): Readonly<Record<string, string>> {

@@ -5,14 +5,17 @@ import { CommandFailed, UsageError } from "../../failure.ts";
 import { requireDifferentFiles } from "./different-files.ts";
 import { portTaken } from "./port-taken.ts";
 
-/** Starts an emulator that ends with the command; its failures in the words of the command line. */
-export async function openEmulator(options: EmulatorOptions, context: Context): Promise<Emulator> {
+/**
+ * Starts an emulator that ends with the command; its failures in the words of the command line. `readyFile` is written
+ * later, and may not be one of the emulator's own files.
+ */
+export async function openEmulator(options: EmulatorOptions, context: Context, readyFile?: string): Promise<Emulator> {
   const { output } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
     await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
-  await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile });
+  await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile, "--ready-file": readyFile });
   if (options.file !== undefined) await makeStateFolder(options.file);
   try {
     const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });

@@ -5,6 +5,8 @@ import { checkedOutput, writeOutput } from "../../output/file.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
 export interface ReadyFile {
+  /** Absolute. */
+  readonly path: string;
   tell(ready: object): Promise<void>;
   /** Removes what was told, unless somebody has written something else meanwhile. */
   remove(): Promise<void>;
@@ -25,6 +27,7 @@ export async function readyFileAt(path: string, { host }: Pick<Context, "host">)
   if (before !== undefined && isReadyLine(before)) await rm(absolute, { force: true });
   let told: string | undefined;
   return {
+    path: absolute,
     async tell(ready) {
       told = `${JSON.stringify(ready)}\n`;
       await writeOutput(host, path, [Buffer.from(told)], 0o600);

@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
@@ -7,7 +6,6 @@ import { noteStateAbove } from "../../connection/state-folder.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { bannerOf, readyEvent } from "./banner.ts";
 import { type Started, showStarted, startDetached } from "./detach.ts";
-import { requireDifferentFiles } from "./different-files.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 import { readyFileAt } from "./ready-file.ts";
@@ -48,11 +46,9 @@ export const emulatorStart = command({
     const options = await emulatorOptions(input, host);
     const { "ready-file": readyPath } = input.flags;
     const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
-    const readyAt = readyPath === undefined ? undefined : resolve(host.cwd, readyPath);
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
-    await requireDifferentFiles({ "--file": file, "--run-file": options.runFile, "--ready-file": readyAt });
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    const emulator = await openEmulator({ port: defaultPort, ...options, file }, context);
+    const emulator = await openEmulator({ port: defaultPort, ...options, file }, context, readyFile?.path);
     const ready = readyEvent(emulator, host);
     if (readyFile) {
       context.atEnd(() => readyFile.remove());
