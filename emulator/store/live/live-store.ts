@@ -2,29 +2,13 @@ import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
 import { type Collection, type Store, StoreFailed, type Transaction, type View } from "../port.ts";
+import { type CommitLog, Commits } from "./commits.ts";
 import { contentsNow } from "./contents.ts";
 import { Gate } from "./gate.ts";
 import { LiveTransaction } from "./live-transaction.ts";
 import { LiveView } from "./live-view.ts";
-import { type Change, State } from "./state.ts";
+import { State } from "./state.ts";
 import { Watchdog } from "./watchdog.ts";
-
-/** Where committed changes become durable. */
-export interface CommitLog {
-  /** Takes changes in the order of their commits. Resolves once they, and all before them, are durable. */
-  append(changes: readonly Change[]): Promise<void>;
-  /** Resolves once everything that was appended until now is durable. */
-  flushed(): Promise<void>;
-  /** Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. */
-  replace(state: State): Promise<void>;
-  /** Why nothing can be written; undefined while all is well. */
-  readonly failure: StoreFailed | undefined;
-  /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
-  onFailure(failed: () => void): void;
-  /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
-  mend(state: State): Promise<boolean>;
-  close(): Promise<void>;
-}
 
 /** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
 export const transactionLimitMs = 2_000;
@@ -33,39 +17,31 @@ const limit = `${transactionLimitMs / 1_000} s`;
 /** The text of a piece of an export after which it makes way for others. */
 const busyLength = 10_000;
 
-/** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
-export const mendingDelaysMs = { first: 500, last: 8_000 } as const;
-
-/** The store in memory: rows, mappings, transactions with undo. What survives a crash is the log's concern. */
+/** The store in memory: rows, mappings, transactions with undo. What survives a crash is the concern of its commits. */
 export class LiveStore implements Store {
   #state: State;
-  readonly #log: CommitLog | undefined;
+  /** Undefined where nothing is to survive. */
+  readonly #commits: Commits | undefined;
   readonly #gate = new Gate();
   readonly #watchdog: Watchdog;
   /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
   #calling: LiveView | undefined;
   readonly #watchers = new Map<string, Set<() => void>>();
-  /** Committed in memory, not yet durable, oldest first. */
-  readonly #unsure: LiveTransaction[] = [];
-  #rolledBack: Promise<void> | undefined;
-  #mending: Promise<void> | undefined;
-  readonly #wall: Wall;
-  readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
-  constructor(options: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
-    this.#state = options.state;
-    this.#log = options.log;
-    this.#log?.onFailure(() => {
-      this.#rolledBack = this.#rollBackUnsure();
-      this.#mending = this.#mend(this.#rolledBack);
-    });
-    this.#wall = options.wall;
-    this.#watchdog = new Watchdog(options.wall, transactionLimitMs);
+  constructor({ state, wall, log }: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
+    this.#state = state;
+    const alone = async (work: () => void) => {
+      await this.#gate.enterAlone();
+      work();
+      this.#gate.leaveAlone();
+    };
+    this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone });
+    this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
 
   get writable(): boolean {
-    return this.#log?.failure === undefined;
+    return this.#commits?.writable ?? true;
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
@@ -89,7 +65,7 @@ export class LiveStore implements Store {
     try {
       result = await this.#runLimited(tx, work);
       tx.end();
-      if (this.#log) durable = this.#commit(tx, this.#log);
+      durable = this.#commits?.add(tx);
     } catch (cause) {
       tx.end();
       tx.rollBack();
@@ -97,19 +73,14 @@ export class LiveStore implements Store {
     } finally {
       this.#gate.leaveAlone();
     }
-    if (durable) await this.#confirm(tx, durable);
+    if (durable) await durable;
     this.#tell((collection) => tx.touches(collection));
     return result;
   }
 
   async durable(): Promise<void> {
     if (this.#closed) throw new StoreFailed("The store is closed");
-    try {
-      await this.#log?.flushed();
-    } catch (cause) {
-      await this.#rolledBack;
-      throw cause;
-    }
+    await this.#commits?.flushed();
   }
 
   watch(collection: Collection, changed: () => void): () => void {
@@ -174,11 +145,8 @@ export class LiveStore implements Store {
     // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
     await this.#gate.enterAlone();
     this.#gate.leaveAlone();
-    this.#closing.abort();
-    await this.#rolledBack;
-    await this.#mending;
     this.#watchdog.stop();
-    await this.#log?.close();
+    await this.#commits?.close();
   }
 
   async #enterAlone(name: string): Promise<void> {
@@ -189,10 +157,10 @@ export class LiveStore implements Store {
       });
     }
     if (this.#closed) throw new StoreFailed(`The store is closed; ${name} changed nothing`);
-    this.#refuseWhenFailed();
+    this.#commits?.refuseWhenFailed();
     if (!this.#gate.tryEnterAlone()) await this.#waitToEnter(name);
     try {
-      this.#refuseWhenFailed();
+      this.#commits?.refuseWhenFailed();
     } catch (refused) {
       this.#gate.leaveAlone();
       throw refused;
@@ -209,11 +177,6 @@ export class LiveStore implements Store {
     throw new EmulatorBug(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
       operation: name,
     });
-  }
-
-  #refuseWhenFailed(): void {
-    const failure = this.#log?.failure;
-    if (failure) throw new StoreFailed(failure.message, { cause: failure.cause });
   }
 
   async #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
@@ -240,46 +203,11 @@ export class LiveStore implements Store {
     }
   }
 
-  #commit(tx: LiveTransaction, log: CommitLog): Promise<void> {
-    const { changes } = tx;
-    // What it has read may still be on its way to the disk.
-    if (changes.length === 0) return log.flushed();
-    this.#unsure.push(tx);
-    return log.append(changes);
-  }
-
-  /** Waits until the commit is durable; when it never will be, everything that waits is taken back. */
-  async #confirm(tx: LiveTransaction, durable: Promise<void>): Promise<void> {
-    try {
-      await durable;
-      // And so are all before it.
-      this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
-    } catch (cause) {
-      await this.#rolledBack;
-      throw cause;
-    }
-  }
-
-  async #rollBackUnsure(): Promise<void> {
-    await this.#gate.enterAlone();
-    for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
-    this.#gate.leaveAlone();
-  }
-
-  async #mend(rolledBack: Promise<void>): Promise<void> {
-    await rolledBack;
-    const { first, last } = mendingDelaysMs;
-    for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
-      if (await this.#log!.mend(this.#state)) return;
-      await this.#wall.sleep(delay, this.#closing.signal);
-    }
-  }
-
   async #swap(name: string, build: () => Promise<State> | State): Promise<void> {
     await this.#enterAlone(name);
     try {
       const state = await build();
-      await this.#log?.replace(state);
+      await this.#commits?.replace(state);
       this.#state = state;
     } finally {
       this.#gate.leaveAlone();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CommitLog, LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import type { CommitLog } from "../../../../emulator/store/live/commits.ts";
+import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
 import { StoreFailed } from "../../../../emulator/store/port.ts";
 import { idle, StandingWall } from "../../../support/standing-wall.ts";

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SortedBlock } from "../../../../emulator/store/live/sorted-block.ts";
-import { SortedList } from "../../../../emulator/store/live/sorted-list.ts";
-import { timesAsLong } from "../../../support/growth.ts";
 
 interface Item {
   readonly ordinal: number;
@@ -24,25 +22,5 @@ describe("a block of a sorted list", () => {
     for (let ordinal = 1; ordinal < 512; ordinal += 1) block.append(ordinal < 400 ? 1 : 2, { ordinal });
     const behind = block.split(400, 1);
     assert.deepEqual([block.length, behind.length], [400, 112]);
-  });
-});
-
-describe("a sorted list", () => {
-  it("costs about as much wherever its items come, for its blocks are neither tiny nor huge", async () => {
-    const count = 16_000;
-    const filling = (placeIn: (i: number) => number) => async () => {
-      const list = new SortedList<Item>();
-      for (let ordinal = 0; ordinal < count; ordinal += 1) {
-        list.insert(placeIn(ordinal), { ordinal });
-        list.rank(placeIn(ordinal));
-      }
-      assert.equal(list.length, count);
-    };
-    // Any number prime to the count visits all values, in an order of leaps.
-    const ratio = await timesAsLong(
-      filling((i) => (i * 7_919) % count),
-      filling((i) => i),
-    );
-    assert.ok(ratio < 90, `${ratio} times as long`);
   });
 });

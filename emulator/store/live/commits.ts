@@ -1,0 +1,118 @@
+import type { Wall } from "../../../src/base/clock.ts";
+import { StoreFailed } from "../port.ts";
+import type { LiveTransaction } from "./live-transaction.ts";
+import type { Change, State } from "./state.ts";
+
+/** Where committed changes become durable. */
+export interface CommitLog {
+  /** Takes changes in the order of their commits. Resolves once they, and all before them, are durable. */
+  append(changes: readonly Change[]): Promise<void>;
+  /** Resolves once everything that was appended until now is durable. */
+  flushed(): Promise<void>;
+  /** Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. */
+  replace(state: State): Promise<void>;
+  /** Why nothing can be written; undefined while all is well. */
+  readonly failure: StoreFailed | undefined;
+  /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
+  onFailure(failed: () => void): void;
+  /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
+  mend(state: State): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
+export const mendingDelaysMs = { first: 500, last: 8_000 } as const;
+
+interface Options {
+  readonly log: CommitLog;
+  readonly wall: Wall;
+  /** The state as it is then. */
+  readonly state: () => State;
+  /** Runs work while no transaction and no read is open. */
+  readonly alone: (work: () => void) => Promise<void>;
+}
+
+/** Transactions on their way to the disk. When it fails, those are taken back, and it is tried until it writes again. */
+export class Commits {
+  readonly #log: CommitLog;
+  readonly #wall: Wall;
+  /** Committed in memory, not yet durable, oldest first. */
+  readonly #unsure: LiveTransaction[] = [];
+  #takenBack: Promise<void> | undefined;
+  #mending: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+
+  constructor({ log, wall, state, alone }: Options) {
+    this.#log = log;
+    this.#wall = wall;
+    log.onFailure(() => {
+      this.#takenBack = alone(() => this.#takeBack());
+      this.#mending = this.#mend(this.#takenBack, state);
+    });
+  }
+
+  /** @throws {StoreFailed} while nothing can be written. */
+  refuseWhenFailed(): void {
+    const { failure } = this.#log;
+    if (failure) throw new StoreFailed(failure.message, { cause: failure.cause });
+  }
+
+  get writable(): boolean {
+    return this.#log.failure === undefined;
+  }
+
+  /** Resolves once the transaction is durable; rejects once it, and all that waits, is taken back. */
+  add(tx: LiveTransaction): Promise<void> {
+    const { changes } = tx;
+    // What it has read may still be on its way to the disk.
+    if (changes.length === 0) return this.flushed();
+    this.#unsure.push(tx);
+    return this.#confirm(tx, this.#log.append(changes));
+  }
+
+  /** Resolves once all that was added is durable; rejects once it is taken back. */
+  async flushed(): Promise<void> {
+    try {
+      await this.#log.flushed();
+    } catch (cause) {
+      await this.#takenBack;
+      throw cause;
+    }
+  }
+
+  /** Makes a whole new state durable. Called while no transaction is open. */
+  replace(state: State): Promise<void> {
+    return this.#log.replace(state);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#takenBack;
+    await this.#mending;
+    await this.#log.close();
+  }
+
+  async #confirm(tx: LiveTransaction, durable: Promise<void>): Promise<void> {
+    try {
+      await durable;
+    } catch (cause) {
+      await this.#takenBack;
+      throw cause;
+    }
+    // And so are all before it.
+    this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
+  }
+
+  #takeBack(): void {
+    for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
+  }
+
+  async #mend(takenBack: Promise<void>, state: () => State): Promise<void> {
+    await takenBack;
+    const { first, last } = mendingDelaysMs;
+    for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
+      if (await this.#log.mend(state())) return;
+      await this.#wall.sleep(delay, this.#closing.signal);
+    }
+  }
+}
