@@ -43,7 +43,7 @@ describe("the request log notes of the routing service", () => {
   });
 
   it("an answer that came late", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 40 });
+    const world = await routed(t, { upstreamTimeoutMs: 500 });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       world.us.answer((_, response) => {

@@ -18,7 +18,7 @@ async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: s
   const cluster = options.cluster ?? (await receiver(t));
   const world = await emulator(t, {
     file: options.file,
-    upstreamTimeoutMs: 300,
+    upstreamTimeoutMs: 1_000,
     seed: {
       clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
       oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],

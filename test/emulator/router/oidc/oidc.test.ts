@@ -225,7 +225,7 @@ describe("a token request", () => {
   }
 
   it("of a cluster that is down or slow is a gateway's error", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 200 });
+    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
       plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
     broken(world.us);

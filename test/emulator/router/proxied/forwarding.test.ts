@@ -145,7 +145,7 @@ describe("a cluster in trouble", () => {
   });
 
   it("answers 504 when it is slower than the time allowed", async (t) => {
-    const world = await toEu(t, { upstreamTimeoutMs: 250 });
+    const world = await toEu(t, { upstreamTimeoutMs: 1_000 });
     let closed: Promise<unknown> | undefined;
     world.eu.answer((_, response) => {
       closed = once(response, "close");
@@ -267,7 +267,7 @@ describe("a request without an owner", () => {
   });
 
   it("does not wait for a cluster that is late, and does not abort it either", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 250 });
+    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
       world.us.answer((_, response) => {

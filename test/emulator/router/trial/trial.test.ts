@@ -173,7 +173,7 @@ describe("completing a signup", () => {
   });
 
   it("leaves the signup as good as it was when the cluster is down, slow, or does not know how", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 200 });
+    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const send = () => world.router("POST", complete, { body: { ...form, token } });
     const unreachable = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
