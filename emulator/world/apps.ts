@@ -57,3 +57,19 @@ export async function appsOf(view: View): Promise<Apps> {
   if (!row) throw new Error("The state holds no apps; every seed writes them");
   return row.apps;
 }
+
+/**
+ * The front end that a caller wants the canvas page to load; `refused` when its origin is not on the seed's list
+ * (DECISIONS.md, R28).
+ */
+export function frontEndOf(
+  { index_url_allow }: Apps["crm_b"],
+  wanted: string | null | undefined,
+): URL | "refused" | undefined {
+  if (wanted === undefined || wanted === null || wanted === "") return undefined;
+  if (!URL.canParse(wanted)) return "refused";
+  const url = new URL(wanted);
+  const origins = index_url_allow.flatMap((text) => (URL.canParse(text) ? [new URL(text).origin] : []));
+  // Every URL of a scheme without hosts has the origin "null".
+  return /^https?:$/.test(url.protocol) && origins.includes(url.origin) ? url : "refused";
+}

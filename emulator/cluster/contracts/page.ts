@@ -1,7 +1,7 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { framedByAnybody, html, page } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { pageAnswer } from "../identity/answer.ts";
+import { pageAnswer } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
 import { compositeId, contracts, type Signatory } from "./rows.ts";
 

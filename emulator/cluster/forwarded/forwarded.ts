@@ -1,20 +1,16 @@
 import { aboutNotEmulated } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
-import { Passthrough } from "../../http/reply.ts";
+import type { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
+import { json } from "../answer.ts";
 import { contractPage } from "../contracts/page.ts";
+import { crmAAnswers } from "../crm/crm-a.ts";
+import { crmBAnswers } from "../crm/crm-b.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
 import type { ClusterWorld } from "../world.ts";
 import type { Inbox } from "./inbox.ts";
-
-const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
-  new Passthrough(
-    status,
-    Object.entries({ "content-type": "application/json", ...headers }).flat(),
-    Buffer.from(JSON.stringify(body)),
-  );
 
 /** Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404. */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
@@ -29,6 +25,8 @@ const known = lookupTable<Answer>({
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
+  ...crmAAnswers,
+  ...crmBAnswers,
 });
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;

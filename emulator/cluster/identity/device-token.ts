@@ -1,8 +1,8 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { namedClient } from "../../world/client-credentials.ts";
+import { json, oauthError } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { json, oauthError } from "./answer.ts";
 import { deviceApprovals } from "./grants.ts";
 import { parametersOf } from "./parameters.ts";
 import { firstUser, userOfId } from "./people.ts";

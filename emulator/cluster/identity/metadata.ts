@@ -1,7 +1,7 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { json } from "./answer.ts";
 import { scopes } from "./scopes.ts";
 import { publicJwk } from "./tokens.ts";
 

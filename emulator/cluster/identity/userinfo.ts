@@ -1,7 +1,7 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { json } from "./answer.ts";
 import { parametersOf } from "./parameters.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf } from "./scopes.ts";

@@ -5,7 +5,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { type Rows, rows, type Transaction } from "../../store/port.ts";
 import { type CreatedWorkspace, NewWorkspace } from "../../world/new-workspace.ts";
 import { entities, roles, users, workspaces } from "../../world/workspaces.ts";
-import { json } from "../identity/answer.ts";
+import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
 
 /** Which signup a workspace was made for, so that the same one asked for again is not made twice. */

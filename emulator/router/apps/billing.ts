@@ -1,6 +1,6 @@
+import { textAt } from "../../http/bodies/fields.ts";
 import { forwardTo } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
-import { textAt } from "../resolve/request-fields.ts";
 import type { RouterHandlers } from "../world.ts";
 
 /** Events carry the customer in one of three places, by their type (DECISIONS.md, P15). */

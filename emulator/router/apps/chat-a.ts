@@ -1,10 +1,10 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
+import { formOf, jsonObject, textAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { forwardTo, ownAnswer } from "../proxied/forward.ts";
-import { formOf, jsonObject, textAt } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
 import { freshBy } from "./fresh-by.ts";

@@ -1,8 +1,8 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { fails, holds, type Verdict } from "../../../src/schemes/verdict.ts";
+import { textAt } from "../../http/bodies/fields.ts";
 import type { Apps } from "../../world/apps.ts";
 import type { IssuerKey } from "../../world/chat-b-issuer.ts";
-import { textAt } from "../resolve/request-fields.ts";
 
 /** Clocks may differ by so much (DECISIONS.md, P11). */
 const skewSeconds = 5 * 60;

@@ -1,8 +1,8 @@
+import { jsonObject, textAt } from "../../http/bodies/fields.ts";
 import { appsOf } from "../../world/apps.ts";
 import { type IssuerKey, publicChatBKeys } from "../../world/chat-b-issuer.ts";
 import { forwardTo } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
-import { jsonObject, textAt } from "../resolve/request-fields.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
 import { verifyChatBToken } from "./chat-b-token.ts";

@@ -1,56 +1,42 @@
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
-import { html } from "../../http/page.ts";
-import { appsOf } from "../../world/apps.ts";
-import { textAt } from "../resolve/request-fields.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
-import { appPage, listOf } from "./app-page.ts";
+import { textAt } from "../../http/bodies/fields.ts";
+import { appsOf, frontEndOf } from "../../world/apps.ts";
+import { forwardTo } from "../proxied/forward.ts";
+import type { ForwardCall, RouterCall, RouterHandlers } from "../world.ts";
+import { crmOwner } from "./crm-owner.ts";
 
-const title = "Contracts in crm_b";
+type CanvasCall = ForwardCall & RouterCall<"index-url-not-allowed">;
 
-const openApp: RouterHandler<"crm-b.open"> = async ({ body, query }, call) => {
+/** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
+async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(appsOf);
-  const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
-  if (!verdict.ok) {
-    call.finding("signed-request-refused", verdict.reason);
-    return call.fail("bad-signed-request");
-  }
-  const { context } = verdict.envelope;
-  return appPage({
-    title,
-    content: listOf({
-      user: textAt(context, "user", "fullName") ?? textAt(context, "user", "userName"),
-      organization: textAt(context, "organization", "name"),
-      place: textAt(context, "environment", "displayLocation"),
-    }),
-    // Its neighbour `client` holds the tokens of the CRM; they have no place in a page.
-    context: typeof context === "object" && context !== null ? context : {},
-    frontEnd: frontEndOf(call, query.index_url_override, crm_b.index_url_allow),
-  });
-};
+  if (frontEndOf(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
+}
 
-const showCanvas: RouterHandler<"crm-b.canvas"> = async ({ query }, call) => {
-  const { crm_b } = await call.store.read(appsOf);
-  return appPage({
-    title,
-    content: html`<p>The CRM opens this page with a signed request, which says who is asking.</p>`,
-    frontEnd: frontEndOf(call, query.index_url_override, crm_b.index_url_allow),
-  });
-};
-
-/** The front end that the caller wants instead of ours, if its origin is on the seed's list (DECISIONS.md, R28). */
-function frontEndOf(
-  { fail }: RouterCall<"index-url-not-allowed">,
-  wanted: string | null | undefined,
-  allowed: readonly string[],
-): URL | undefined {
-  if (wanted === undefined || wanted === null || wanted === "") return undefined;
-  const url = URL.canParse(wanted) ? new URL(wanted) : fail("index-url-not-allowed");
-  const origins = allowed.flatMap((text) => (URL.canParse(text) ? [new URL(text).origin] : []));
-  // Every URL of a scheme without hosts has the origin "null".
-  return /^https?:$/.test(url.protocol) && origins.includes(url.origin) ? url : fail("index-url-not-allowed");
+/** A query with whom the context of a signed request names: identifiers decide as in any request (DECISIONS.md, R14). */
+function targetOf(context: unknown): string {
+  const named = new URLSearchParams();
+  const email = textAt(context, "user", "email");
+  const organization = textAt(context, "organization", "organizationId");
+  if (email !== undefined) named.set("email", email);
+  if (organization !== undefined) named.set("external_id", organization);
+  return `/?${named}`;
 }
 
 export const crmBHandlers = {
-  "crm-b.open": openApp,
-  "crm-b.canvas": showCanvas,
+  "crm-b.open": async ({ body, query }, call) => {
+    const { crm_b } = await call.store.read(appsOf);
+    const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
+    if (!verdict.ok) {
+      call.finding("signed-request-refused", verdict.reason);
+      return call.fail("bad-signed-request");
+    }
+    await requireAllowed(call, query.index_url_override);
+    return forwardTo(call, [await crmOwner(call, targetOf(verdict.envelope.context))]);
+  },
+
+  "crm-b.canvas": async ({ query }, call) => {
+    await requireAllowed(call, query.index_url_override);
+    return forwardTo(call, [await crmOwner(call, call.request.target)]);
+  },
 } satisfies RouterHandlers;

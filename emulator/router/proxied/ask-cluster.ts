@@ -1,9 +1,9 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import { late, within } from "../../../src/base/within.ts";
+import { jsonObject } from "../../http/bodies/fields.ts";
 import type { Forwardable, Forwarder } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
-import { jsonObject } from "../resolve/request-fields.ts";
 
 /** What a cluster said to a question of the router's own; `body` is undefined when it is no JSON object. */
 export type ClusterReply =

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { html, json, operation, redirect } from "../operation.ts";
+import { operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
+import { forwarding } from "./failures/index.ts";
 
 const headers = z.object({
   "user-agent": z.string().optional().describe("Browser of the person"),
@@ -15,7 +16,8 @@ export const openCrmAIframe = operation({
   id: "crm-a.iframe",
   service: router,
   summary: "Open the embedded app of crm_a",
-  description: "Verifies the request signature, then redirects to a contract page or renders the front end.",
+  description:
+    "Verifies the request signature, then forwards to the owning cluster, which redirects to a contract page or renders the front end.",
   method: "GET",
   path: "/router/v1/crm_a/iframe",
   auth: "none",
@@ -23,8 +25,8 @@ export const openCrmAIframe = operation({
     headers,
     query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
   },
-  responses: { 200: html(), 302: redirect() },
-  failures: ["bad-crm-a-signature"],
+  responses: { 200: passthrough() },
+  failures: ["bad-crm-a-signature", ...forwarding],
   cli: { command: "crm-a iframe" },
   basis: "specified",
   examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
@@ -43,8 +45,8 @@ export const listCrmACards = operation({
   path: "/router/v1/crm_a/cards",
   auth: "none",
   request: { headers },
-  responses: { 200: json(CardsResponse) },
-  failures: ["bad-crm-a-signature"],
+  responses: { 200: passthrough(CardsResponse) },
+  failures: ["bad-crm-a-signature", ...forwarding],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
   basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { form, html, operation } from "../operation.ts";
+import { form, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
+import { forwarding } from "./failures/index.ts";
 
 const query = z.object({
   index_url_override: z
@@ -25,8 +26,8 @@ export const openCrmB = operation({
   path: "/router/v1/crm_b/",
   auth: "none",
   request: { query, headers, body: form(SignedRequestForm) },
-  responses: { 200: html() },
-  failures: ["bad-signed-request", "index-url-not-allowed"],
+  responses: { 200: passthrough() },
+  failures: ["bad-signed-request", "index-url-not-allowed", ...forwarding],
   cli: { command: "crm-b open" },
   basis: "specified",
   examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
@@ -40,8 +41,8 @@ export const showCrmBCanvas = operation({
   path: "/router/v1/crm_b/",
   auth: "none",
   request: { query, headers },
-  responses: { 200: html() },
-  failures: ["index-url-not-allowed"],
+  responses: { 200: passthrough() },
+  failures: ["index-url-not-allowed", ...forwarding],
   cli: { command: "crm-b canvas" },
   basis: "specified",
   examples: [{ title: "Show the page" }],

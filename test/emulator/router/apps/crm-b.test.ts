@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm-b.ts";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
@@ -11,8 +12,10 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 
 const envelope = {
   algorithm: "HMACSHA256",
-  client: { oauthToken: "00D-secret-token", refreshToken: "5Aep-secret-token" },
-  context: { user: { fullName: "Ada </script><b>Keller" }, organization: { name: "Northwind" } },
+  context: {
+    user: { email: "Ada@northwind.example" },
+    organization: { organizationId: "00Dx0000000001" },
+  },
 };
 
 const open = (world: Routed, signedRequest: string, query = "") =>
@@ -23,36 +26,40 @@ const open = (world: Routed, signedRequest: string, query = "") =>
 
 const signed = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
 
-const contextIn = (page: unknown): unknown => {
-  const [, context] = /<script type="application\/json" id="context">(.*)<\/script>/.exec(String(page)) ?? [];
-  return context === undefined ? undefined : JSON.parse(context);
-};
-
 describe("crm_b", () => {
-  it("opens the canvas page with the context of the signed request, and without the CRM's tokens", async (t) => {
+  it("is forwarded as it came to the cluster of the user or the organization, else to the first", async (t) => {
     const world = await routed(t, { apps });
-    const answer = await open(world, signed());
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.deepEqual(contextIn(answer.body), envelope.context);
-    assert.ok(!String(answer.body).includes("secret-token"));
-    assert.ok(!String(answer.body).includes("<b>Keller"));
-    assert.deepEqual(world.reached(), []);
+    await open(world, signed());
+    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
+    assert.equal(world.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signed())}`);
+
+    await world.map("integrations", "us-1", ["00Dx0000000001"]);
+    await open(world, signed());
+    assert.deepEqual(world.reached(), ["us POST /router/v1/crm_b/"]);
+
+    await world.map("emails", "eu-1", [emailHash("ada@northwind.example")]);
+    await open(world, signed());
+    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("needs no context, and no algorithm", async (t) => {
     const world = await routed(t, { apps });
-    const answer = await open(world, signed({ issuedAt: null }));
-    assert.equal(answer.status, 200);
-    assert.deepEqual(contextIn(answer.body), {});
+    assert.equal((await open(world, signed({ issuedAt: null }))).status, 200);
+    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
-  it("shows the same page without a context to a GET", async (t) => {
+  it("forwards a GET by its query, else to the first cluster", async (t) => {
     const world = await routed(t, { apps });
-    const answer = await world.router("GET", path);
-    assert.equal(answer.status, 200);
-    assert.match(String(answer.body), /<h1>Contracts in crm_b<\/h1>/);
-    assert.equal(contextIn(answer.body), undefined);
+    for (const query of ["", "?cluster_id=us-1"]) await world.router("GET", path + query);
+    assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
+  });
+
+  it("says so when its cluster cannot be reached", async (t) => {
+    const world = await routed(t, { apps });
+    world.eu.answer((_, response) => response.destroy());
+    const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
+    assert.deepEqual(plain(await open(world, signed())), expected);
+    assert.deepEqual(plain(await world.router("GET", path)), expected);
   });
 
   it("refuses a signed request that does not hold", async (t) => {
@@ -88,17 +95,13 @@ describe("crm_b", () => {
   describe("index_url_override", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
-    it("on the seed's list lets the page load its front end from there, and the router fetches nothing", async (t) => {
+    it("on the seed's list, or empty, goes on to the cluster", async (t) => {
       const world = await routed(t, { apps });
-      for (const answer of [
-        await open(world, signed(), at("https://front.example/app/?v=2")),
-        await world.router("GET", path + at("https://front.example/app/?v=2")),
-      ]) {
-        assert.equal(answer.status, 200);
-        assert.match(String(answer.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
-        assert.match(answer.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
+      for (const query of [at("https://front.example/app/?v=2"), at("")]) {
+        assert.equal((await open(world, signed(), query)).status, 200);
+        assert.equal((await world.router("GET", path + query)).status, 200);
+        assert.deepEqual(world.reached(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
       }
-      assert.deepEqual(world.reached(), []);
     });
 
     it("to any other origin is refused", async (t) => {
@@ -118,13 +121,7 @@ describe("crm_b", () => {
         assert.deepEqual(plain(await open(world, signed(), at(url))), expected, url);
         assert.deepEqual(plain(await world.router("GET", path + at(url))), expected, url);
       }
-    });
-
-    it("counts for nothing when it is empty", async (t) => {
-      const world = await routed(t, { apps });
-      const { status, body } = await world.router("GET", path + at(""));
-      assert.equal(status, 200);
-      assert.ok(!String(body).includes("<iframe"));
+      assert.deepEqual(world.reached(), []);
     });
   });
 });

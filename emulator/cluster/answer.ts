@@ -1,5 +1,5 @@
-import type { HtmlPage } from "../../http/page.ts";
-import { Passthrough } from "../../http/reply.ts";
+import type { HtmlPage } from "../http/page.ts";
+import { Passthrough } from "../http/reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

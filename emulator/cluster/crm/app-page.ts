@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { framedByAnybody, Html, html, page } from "../../http/page.ts";
-import { type Reply, reply } from "../../http/reply.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { pageAnswer } from "../answer.ts";
 
 interface AppPage {
   readonly title: string;
@@ -20,8 +21,8 @@ front.addEventListener("load", () => {
 const tellHash = createHash("sha256").update(tell).digest("base64");
 
 /** A page that a CRM shows in a frame of its own: anybody may frame it, and nothing but the front end is loaded. */
-export function appPage({ title, content, context, frontEnd }: AppPage): Reply<200, string> {
-  const { text, headers } = page(
+export function appPage({ title, content, context, frontEnd }: AppPage): Passthrough {
+  const whole = page(
     title,
     html`${content}
 ${context && contextElement(context)}
@@ -32,7 +33,7 @@ ${frontEnd && context && new Html(`<script>${tell}</script>`)}`,
       ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${tellHash}'` }),
     },
   );
-  return reply(200, text, headers);
+  return pageAnswer(200, whole);
 }
 
 /** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */

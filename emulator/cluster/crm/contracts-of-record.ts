@@ -1,0 +1,30 @@
+import type { View } from "../../store/port.ts";
+import { type Contract, compositeId, contracts, inCluster } from "../contracts/rows.ts";
+import type { ClusterWorld } from "../world.ts";
+
+/** The record beside which a CRM shows the app. */
+export interface CrmRecord {
+  readonly id: string;
+  /** CONTACT, DEAL, … where the CRM says so. */
+  readonly type: string | undefined;
+}
+
+/** DECISIONS.md, R29 */
+const cardsAtMost = 5;
+/** So many contracts that name a record's id are looked at, for types may differ. */
+const lookedAt = 50;
+
+/** The contracts of the cluster whose external metadata names the record, newest first (DECISIONS.md, R29). */
+export async function contractsOfRecord(view: View, clusterId: string, record: CrmRecord): Promise<Contract[]> {
+  const equals = inCluster(clusterId, record.id);
+  const found = await view.list(contracts, { by: "crm_record", equals, reverse: true, limit: lookedAt });
+  return found.filter((row) => fits(record.type, row.external_metadata?.record_type)).slice(0, cardsAtMost);
+}
+
+/** Types differ only where both sides name one. */
+const fits = (asked: string | undefined, named: string | undefined): boolean =>
+  asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
+
+/** The page of a contract (DECISIONS.md, C25). */
+export const pageOf = ({ cluster }: Pick<ClusterWorld, "cluster">, row: Contract): string =>
+  `${cluster.url}/contracts/${compositeId(row)}`;

@@ -1,0 +1,78 @@
+import { queryOf } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { html } from "../../http/page.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { json, redirect } from "../answer.ts";
+import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
+import type { ClusterWorld } from "../world.ts";
+import { appPage, listOf } from "./app-page.ts";
+import { type CrmRecord, contractsOfRecord, pageOf } from "./contracts-of-record.ts";
+
+const iframePath = "/router/v1/crm_a/iframe";
+
+/** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
+async function openIframe({ target }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+  const query = new URLSearchParams(queryOf(target));
+  const contract = query.get("contract_id");
+  if (contract) return redirect(await pageOfContract(contract, world));
+
+  const context = {
+    cluster_id: world.cluster.id,
+    portal_id: query.get("portalId") ?? undefined,
+    object_type: query.get("associatedObjectType") ?? undefined,
+    object_id: query.get("associatedObjectId") ?? undefined,
+  };
+  const found = await foundFor(recordOf(query), world);
+  const links = found.map((row) => html`<li><a href="${pageOf(world, row)}">${row.name}</a> ${row.status}</li>`);
+  const content = html`${listOf(context)}
+${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
+  return appPage({ title: "Contracts in crm_a", content, context });
+}
+
+/** Composite or not; an id of nobody's leads to the page that says so. */
+async function pageOfContract(id: string, { store, cluster }: ClusterWorld): Promise<URL> {
+  const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, String(Number(id)))) : undefined;
+  const found = row && row.cluster_id === cluster.id && row.deleted_at === null;
+  return new URL(`${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`);
+}
+
+/** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+async function listCards({ target }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+  const query = new URLSearchParams(queryOf(target));
+  const record = recordOf(query);
+  const found = await foundFor(record, world);
+  if (record === undefined || found.length === 0) return json(200, { results: [] });
+  const named = new URLSearchParams({ associatedObjectId: record.id });
+  if (record.type !== undefined) named.set("associatedObjectType", record.type);
+  return json(200, {
+    results: found.map((row) => ({
+      objectId: row.id,
+      title: row.name,
+      link: pageOf(world, row),
+      properties: [
+        { label: "Contract", dataType: "STRING", value: compositeId(row) },
+        { label: "Status", dataType: "STRING", value: row.status },
+      ],
+      actions: [frame("Open the contract", pageOf(world, row))],
+    })),
+    primaryAction: frame("Open contracts", `${world.cluster.url}${iframePath}?${named}`),
+  });
+}
+
+const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
+
+function recordOf(query: URLSearchParams): CrmRecord | undefined {
+  const id = query.get("associatedObjectId");
+  return id ? { id, type: query.get("associatedObjectType") || undefined } : undefined;
+}
+
+const foundFor = async (
+  record: CrmRecord | undefined,
+  { store, cluster }: ClusterWorld,
+): Promise<readonly Contract[]> =>
+  record === undefined ? [] : store.read((view) => contractsOfRecord(view, cluster.id, record));
+
+export const crmAAnswers = {
+  [`GET ${iframePath}`]: openIframe,
+  "GET /router/v1/crm_a/cards": listCards,
+};

@@ -1,0 +1,50 @@
+import type { ReceivedRequest } from "../handler.ts";
+import { parseMultipart } from "./form.ts";
+import { hasTooManyFields, tooHeavy } from "./weight.ts";
+
+type Parsed = Pick<ReceivedRequest, "headers" | "body">;
+
+/** The body as a form, when its type says so and it is one that can be read. */
+export function formOf({ headers, body }: Parsed): URLSearchParams | undefined {
+  const type = headers["content-type"] ?? "";
+  if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  const text = body.toString();
+  return hasTooManyFields(text) ? undefined : new URLSearchParams(text);
+}
+
+/** The text fields of a form of either type, the last of each name; none of a body that cannot be read as one. */
+export async function formFields({ headers, body }: Parsed): Promise<Readonly<Record<string, string | undefined>>> {
+  const type = headers["content-type"] ?? "";
+  if (/^\s*multipart\/form-data\b/i.test(type)) return parseMultipart(body, type).catch(() => ({}));
+  return Object.fromEntries(formOf({ headers, body }) ?? []);
+}
+
+/** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
+export function jsonObject(body: Buffer | string | null | undefined): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const text = String(body ?? "").replace(/^\uFEFF/, "");
+    const value: unknown = tooHeavy(text) === undefined ? JSON.parse(text) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a member, however deep; numbers count, since ids are often printed so. */
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  let at = value;
+  for (const name of path) {
+    if (typeof at !== "object" || at === null) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  if (typeof at === "number") return String(at);
+  return typeof at === "string" && at !== "" ? at : undefined;
+}
+
+/** The query of a target, without its question mark. */
+export const queryOf = (target: string): string => {
+  const mark = target.indexOf("?");
+  return mark < 0 ? "" : target.slice(mark + 1);
+};

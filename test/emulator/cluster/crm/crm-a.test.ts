@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { signCrmA } from "../../../../src/schemes/crm-a.ts";
+import { draft } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+
+const iframe = "/router/v1/crm_a/iframe";
+const cards = "/router/v1/crm_a/cards";
+const deal = "associatedObjectId=9&associatedObjectType=DEAL";
+
+/** Asks as the CRM does: signed with the secret of the demo seed. */
+function asCrm({ router, routerUrl }: TestEmulator) {
+  return (target: string) =>
+    router("GET", target, {
+      headers: {
+        "x-crm-a-signature-version": "v2",
+        "x-crm-a-signature": signCrmA({
+          version: "v2",
+          clientSecret: "demo-crm-a-secret",
+          method: "GET",
+          url: routerUrl + target,
+          body: "",
+          timestamp: "",
+        }),
+      },
+    });
+}
+
+interface Card {
+  readonly title: string;
+  readonly link: string;
+  readonly actions: readonly { readonly uri: string }[];
+}
+interface Cards {
+  readonly results: readonly Card[];
+  readonly primaryAction?: { readonly uri: string };
+}
+
+async function crm(t: TestContext) {
+  const world = await emulator(t);
+  const ask = asCrm(world);
+  return {
+    world,
+    ask,
+    cluster: world.clusters[0]!.url,
+    /** A contract that a record of the CRM has, by the look-up of `external-metadata`. */
+    contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
+      draft(world.api, { contract_name: name, external_metadata: { id, ...more } }),
+    cards: async (query: string) => (await ask(`${cards}?${query}`)).body as Cards,
+  };
+}
+
+describe("what crm_a shows beside a record", () => {
+  it("is a card for each contract that names the record, and each link opens", async (t) => {
+    const { ask, cluster, contractOf } = await crm(t);
+    const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
+    const page = `${cluster}/contracts/${id}`;
+    const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
+    const answer = await ask(`${cards}?${deal}`);
+    assert.deepEqual(plain(answer), {
+      status: 200,
+      body: {
+        results: [
+          {
+            objectId: number,
+            title: "<b>Lease</b>",
+            link: page,
+            properties: [
+              { label: "Contract", dataType: "STRING", value: id },
+              { label: "Status", dataType: "STRING", value: "DRAFT" },
+            ],
+            actions: [frame("Open the contract", page)],
+          },
+        ],
+        primaryAction: frame("Open contracts", `${cluster}${iframe}?${deal}`),
+      },
+    });
+    const { results, primaryAction } = answer.body as Cards;
+    const links = [...results.flatMap(({ link, actions }) => [link, ...actions.map(({ uri }) => uri)])];
+    for (const link of [...links, primaryAction!.uri]) assert.equal((await fetch(link)).status, 200, link);
+    const listed = await (await fetch(primaryAction!.uri)).text();
+    assert.ok(listed.includes(`<a href="${page}">&#60;b&#62;Lease&#60;/b&#62;</a>`), listed);
+  });
+
+  it("are the newest five, of that id and of no other type", async (t) => {
+    const { cards, contractOf } = await crm(t);
+    await contractOf("8");
+    await contractOf("9", { record_type: "CONTACT" }, "a contact");
+    for (const name of ["1", "2", "3", "4", "5", "6"]) await contractOf("9", {}, name);
+    const titles = ({ results }: Cards) => results.map(({ title }) => title);
+    assert.deepEqual(titles(await cards(deal)), ["6", "5", "4", "3", "2"]);
+    assert.deepEqual(titles(await cards("associatedObjectId=8")), ["Of 8"]);
+  });
+
+  it("are none for a record that no contract names, for no record, and of another cluster", async (t) => {
+    const { cards, contractOf } = await crm(t);
+    await contractOf("9");
+    for (const query of ["associatedObjectId=10", "portalId=1", `cluster_id=us-1&${deal}`]) {
+      assert.deepEqual(await cards(query), { results: [] }, query);
+    }
+  });
+});
+
+describe("the embedded app of crm_a", () => {
+  it("leads to the page of the contract that is named, by either of its ids", async (t) => {
+    const { ask, cluster, contractOf } = await crm(t);
+    const { id, number } = await contractOf("9");
+    for (const named of [id, String(number)]) {
+      const answer = await ask(`${iframe}?contract_id=${named}`);
+      assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${cluster}/contracts/${id}`]);
+    }
+  });
+
+  it("lets nothing of a contract id out of the path of its page", async (t) => {
+    const { ask, cluster } = await crm(t);
+    const { headers } = await ask(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
+    assert.equal(headers.get("location"), `${cluster}/contracts/..%2F..%2F%2Fevil%0D%0Ax%3A%201`);
+  });
+
+  it("is a page that may be framed, with the record in it and no markup of the caller's", async (t) => {
+    const { ask } = await crm(t);
+    const attack = "</script><script>alert(1)</script>";
+    const query = new URLSearchParams({ portalId: attack, associatedObjectId: "245", associatedObjectType: "CONTACT" });
+    const answer = await ask(`${iframe}?${query}`);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.doesNotMatch(answer.headers.get("content-security-policy") ?? "", /frame-ancestors/);
+    const page = String(answer.body);
+    assert.ok(!page.includes("<script>alert"), page);
+    assert.match(page, /No contract names this record/);
+    const [, context = ""] = /<script type="application\/json" id="context">(.*)<\/script>/.exec(page) ?? [];
+    assert.deepEqual(JSON.parse(context), {
+      cluster_id: "eu-1",
+      portal_id: attack,
+      object_type: "CONTACT",
+      object_id: "245",
+    });
+  });
+
+  it("stands in the inbox of the cluster as it came", async (t) => {
+    const { world, ask } = await crm(t);
+    await ask(`${iframe}?${deal}`);
+    const { body } = await world.ask("GET", "clusters/eu-1/inbox");
+    const [{ method, target }] = (body as { items: { method: string; target: string }[] }).items as [never];
+    assert.deepEqual({ method, target }, { method: "GET", target: `${iframe}?${deal}` });
+  });
+});

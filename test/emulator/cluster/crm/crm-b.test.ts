@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { signCrmB } from "../../../../src/schemes/crm-b.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+
+const path = "/router/v1/crm_b/";
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+const envelope = {
+  algorithm: "HMACSHA256",
+  client: { oauthToken: "00D-secret-token", refreshToken: "5Aep-secret-token" },
+  context: { user: { fullName: "Ada </script><b>Keller" }, organization: { name: "Northwind" } },
+};
+
+const signed = (value: unknown = envelope, secret = "demo-crm-b-secret") => signCrmB(secret, JSON.stringify(value));
+
+const open = ({ router }: Pick<TestEmulator, "router">, signedRequest: string, query = "") =>
+  router("POST", path + query, { body: `signed_request=${encodeURIComponent(signedRequest)}`, headers: form });
+
+const contextIn = (page: unknown): unknown => {
+  const [, context] = /<script type="application\/json" id="context">(.*)<\/script>/.exec(String(page)) ?? [];
+  return context === undefined ? undefined : JSON.parse(context);
+};
+
+describe("the canvas page of crm_b", () => {
+  it("has the context of the signed request, and not the CRM's tokens", async (t) => {
+    const answer = await open(await emulator(t), signed());
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.deepEqual(contextIn(answer.body), envelope.context);
+    assert.ok(!String(answer.body).includes("secret-token"));
+    assert.ok(!String(answer.body).includes("<b>Keller"));
+  });
+
+  it("comes for a form of parts, too, and for a request without a context", async (t) => {
+    const world = await emulator(t);
+    const parts = new FormData();
+    parts.set("signed_request", signed({ issuedAt: null }));
+    const answer = await fetch(world.routerUrl + path, { method: "POST", body: parts });
+    assert.deepEqual([answer.status, contextIn(await answer.text())], [200, {}]);
+  });
+
+  it("is the same without a context to a GET", async (t) => {
+    const { status, body } = await (await emulator(t)).router("GET", path);
+    assert.equal(status, 200);
+    assert.match(String(body), /<h1>Contracts in crm_b<\/h1>/);
+    assert.equal(contextIn(body), undefined);
+  });
+
+  it("believes nobody who comes past the router with a request that does not hold", async (t) => {
+    const world = await emulator(t);
+    const router = sender(world.clusters[0]!.url);
+    const expected = { status: 401, body: { detail: "Invalid signed request" } };
+    assert.deepEqual(plain(await open({ router }, signed(envelope, "else"))), expected);
+    assert.deepEqual(plain(await router("POST", path, { body: "", headers: form })), expected);
+  });
+
+  it("loads its front end from where index_url_override says, if that is allowed", async (t) => {
+    const world = await emulator(t);
+    const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
+    for (const answer of [
+      await open(world, signed(), at("https://front.example/app/?v=2")),
+      await world.router("GET", path + at("https://front.example/app/?v=2")),
+    ]) {
+      assert.equal(answer.status, 200);
+      assert.match(String(answer.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
+      assert.match(answer.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
+    }
+    for (const answer of [
+      await world.router("GET", path + at("")),
+      await sender(world.clusters[0]!.url)("GET", path + at("https://else.example/")),
+    ]) {
+      assert.equal(answer.status, 200);
+      assert.ok(!String(answer.body).includes("<iframe"));
+    }
+  });
+});
