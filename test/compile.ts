@@ -13,7 +13,7 @@ const filesPerProcess = 8;
 
 /** Packages that ship: bundled here, too, since Node takes long to load hundreds of small files. Others stay outside. */
 const shipped =
-  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|zod|@cantoo\/pdf-lib)(\/|$)/;
+  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
  * Compiles test files, and the programs that tests start, into a folder below the project's own: most of the time that

@@ -110,6 +110,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   "@inquirer/prompts": ["src/cli"],
   chalk: ["src/cli"],
   ora: ["src/cli"],
+  "cross-spawn": ["src/cli"],
   "csv-parse": ["src/cli"],
   "fast-string-width": ["src/cli"],
   "mime-types": ["src/cli", "emulator/cluster"],

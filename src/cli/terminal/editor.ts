@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+// On Windows an editor such as code is a batch file, which Node's own spawn refuses to start.
+import spawn from "cross-spawn";
 import type { Context } from "../command.ts";
 import { signalCodes } from "../exit.ts";
 import { CommandFailed, Interrupted } from "../failure.ts";

@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
+// On Windows npm is a batch file, which Node's own spawn refuses to start.
+import spawn from "cross-spawn";
 import { type Context, command } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
