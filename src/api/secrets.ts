@@ -130,7 +130,7 @@ const credentials =
 export function redactText(text: string, { mask }: Redaction = usual): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
-    .replace(/\b(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
+    .replace(/(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
     .replace(/(?<![\w%[\].-])([\w%[\].-]+)=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
       isSecretName(name) ? `${name}=${mask}` : pair,
     );
