@@ -1,5 +1,6 @@
 import type { TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.ts";
+import { defaultSettings } from "../../emulator/world/settings.ts";
 
 /** One answer, whole: compare it with deepEqual. `body` is parsed when it is JSON, text otherwise. */
 export interface Answer {
@@ -26,12 +27,14 @@ export interface TestEmulator extends Emulator {
 
 /**
  * An emulator for one test: the demo seed, all in memory, a manual clock that stands at 2031-01-02T03:04:05Z, free
- * ports. It is closed when the test ends.
+ * ports, and for chats as long a patience as for others, since seconds are short on a loaded machine. It is closed when
+ * the test ends.
  */
 export async function emulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<TestEmulator> {
   const started = await startEmulator({
     ephemeral: options.file === undefined,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
+    chatUpstreamTimeoutMs: defaultSettings.upstreamTimeoutMs,
     ...options,
   });
   t.after(() => started.close());
