@@ -25,8 +25,16 @@ describe("a browser", () => {
     it(what, () => assert.deepEqual(browserCommand({ env }, platform), command));
   }
 
-  /** Signs in at a terminal whose person presses Enter after the first poll, with a browser that notes its argument. */
-  async function atTerminal(t: TestContext, env: Record<string, string> = {}, flags: readonly string[] = []) {
+  /**
+   * Signs in at a terminal whose person presses Enter after the first poll, with a browser that notes its argument, and
+   * says no on another device: as soon as the browser has noted it, or after `polls` without.
+   */
+  async function atTerminal(
+    t: TestContext,
+    polls: number,
+    env: Record<string, string> = {},
+    flags: readonly string[] = [],
+  ) {
     const world = await cliEmulator(t);
     const browser = join(world.cwd, "browser");
     await writeFile(
@@ -36,19 +44,27 @@ describe("a browser", () => {
     await chmod(browser, 0o755);
     const keys = new PassThrough();
     const opened = () => readFile(join(world.cwd, "opened"), "utf8").catch(() => undefined);
+    let shown = "";
     const wall = movedWall(async (ms) => {
       await world.emulator.clock.advance({ by: ms });
       if (wall.slept.length === 1) keys.write("\n");
       // The browser is a real process: polling goes on until it has noted what it was given.
-      if (wall.slept.length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+      else if (wall.slept.length > polls || (await opened())) {
+        const [code] = /\w{4}-\w{4}/.exec(shown)!;
+        await world.emulator.ask("POST", `device-grants/${code}`, { body: { status: "DENIED" } });
+      } else await new Promise((resolve) => setTimeout(resolve, 20));
     });
     const argv = ["auth", "device-login", "--client-id", "demo-cli", ...flags];
-    const { exit, err } = await world.svc(argv, { tty: true, stdin: keys, wall, env: { BROWSER: browser, ...env } });
+    const onError = (err: string) => {
+      shown = err;
+    };
+    const options = { tty: true, stdin: keys, wall, onError, env: { BROWSER: browser, ...env } };
+    const { exit, err } = await world.svc(argv, options);
     return { exit, err, opened: await opened() };
   }
 
   it("is opened when Enter is pressed, without our secrets", async (t) => {
-    const { err, opened } = await atTerminal(t);
+    const { err, opened } = await atTerminal(t, 150);
     assert.match(err, /Press Enter to open it in your browser\.\n/);
     assert.match(String(opened), /^http:\S+\/_emulator\/device\?user_code=\w{4}-\w{4} token=\n$/);
   });
@@ -59,13 +75,13 @@ describe("a browser", () => {
       [{}, ["--no-input"]],
       [{ CI: "1" }, []],
     ] as const) {
-      const { err, opened } = await atTerminal(t, env, flags);
+      const { err, opened } = await atTerminal(t, 25, env, flags);
       assert.deepEqual([err.includes("Press Enter"), opened], [false, undefined]);
     }
   });
 
   it("that cannot be started is no failure", async (t) => {
-    const { exit, err } = await atTerminal(t, { BROWSER: "/nonexistent/browser" });
+    const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
     assert.match(err, /No browser could be started; open http:\S+ yourself\./);
   });

@@ -114,13 +114,14 @@ export async function runPrepared(
       stdin: line.stdin ?? "{}",
       ...more,
     });
+  const { env: _, ...rest } = options;
   if (name === "router jobs resume") {
-    await run(["router", "map-clients", "rows.txt", "--cluster", "eu-1"]);
+    // Meets the same trouble, and is interrupted like the other.
+    await run(["router", "map-clients", "rows.txt", "--cluster", "eu-1"], rest);
   }
   const isChanged = changed[line.argv.join(" ")] !== undefined;
   const argv = isChanged ? shown.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
   const confirmed = name === "router offboard" && !argv.includes("--confirm") ? ["--confirm", "eu-1"] : [];
-  const { env: _, ...rest } = options;
   return { result: await run([...argv, ...confirmed], rest), cwd, files };
 }
 
