@@ -2,26 +2,23 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { run } from "./support/foreign/program.ts";
 import { programs } from "./support/program.ts";
 
-const here = import.meta.dirname;
-const root = join(here, "..");
+const root = join(import.meta.dirname, "..");
 const usesPackage = "test/support/shipped.ts";
-
-/** Files of a folder share a process, which is warm after the first; few enough that no processor waits at the end. */
-const filesPerProcess = 8;
+const usesTarball = "test/support/tarball.ts";
 
 /** Packages that ship: bundled here, too, since Node takes long to load hundreds of small files. Others stay outside. */
 const shipped =
   /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
- * Compiles test files, and the programs that tests start, into a folder below the project's own: most of the time that
- * a suite of so many small files takes is else spent on starting Node and on translating the same modules.
- * Returns the files to hand to Node's runner; each runs several files of one folder.
+ * Compiles groups of test files, and the programs that tests start, into a folder below the project's own: most of the
+ * time that a suite of so many small files takes is else spent on starting Node and on translating the same modules.
+ * Files are told by their paths below `test`. Returns what to hand to Node's runner, one file for each group.
  */
-export async function compileTests(files: readonly string[], folder: string): Promise<string[]> {
-  const groups = grouped(files);
+export async function compileTests(groups: ReadonlyMap<string, readonly string[]>, folder: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
     outdir: folder,
@@ -46,22 +43,11 @@ export async function compileTests(files: readonly string[], folder: string): Pr
     logLevel: "warning",
     plugins: [groupsOf(groups), packagesOutside, testsKnowTheirSources],
   });
-  if (usesPackage in metafile.inputs) await makePackage(folder);
+  await Promise.all([
+    usesPackage in metafile.inputs && makePackage(folder),
+    usesTarball in metafile.inputs && packInto(folder),
+  ]);
   return [...groups.keys()].map((name) => join(folder, `${name}.js`));
-}
-
-/** Files by the names of their groups, as `emulator.store.file-2`. */
-function grouped(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
-  const counts = new Map<string, number>();
-  for (const file of files) {
-    const folder = relative(here, dirname(file));
-    const count = counts.get(folder) ?? 0;
-    counts.set(folder, count + 1);
-    const name = `${folder.replaceAll(sep, ".")}-${Math.floor(count / filesPerProcess) + 1}`;
-    groups.set(name, [...(groups.get(name) ?? []), file]);
-  }
-  return groups;
 }
 
 const groupsOf = (groups: ReadonlyMap<string, readonly string[]>): Plugin => ({
@@ -71,7 +57,7 @@ const groupsOf = (groups: ReadonlyMap<string, readonly string[]>): Plugin => ({
     onLoad({ filter: /.*/, namespace: "group" }, ({ path }) => ({
       contents: groups
         .get(path)!
-        .map((file) => `import ${JSON.stringify(file)};\n`)
+        .map((file) => `import ${JSON.stringify(join(import.meta.dirname, file))};\n`)
         .join(""),
       resolveDir: root,
     }));
@@ -111,4 +97,12 @@ async function makePackage(folder: string): Promise<void> {
   }
   const metafile = await bundle(join(folder, "package", "dist"));
   writeFileSync(join(folder, "metafile.json"), JSON.stringify(metafile));
+}
+
+/** What is published, with what npm tells of it. */
+async function packInto(folder: string): Promise<void> {
+  const told = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
+  // What the build prints comes before.
+  const [packed] = JSON.parse(told.slice(told.indexOf("[\n"))) as [object];
+  writeFileSync(join(folder, "tarball.json"), JSON.stringify(packed));
 }

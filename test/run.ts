@@ -1,31 +1,36 @@
 /**
  * Runs the tests of the folders and files that are named (`npm test -- emulator/store cli/help`), by default all but
- * the slow ones. Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
+ * those that are run on demand; with `--also packaged` these on top of the default. Node 20 takes no patterns, and
+ * shells differ in theirs, so the files are found here.
  */
 import { spawn } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { compileTests } from "./compile.ts";
+import { grouped, isOf } from "./grouped.ts";
 
-const here = fileURLToPath(new URL(".", import.meta.url));
-const slow = ["bench", "packaged", ...["schemathesis", "generators", "clients"].map((name) => join("interop", name))];
+const here = import.meta.dirname;
+const onDemand = ["bench", "packaged", "interop/schemathesis", "interop/generators", "interop/clients"];
+/** What takes longest begins first. */
+const slow = [...onDemand, "browser"];
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
-const options = process.argv.slice(2).filter((word) => word.startsWith("-"));
-const wanted = words.map((word) => normalize(word).replace(/^test[/\\]|[/\\]$/g, ""));
+const given = process.argv.slice(2).filter((word) => word.startsWith("-"));
+const isDefaultWanted = words.length === 0 || given.includes("--also");
+const options = given.filter((option) => option !== "--also");
 
-const isWanted = (path: string): boolean =>
-  wanted.length === 0
-    ? !slow.some((folder) => path.startsWith(`${folder}${sep}`))
-    : wanted.some((word) => path === word || [sep, ".test.ts"].some((end) => path.startsWith(`${word}${end}`)));
+const wanted = words.map((word) =>
+  normalize(word)
+    .replaceAll(sep, "/")
+    .replace(/^test\/|\/$/g, ""),
+);
+const isWanted = (file: string): boolean => isOf(wanted, file) || (isDefaultWanted && !isOf(onDemand, file));
 
 const files = readdirSync(here, { recursive: true })
-  .map(String)
+  .map((path) => String(path).replaceAll(sep, "/"))
   // What stands below `examples` is run by the test that it is an example for, with the runner that it is written for.
-  .filter((path) => path.endsWith(".test.ts") && !path.includes(`${sep}examples${sep}`) && isWanted(path))
-  .map((path) => join(here, path))
+  .filter((file) => file.endsWith(".test.ts") && !file.includes("/examples/") && isWanted(file))
   .sort();
 if (files.length === 0) {
   process.stderr.write(`No test is called ${words.join(" or ")}. Name folders or files below test/.\n`);
@@ -37,20 +42,14 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // Ctrl-C reaches the tests, too: this waits for their end.
 process.on("SIGINT", () => {});
 
-// A test that waits for ever fails, with its name, instead of holding up the pipeline. Node itself would leave one
-// processor out, which is half of them on a small machine.
-const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallelism()}`];
+// A test that waits for ever fails, with its name, instead of holding up the pipeline. One process more than there are
+// processors: tests wait for disks and for other programs, too.
+const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallelism() + 1}`];
 // In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read.
 const reporter = options.some((option) => option.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
-const compiled = await compileTests(files, folder);
-const run = spawn(
-  process.execPath,
-  ["--enable-source-maps", "--test", ...limits, ...reporter, ...options, ...compiled],
-  {
-    stdio: "inherit",
-    env: { ...process.env, SVC_TEST_COMPILED: folder },
-  },
-);
+const compiled = await compileTests(grouped(files, slow), folder);
+const argv = ["--enable-source-maps", "--test", ...limits, ...reporter, ...options, ...compiled];
+const run = spawn(process.execPath, argv, { stdio: "inherit", env: { ...process.env, SVC_TEST_COMPILED: folder } });
 run.on("exit", (code) => {
   process.exitCode = code ?? 1;
 });

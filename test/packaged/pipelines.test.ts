@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../structure/repository.ts";
+import { tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
@@ -34,13 +35,9 @@ const mode = `node -e 'fetch(process.env.SVC_EMULATOR_URL + "/clock", {headers: 
 
 describe("in a pipeline, from the packed tarball", () => {
   let folder: string;
-  let tarball: string;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-pipelines-"));
-    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
-    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [{ filename: string }];
-    tarball = join(folder, packed.filename);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { bundle } from "../../build.ts";
 import { root } from "../structure/repository.ts";
+import { shippedBundle } from "../support/shipped.ts";
 
 const run = promisify(execFile);
 const examples = join(root, "test/packaged/examples");
@@ -20,7 +20,7 @@ describe("programs that use the package", () => {
     const installed = join(folder, "node_modules/svc-toolkit");
     await mkdir(installed, { recursive: true });
     await copyFile(join(root, "package.json"), join(installed, "package.json"));
-    await bundle(join(installed, "dist"));
+    await cp(shippedBundle(), join(installed, "dist"), { recursive: true });
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await mkdir(join(folder, "node_modules/@types"), { recursive: true });
     await symlink(dev("@types/node"), join(folder, "node_modules/@types/node"));

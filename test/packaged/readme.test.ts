@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { promisify } from "node:util";
-import { root } from "../structure/repository.ts";
 import { blocks, commandsOf, readme } from "../support/cli/readme.ts";
 import { type UserShell, userShell } from "../support/cli/user-shell.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
-
-const run = promisify(execFile);
+import { tarball } from "../support/tarball.ts";
 
 /** What is not pasted, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -41,13 +37,10 @@ describe("the README, pasted into an empty folder of a user", () => {
     home = await mkdtemp(join(tmpdir(), "svc-pasted-"));
     folder = join(home, "project");
     await mkdir(folder);
-    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", home], { cwd: root });
-    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [{ filename: string }];
     // Not published here: the tarball stands where the registry's package would.
-    const tarball = `file:${join(home, packed.filename)}`;
     words = {
-      "npm install --save-dev svc-toolkit": `npm install --save-dev ${tarball}`,
-      "npm install --global svc-toolkit": `npm install --global ${tarball}`,
+      "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarball}`,
+      "npm install --global svc-toolkit": `npm install --global file:${tarball}`,
     };
     env = {
       PATH: process.env.PATH,

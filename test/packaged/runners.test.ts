@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
+import { tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
@@ -59,9 +60,7 @@ describe("the packed tarball, in a project of somebody else", () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-runners-"));
-    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
-    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [{ filename: string }];
-    const devDependencies = { "svc-toolkit": `file:${packed.filename}`, ...packages };
+    const devDependencies = { "svc-toolkit": `file:${tarball}`, ...packages };
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, devDependencies }));
     await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
   });

@@ -6,25 +6,18 @@ import { join, posix } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
+import { packedFiles as files, tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
-  let files: string[];
-  let tarball: string;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
-    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
-    const [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [
-      { filename: string; files: { path: string }[] },
-    ];
-    tarball = join(folder, packed.filename);
-    files = packed.files.map(({ path }) => path);
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    await run("npm", ["install", "--no-audit", "--no-fund", "--offline", join(folder, packed.filename)], {
+    await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], {
       cwd: folder,
     });
   });
