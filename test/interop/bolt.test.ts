@@ -46,8 +46,6 @@ async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stag
   });
 
   const world = await emulator(t, {
-    // The library may take its time: on a busy machine more than the router gives it.
-    chatUpstreamTimeoutMs: 60_000,
     seed: {
       clusters: [
         { id: "eu-1", label: "eu" },
