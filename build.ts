@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry } from "./src/api/registry.ts";
 import { groups } from "./src/cli/groups.ts";
@@ -13,8 +14,9 @@ import { deriveSpecs } from "./src/derive/specs.ts";
 
 const root = import.meta.dirname;
 
-/** What ships for people at a terminal. */
+/** What ships for people at a terminal; and what loads it, a file of its own. */
 const commandLine = { main: "src/cli/entry.ts" };
+const loader = { start: "src/cli/start/start.ts" };
 
 /** What other people's programs import; the command line reaches the emulator by the same door. */
 const programs = {
@@ -51,6 +53,9 @@ const commonJs: BuildOptions = {
   banner: { js: 'const fileUrl = require("node:url").pathToFileURL(__filename).href;' },
   define: { "import.meta.url": "fileUrl" },
 };
+
+/** Node reads all of a file before it runs any of it. Names stay: --debug shows where an error is from. */
+const compact = { minifySyntax: true, minifyWhitespace: true, legalComments: "none" } satisfies BuildOptions;
 
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
@@ -111,7 +116,7 @@ const undiciWithoutHttp: Plugin = {
 };
 
 /** Built-in modules that take milliseconds to load and that few commands get to use: loaded by the first call. */
-const lateBuiltins = ["node:crypto", "node:zlib"];
+const lateBuiltins = ["node:crypto", "node:fs/promises", "node:os", "node:zlib"];
 
 /**
  * An import of a built-in module makes Node read all it exports, which loads what lies behind each getter; asked for by
@@ -161,7 +166,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     banner: { js: banner },
     define: {
       SVC_SPEC_GROUPS: JSON.stringify(Object.keys(specs).join(" ")),
-      SVC_WRITTEN_COMMANDS: JSON.stringify(await writtenCommands()),
+      SVC_WRITTEN_COMMANDS: JSON.stringify((await writtenCommands()).join("\n")),
     },
     minifySyntax: true,
     // Optional companions of pdfjs, which draws nothing here.
@@ -183,14 +188,22 @@ export async function bundle(outdir: string): Promise<Metafile> {
   });
   const { metafile } = await build({
     ...settings,
-    // Node reads all of a file before it runs any of it. Names stay: --debug shows where an error is from.
-    minifyWhitespace: true,
-    legalComments: "none",
+    banner: {},
     entryPoints: commandLine,
     plugins: [leaveOutUnused, undiciWithoutHttp, lateOnesHaveMain, builtinsByName],
     metafile: true,
   });
-  mergeEntry(metafile);
+  const main = mainChunk(metafile);
+  const texts = await makeCommonJs(metafile);
+  const id = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
+  await build({
+    ...settings,
+    ...commonJs,
+    ...compact,
+    banner: {},
+    define: { SVC_MAIN_CHUNK: JSON.stringify(main), SVC_BUNDLE_ID: JSON.stringify(id) },
+    entryPoints: loader,
+  });
   writeSpecs(`${fresh}/specs`, specs);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
@@ -201,19 +214,47 @@ export async function bundle(outdir: string): Promise<Metafile> {
 }
 
 /**
- * Gives the chunk that holds `main` the name of the entry, which only hands on what it exports (what is imported late
- * imports that chunk): a file less for each command.
+ * The name of the chunk that holds `main`. The entry only hands on what it exports (what is imported late imports that
+ * chunk), and is left out: a file less for each command.
  */
-function mergeEntry({ outputs }: Metafile): void {
+function mainChunk({ outputs }: Metafile): string {
   const [entry = ""] = Object.keys(outputs).filter((path) => outputs[path]!.entryPoint === commandLine.main);
   const chunk = outputs[entry]!.imports[0]!.path;
-  renameSync(join(root, chunk), join(root, entry));
-  outputs[entry] = outputs[chunk]!;
-  delete outputs[chunk];
-  for (const path of Object.keys(outputs).filter((name) => name.endsWith(".js"))) {
-    const text = readFileSync(join(root, path), "utf8");
-    writeFileSync(join(root, path), text.replaceAll(basename(chunk), basename(entry)));
+  rmSync(join(root, entry));
+  delete outputs[entry];
+  return basename(chunk).replace(/\.js$/, ".cjs");
+}
+
+/**
+ * Makes CommonJS of the command line's chunks, which esbuild splits as ES modules alone: Node takes milliseconds to get
+ * its loader of those ready, and V8's compiled code can be kept for scripts only. Each is the function that
+ * src/cli/start/start.ts calls. Returns their texts.
+ */
+async function makeCommonJs({ outputs }: Metafile): Promise<string[]> {
+  const texts: string[] = [];
+  const names = new Set(Object.keys(outputs).map((path) => basename(path)));
+  for (const path of Object.keys(outputs)) {
+    const { code } = await transform(readFileSync(join(root, path), "utf8"), {
+      ...compact,
+      format: "cjs",
+      platform: "node",
+      target: "node20.19",
+      define: { "import.meta.url": "fileUrl" },
+    });
+    const renamed = path.replace(/\.js$/, ".cjs");
+    const required = code
+      .replaceAll(/\bimport\("\.\/([^"]+)"\)/g, (_, name) =>
+        names.has(name) ? `Promise.resolve().then(()=>require("./${name}"))` : `importModule("./${name}")`,
+      )
+      .replaceAll(/\brequire\("\.\/([^"]+)\.js"\)/g, 'require("./$1.cjs")');
+    const text = `(function (exports, require, module, fileUrl, importModule) {${required}})`;
+    texts.push(text);
+    rmSync(join(root, path));
+    writeFileSync(join(root, renamed), text);
+    outputs[renamed] = outputs[path]!;
+    delete outputs[path];
   }
+  return texts;
 }
 
 /** The words of each hand-written command. */

@@ -5,8 +5,8 @@ import { begins } from "./parse/argv.ts";
 /** Set by the build: the specs of these groups stand as JSON beside the bundle, and no registry is loaded to parse or help. */
 declare const SVC_SPEC_GROUPS: string | undefined;
 
-/** Set by the build, too: the words of all hand-written commands. Empty in development, which knows them when it loads them. */
-declare const SVC_WRITTEN_COMMANDS: readonly string[] | undefined;
+/** Set by the build, too: a line for each hand-written command, of its words. Development knows them when it loads them. */
+declare const SVC_WRITTEN_COMMANDS: string | undefined;
 const builtGroups = typeof SVC_SPEC_GROUPS === "undefined" ? undefined : SVC_SPEC_GROUPS.split(" ");
 
 /**
@@ -15,7 +15,7 @@ const builtGroups = typeof SVC_SPEC_GROUPS === "undefined" ? undefined : SVC_SPE
  */
 export function derivedAlone(specs: readonly CommandSpec[], words: readonly string[]): CommandSpec | undefined {
   if (typeof SVC_WRITTEN_COMMANDS === "undefined") return undefined;
-  const written = SVC_WRITTEN_COMMANDS.map((line) => line.split(" "));
+  const written = SVC_WRITTEN_COMMANDS.split("\n").map((line) => line.split(" "));
   return specs.find(
     (spec) =>
       begins(words, spec.words) &&

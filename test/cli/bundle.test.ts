@@ -6,11 +6,11 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { root } from "../structure/repository.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
 import { safeService } from "../support/cli/safe-service.ts";
 import { receiver } from "../support/receiver.ts";
-import { metafile, shipped } from "../support/shipped.ts";
+import { metafile, shipped, shippedSvc } from "../support/shipped.ts";
 
 describe("the bundle", () => {
   const folder = shipped();
@@ -60,8 +60,8 @@ describe("the bundle", () => {
   const printing = ["fast-string-truncated-width", "fast-string-width"];
 
   it("loads no package to help but what measures text, in few files", async () => {
-    const { packages, files } = await loadedBy(["contracts", "create", "--help"], {});
-    assert.deepEqual(packages, printing);
+    const { packages, files, made } = await loadedBy(["contracts", "create", "--help"], {});
+    assert.deepEqual([packages, made], [printing, []]);
     assert.ok(files.length <= 5, `${files}`);
   });
 
@@ -72,8 +72,8 @@ describe("the bundle", () => {
       SVC_CLIENT_ID: emulator.clusters[0]!.clientId!,
       SVC_CLIENT_SECRET: emulator.clusters[0]!.clientSecret!,
     };
-    const { packages, files } = await loadedBy(["contracts", "list"], env);
-    assert.deepEqual(packages, ["commander", ...printing, "undici"]);
+    const { packages, files, made } = await loadedBy(["contracts", "list"], env);
+    assert.deepEqual([packages, made], [["commander", ...printing, "undici"], []]);
     assert.ok(files.length <= 4, `${files}`);
     const limited = await loadedBy(["contracts", "list", "--limit", "1"], env);
     assert.deepEqual(limited.packages, ["commander", ...printing, "undici", "zod"]);
@@ -112,6 +112,15 @@ describe("the bundle", () => {
     assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));
   });
 
+  it("starts an emulator in its own process, and says nothing but what the command says", async (t) => {
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [shippedSvc(), "contracts", "list", "--emulator"],
+      { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
+    );
+    assert.deepEqual([stdout, stderr], ["", "Nothing found\n"]);
+  });
+
   it("loads nothing of proxies where none applies", async (t) => {
     const { emulator } = await cliEmulator(t);
     const argv = ["router", "health", "--base-url", emulator.routerUrl];
@@ -129,30 +138,31 @@ describe("the bundle", () => {
   /** What a command loads: files of ours, and the packages that they hold. */
   async function loadedBy(argv: readonly string[], env: Record<string, string>) {
     const options = ["--import", `data:text/javascript,${encodeURIComponent(telling)}`];
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      [...options, join(folder, "bin/svc.js"), ...argv],
-      {
-        env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
-      },
-    );
-    const files = [...stderr.matchAll(/^loads file:.*\/dist\/(.*)$/gm)].map(([, name]) => name!);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [...options, shippedSvc(), ...argv], {
+      env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
+    });
+    const files = [...stderr.matchAll(/^loads .*\/dist\/(.*)$/gm)].map(([, name]) => name!);
     const inputs = Object.entries(outputs)
       .filter(([path]) => files.includes(basename(path)))
       .flatMap(([, output]) => Object.entries(output.inputs))
       .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
     const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
-    return { packages: [...new Set(packages)].sort(), files, stdout, stderr };
+    const made = [...stderr.matchAll(/^makes (.*)$/gm)].map(([, name]) => name!);
+    return { packages: [...new Set(packages)].sort(), files, made, stdout, stderr };
   }
 });
 
-/** A hook of Node's loader that names every module on standard error. */
-const hook = `
-  import { writeSync } from "node:fs";
-  export function load(url, context, next) {
-    writeSync(2, "loads " + url + "\\n");
-    return next(url, context);
-  }`;
+/** Names on standard error every chunk that is read, and what takes long to make. */
 const telling = `
-  import { register } from "node:module";
-  register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hook)}));`;
+  import fs from "node:fs";
+  const { readFileSync } = fs;
+  fs.readFileSync = (path, ...how) => {
+    if (/\\/dist\\/(?!start)[^/]+\\.cjs$/.test(path)) fs.writeSync(2, "loads " + path + "\\n");
+    return readFileSync(path, ...how);
+  };
+  Intl.Segmenter = new Proxy(Intl.Segmenter, {
+    construct(target, given) {
+      fs.writeSync(2, "makes Intl.Segmenter\\n");
+      return new target(...given);
+    },
+  });`;

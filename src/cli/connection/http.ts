@@ -5,6 +5,7 @@ import type { Transport } from "../../client/transport.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
+import { optimiseWasm } from "../start/wasm-compiler.ts";
 import { observerFor } from "./verbose.ts";
 
 /** A client as the flags of this run want it. */
@@ -18,11 +19,10 @@ export async function openClient(of: {
 }): Promise<Client> {
   const { host, globals, output, baseUrls, credentials } = of;
   const transport = await openTransport(host, globals, of.connections);
-  // A process that sends one request would wait at its end until undici's WebAssembly parser is optimised. Bulk jobs
-  // ask for connections and profit from the optimised one; an emulator in this process has loaded undici already.
+  // Bulk jobs ask for connections and profit from an optimised parser; an emulator in this process has loaded it already.
   // Not before it is loaded: with other flags, V8 refuses the code cache of Node's own modules that are loaded later.
   const isShort = of.connections === undefined && !globals.emulator;
-  if (isShort) process.getBuiltinModule("node:v8").setFlagsFromString("--liftoff-only");
+  if (isShort) optimiseWasm(false);
   return createClient({
     baseUrls,
     credentials,

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+const { version } = require("../package.json");
+
+const argv = process.argv.slice(2);
+
+if (argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0])) {
+  process.stdout.write(`${version}\n`);
+} else {
+  const { main, processHost } = require("../dist/start.cjs").commandLine();
+  process.once("exit", () => {
+    // As Node says it of a module that waits for what cannot come any more.
+    process.exitCode ??= 13;
+    // Nothing is left to do: it only spares the taking apart of a heap that is thrown away as a whole.
+    process.exit();
+  });
+  // Never before: it would cut off what a pipe has not taken yet.
+  main(argv, processHost(version)).then((code) => {
+    process.exitCode = code;
+  });
+}
