@@ -1,3 +1,3 @@
-// What the bundle offers to `bin/svc.cjs`.
+// What the bundle offers to `bin/svc.js`.
 export { main } from "./main.ts";
 export { processHost } from "./process-host.ts";

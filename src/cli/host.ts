@@ -13,7 +13,7 @@ export interface Starter {
 /** By this variable a process knows that it is `svc` that waits for it: it holds the pid of its parent. */
 export const starterVariable = "SVC_STARTED_BY";
 
-/** What the world outside gives to one run of the command line. `bin/svc.cjs` builds it from `process`; tests from memory. */
+/** What the world outside gives to one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

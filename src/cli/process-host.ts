@@ -32,7 +32,7 @@ const starter = (): Starter | undefined =>
           }),
       };
 
-/** The host of a real process. Called once, by `bin/svc.cjs`. */
+/** The host of a real process. Called once, by `bin/svc.js`. */
 export const processHost = (version: string): Host => ({
   env: process.env,
   cwd: process.cwd(),

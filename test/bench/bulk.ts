@@ -30,7 +30,7 @@ async function compare(): Promise<void> {
   const { folder: ships, remove } = await bundled();
   const stops: (() => void)[] = [remove];
   try {
-    const program = join(ships, "bin", "svc.cjs");
+    const program = join(ships, "bin", "svc.js");
     const bareProgram = await builtBare(folder);
     const [rows, bodies, manyRows] = ["rows.txt", "bodies.ndjson", "many.txt"].map((name) => join(folder, name));
     await write(rows!, million, (i) => `${address(i)}\n`);

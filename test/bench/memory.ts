@@ -25,7 +25,7 @@ figure("heap after 60,000 further requests, against before", (await emulator.usa
 /** As the system counts it, of the command as it ships: a loader of ours would count too. Linux alone tells. */
 async function idle(): Promise<number> {
   const { folder, remove } = await bundled();
-  const args = [join(folder, "bin", "svc.cjs"), "emulator", "start", "--port", "0", "--ephemeral", "--json"];
+  const args = [join(folder, "bin", "svc.js"), "emulator", "start", "--port", "0", "--ephemeral", "--json"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   try {
     await once(createInterface({ input: child.stdout }), "line");

@@ -44,7 +44,7 @@ try {
       cpu.set(name, (cpu.get(name) ?? 0) + cpuOfChildren() - cpuBefore);
       return performance.now() - begin;
     };
-  const svc = join(folder, "bin", "svc.cjs");
+  const svc = join(folder, "bin", "svc.js");
   const commands = [
     { words: ["--version"], goal: "<= 1.2" },
     { words: ["contracts", "create", "--help"], goal: "<= 1.7" },

@@ -31,7 +31,7 @@ try {
     return ms;
   };
   const svc = async () => {
-    const argv = [join(folder, "bin/svc.cjs"), "webhooks", "verify", file, "--signature", signature];
+    const argv = [join(folder, "bin/svc.js"), "webhooks", "verify", file, "--signature", signature];
     const { ms, stdout } = await timed(process.execPath, argv);
     if (stdout !== "valid\n") throw new Error(`The signature does not hold: ${stdout}`);
     return ms;

@@ -27,7 +27,7 @@ describe("banned calls", () => {
     assert.deepEqual(
       bannedCalls([
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
-        { path: "bin/svc.cjs", text: "process.exit(1);" },
+        { path: "bin/svc.js", text: "process.exit(1);" },
         { path: "src/cli/x.ts", text: "// Date.now()\n/* Date.now() */\nnew Date(0); socket.setTimeouts(1);" },
         { path: "src/cli/x.ts", text: "const given: Record<string, string> = { ...others };" },
         { path: "src/cli/x.ts", text: "const f = (given: Record<string, string> = {}) => given;" },

@@ -30,7 +30,7 @@ export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
   allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
 
 /** What ships: the code of the command line, the emulator and the binary. */
-export const sources: readonly SourceFile[] = [...filesIn("src"), ...filesIn("emulator"), ...filesIn("bin", ".cjs")];
+export const sources: readonly SourceFile[] = [...filesIn("src"), ...filesIn("emulator"), ...filesIn("bin", ".js")];
 
 export const tests: readonly SourceFile[] = filesIn("test");
 

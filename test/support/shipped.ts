@@ -9,7 +9,7 @@ export const shipped = (): string => compiled("package");
 export const shippedBundle = (): string => compiled("package/dist");
 
 /** What npm links as `svc`: to be run by Node. */
-export const shippedSvc = (): string => compiled("package/bin/svc.cjs");
+export const shippedSvc = (): string => compiled("package/bin/svc.js");
 
 /** What the bundler told of the command line's part. */
 export const metafile = (): Metafile => JSON.parse(readFileSync(compiled("metafile.json"), "utf8"));

@@ -1,4 +1,4 @@
-// What `bin/svc.cjs` loads. The build makes a file of its own of it, which loads all others of the command line.
+// What `bin/svc.js` loads. The build makes a file of its own of it, which loads all others of the command line.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

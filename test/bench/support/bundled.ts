@@ -6,7 +6,7 @@ import { bundle } from "../../../build.ts";
 const root = new URL("../../../", import.meta.url).pathname;
 
 /**
- * What ships, built from the sources as they are into a folder of its own: `bin/svc.cjs` and `dist/`. `run.ts` builds
+ * What ships, built from the sources as they are into a folder of its own: `bin/svc.js` and `dist/`. `run.ts` builds
  * once for all benchmarks and names the folder in the environment.
  */
 export async function bundled(): Promise<{ readonly folder: string; remove(): Promise<void> }> {

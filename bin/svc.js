@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// CommonJS, as package.json beside it says: Node takes milliseconds to get its loader of ES modules ready.
 const { version } = require("../package.json");
 
 const argv = process.argv.slice(2);
