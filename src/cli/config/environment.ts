@@ -22,6 +22,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_CONFIG_DIR", "Folder of profiles and tokens; else svc below XDG_CONFIG_HOME, or ~/.config/svc"],
   ["SVC_STATE_DIR", "Folder of bulk jobs and their logs; else svc below XDG_STATE_HOME, or ~/.local/state/svc"],
   ["XDG_CONFIG_HOME, XDG_STATE_HOME", "Where such folders lie"],
+  ["NODE_DISABLE_COMPILE_CACHE", "Keep nothing that Node compiles of svc in the folder for temporary files"],
   ["BROWSER", "Program that svc auth device-login opens a page with; none for no browser"],
   ["VISUAL, EDITOR", "Editor of svc webhooks trigger --edit"],
   ["SVC_NO_INPUT", "Never ask anything"],
