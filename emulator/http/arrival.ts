@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Wall } from "../../src/base/clock.ts";
-import { BodyAborted, BodyLate, collect } from "./collect.ts";
+import { BodyAborted, BodyLate, collect, hasBody } from "./collect.ts";
 import { Deadlines } from "./outgoing/deadlines.ts";
 
 /** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
@@ -64,7 +64,7 @@ export class Arrivals {
 
   /** After the answer: Node reads what is left of a body, so that the connection can be used again. */
   discard(raw: IncomingMessage): void {
-    if (raw.complete || raw.destroyed) return;
+    if (!hasBody(raw) || raw.complete || raw.destroyed) return;
     const leave = this.#whole.enter(() => raw.socket.destroy());
     raw.once("close", leave);
   }

@@ -61,10 +61,11 @@ export class Exchange {
     return this.#running.arrivals;
   }
 
-  find(code: string, detail?: string): void {
+  /** For whoever is to know nothing else of the exchange. */
+  readonly finding = (code: string, detail?: string): void => {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
-  }
+  };
 
   report(bug: EmulatorBug): void {
     this.#running.report(bug);

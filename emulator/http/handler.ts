@@ -36,7 +36,10 @@ export interface ReceivedRequest {
 /** Notes in the request log that something was accepted which the real service may refuse. */
 export type Finding = (code: string, detail?: string) => void;
 
-/** What one call brings beside its input. `Caller` is whom the credentials named. */
+/**
+ * What one call brings beside its input. `Caller` is whom the credentials named. The world stands behind it as its
+ * prototype: it is asked by name, and a spread copy is without it.
+ */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
   readonly caller: Caller;

@@ -1,18 +1,22 @@
-import type { IncomingMessage } from "node:http";
-import { type FastifyInstance, fastify } from "fastify";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { fastify } from "fastify";
 import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
-import { Dispatch, type Fallback } from "./dispatch.ts";
+import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import { refuseExpectation, refuseUnread } from "./unread.ts";
+import type { Fallback } from "./unmatched.ts";
+import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
 /** How long requests that are being served may take to end when the listener closes. */
 const closeGraceMs = 1_000;
+
+/** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
+const keptOpenMs = 72_000;
 
 /** The settings of an emulator that requests are checked by. */
 export interface HttpSettings {
@@ -75,25 +79,14 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const shared = { ...options, waiting, maxBodyBytes, arrivals };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
+  let take: Dispatch["take"] = (request, response) => dispatch.take(request, response);
   const app = fastify({
-    http: {
-      headersTimeout: limits.headMs,
-      // Node looks twice in the time that a head may take.
-      connectionsCheckingInterval: limits.headMs / 2,
-      // Node's own answer to a request without a host goes past everything here; the guard refuses it.
-      requireHostHeader: false,
-    },
-    // What a target means is decided in one place (path.ts); Fastify is to see only that there is a request.
-    rewriteUrl: () => "/",
-    exposeHeadRoutes: false,
-    schemaController: { compilersFactory: { buildValidator: unreachable, buildSerializer: unreachable } },
+    // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
+    serverFactory: () => serverFor((request, response) => void take(request, response), limits),
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
   });
-  takeAll(app, (request, response) => dispatch.take(request, response));
-  app.server.on("connect", (_, socket) => socket.end(noTunnel));
-  app.server.on("checkExpectation", refuseExpectation);
 
   return {
     async listen(port, host = "127.0.0.1") {
@@ -107,6 +100,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
     },
     async close() {
+      take = refuseLate;
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       for (const abort of waiting) abort.abort();
@@ -118,25 +112,23 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
 }
 
-const unreachable = (): never => {
-  throw new Error("The first hook takes every request over");
-};
+function serverFor(take: RequestListener, { headMs }: ArrivalLimits): Server {
+  const server = createServer(
+    {
+      headersTimeout: headMs,
+      // Node looks twice in the time that a head may take.
+      connectionsCheckingInterval: headMs / 2,
+      // Bodies have limits of their own.
+      requestTimeout: 0,
+      keepAliveTimeout: keptOpenMs,
+      // Node's own answer to a request without a host goes past everything here; the guard refuses it.
+      requireHostHeader: false,
+    },
+    take,
+  );
+  server.on("connect", (_, socket) => socket.end(noTunnel));
+  return server.on("checkExpectation", refuseExpectation);
+}
 
 /** To CONNECT: this server stands before no other. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-
-/**
- * Every request is taken over in the first hook, because Fastify's own reading of bodies (types refused, empty JSON
- * refused, 1 MiB, GET against POST) contradicts both services (DECISIONS.md, P16). The one route is there for the
- * methods that Fastify knows; others reach the same hook on their way to its 404.
- */
-function takeAll(app: FastifyInstance, take: Dispatch["take"]): void {
-  app.addHook("onRequest", (request, reply, _next) => {
-    reply.hijack();
-    void take(raw(request.raw), reply.raw);
-  });
-  app.all("/*", unreachable);
-}
-
-/** Fastify keeps the target as sent. */
-const raw = (request: IncomingMessage) => request as IncomingMessage & { readonly originalUrl: string };

@@ -19,7 +19,7 @@ export type HandlerIn<W extends object> = (input: never, context: W & Call<Failu
 interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
-  /** Copied for every request, so its getters are asked anew each time. */
+  /** What each call is given stands before it: handlers ask it by name, and never copy it. */
   readonly world: W;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
 }

@@ -40,14 +40,14 @@ export class Routes {
   /** The operation that takes a request, with the values of its parameters. */
   find(method: string, path: string): RouteMatch | undefined {
     const values: string[] = [];
-    const route = findIn(this.#root, path.split("/"), 0, method, values);
+    const route = path[0] === "/" ? findIn(this.#root, path, 1, method, values) : undefined;
     return route && { bound: route.bound, params: paramsOf(route, values) };
   }
 
   /** Every operation of a path, whatever its method, in the order of declaration. */
   at(path: string): readonly Bound[] {
     const routes: Route[] = [];
-    collect(this.#root, path.split("/"), 0, routes);
+    if (path[0] === "/") collect(this.#root, path, 1, routes);
     return routes.sort((a, b) => a.order - b.order).map(({ bound }) => bound);
   }
 
@@ -55,7 +55,7 @@ export class Routes {
     const { path, method, lastTakesSlashes } = bound.operation;
     const names: string[] = [];
     const route = { bound, order, names, methods: [method].flat() };
-    const segments = path.split("/");
+    const segments = path.slice(1).split("/");
     let node = this.#root;
     for (const [at, segment] of segments.entries()) {
       if (segment.startsWith("{")) {
@@ -73,47 +73,55 @@ export class Routes {
   }
 }
 
-/** Leaves the values of the parameters in `values`. */
-function findIn(
-  node: RouteNode,
-  path: readonly string[],
-  at: number,
-  method: string,
-  values: string[],
-): Route | undefined {
-  if (at === path.length) return node.ends.find(({ methods }) => methods.includes(method));
-  const segment = path[at]!;
+/** Looks below `node` for what begins at `from`. Leaves the values of the parameters in `values`. */
+function findIn(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
+  if (from > path.length) return withMethod(node.ends, method);
+  const end = endOfSegment(path, from);
+  const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  const found = literal && findIn(literal, path, at + 1, method, values);
+  const found = literal && findIn(literal, path, end + 1, method, values);
   if (found) return found;
   if (node.parameter && segment !== "") {
     values.push(segment);
-    const other = findIn(node.parameter, path, at + 1, method, values);
+    const other = findIn(node.parameter, path, end + 1, method, values);
     if (other) return other;
     values.pop();
   }
-  const rest = isRest(path) ? node.rests.find(({ methods }) => methods.includes(method)) : undefined;
-  if (rest) values.push(path.slice(at).join("/"));
+  const rest = isRest(path) ? withMethod(node.rests, method) : undefined;
+  if (rest) values.push(path.slice(from));
   return rest;
 }
 
-/** A slash at the very end is a spelling of the path, not a part of the value. */
-const isRest = (path: readonly string[]): boolean => path.at(-1) !== "";
+function withMethod(routes: readonly Route[], method: string): Route | undefined {
+  for (const route of routes) if (route.methods.includes(method)) return route;
+  return undefined;
+}
 
-function collect(node: RouteNode, path: readonly string[], at: number, into: Route[]): void {
-  if (at === path.length) {
+/** Where the next slash is; at the end of the path, where none comes. */
+function endOfSegment(path: string, from: number): number {
+  const slash = path.indexOf("/", from);
+  return slash < 0 ? path.length : slash;
+}
+
+/** A slash at the very end is a spelling of the path, not a part of the value. */
+const isRest = (path: string): boolean => !path.endsWith("/");
+
+function collect(node: RouteNode, path: string, from: number, into: Route[]): void {
+  if (from > path.length) {
     into.push(...node.ends);
     return;
   }
-  const segment = path[at]!;
+  const end = endOfSegment(path, from);
+  const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  if (literal) collect(literal, path, at + 1, into);
-  if (node.parameter && segment !== "") collect(node.parameter, path, at + 1, into);
-  if (at < path.length - 1 && isRest(path)) into.push(...node.rests);
+  if (literal) collect(literal, path, end + 1, into);
+  if (node.parameter && segment !== "") collect(node.parameter, path, end + 1, into);
+  if (end < path.length && isRest(path)) into.push(...node.rests);
 }
 
-function paramsOf({ names }: Route, values: readonly string[]): Record<string, string> {
-  const params: Record<string, string> = Object.create(null);
-  for (const [i, name] of names.entries()) params[name] = values[i]!;
+function paramsOf({ names }: Route, values: readonly string[]): Readonly<Record<string, string>> {
+  // The names are ours: no caller can ask for one that every object has.
+  const params: Record<string, string> = {};
+  for (let i = 0; i < names.length; i += 1) params[names[i]!] = values[i]!;
   return params;
 }

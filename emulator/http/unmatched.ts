@@ -1,68 +1,111 @@
-import type { Operation } from "../../src/api/operation.ts";
-import { type Answer, jsonAnswer } from "./answer.ts";
+import type { IncomingMessage } from "node:http";
+import type { Answer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
+import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import { type Dialect, spelled } from "./dialects/dialect.ts";
+import { dialects } from "./dialects/index.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Finding, ReceivedRequest } from "./handler.ts";
+import { methodsOf, type OperationTable } from "./operation-table.ts";
+import type { Target } from "./path.ts";
+import { passOn } from "./produce.ts";
+import { noTarget, tooLate } from "./refusals.ts";
+import type { Passthrough } from "./reply.ts";
 import { nearestOperation } from "./request-log/nearest.ts";
-import type { RouteMatch, Routes } from "./routes.ts";
+import { refusedAsStranger } from "./serve.ts";
 
-export const methodsOf = (bounds: readonly Bound[]): string[] => [
-  ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
-];
+/** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
+export type Fallback = (
+  request: ReceivedRequest,
+  finding: Finding,
+) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
-/** The operation that the same path with the other slash would have meant, of those services that care. */
-export function otherSlash(routes: Routes, method: string, path: string): (RouteMatch & { path: string }) | undefined {
-  const toggled = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-  const found = routes.find(method, toggled);
-  return found?.bound.operation.service.slashes === "redirect" ? { ...found, path: toggled } : undefined;
+/** A request that no operation takes: its path is wrong, or its method, or a parameter of it is empty. */
+export interface Unmatched {
+  readonly raw: IncomingMessage;
+  readonly target: Target;
+  /** Where it was looked for. */
+  readonly operations: OperationTable;
+  /** What its path has, of other methods. */
+  readonly atPath: readonly Bound[];
+  readonly dialect: Dialect;
+  readonly fallback: Fallback | undefined;
 }
 
-/** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
-export function redirectTo(path: string, search: string): Answer {
-  const location = path.split("/").map(encodeURIComponent).join("/");
-  return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
+/** What to say to it: first whatever still helps it, then 405 or 404. */
+export async function answerUnmatched(unmatched: Unmatched, exchange: Exchange): Promise<Answer> {
+  const { atPath } = unmatched;
+  return (
+    preflight(unmatched) ??
+    otherSlash(unmatched) ??
+    noPath(unmatched) ??
+    (atPath.length === 0 ? await fromFallback(unmatched, exchange) : undefined) ??
+    (atPath[0] && (await refusedAsStranger(atPath[0], exchange))) ??
+    otherMethod(unmatched) ??
+    nothingThere(unmatched)
+  );
 }
 
 /** A browser asks before it uploads from a page of another site (DECISIONS.md, P17). */
-export const preflight = (methods: readonly string[]): Answer => ({
-  status: 204,
-  headers: [
-    ...["access-control-allow-origin", "*"],
-    ...["access-control-allow-methods", methods.join(", ")],
-    ...["access-control-allow-headers", "content-type"],
-    ...["access-control-max-age", "600"],
-  ],
-  body: undefined,
-});
+function preflight({ raw, atPath }: Unmatched): Answer | undefined {
+  if (raw.method !== "OPTIONS" || atPath[0]?.operation.service.name !== "storage") return undefined;
+  return {
+    status: 204,
+    headers: [
+      ...["access-control-allow-origin", "*"],
+      ...["access-control-allow-methods", methodsOf(...atPath).join(", ")],
+      ...["access-control-allow-headers", "content-type"],
+      ...["access-control-max-age", "600"],
+    ],
+    body: undefined,
+  };
+}
+
+/** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
+function otherSlash({ raw, target: { path, search }, operations }: Unmatched): Answer | undefined {
+  const meant = operations.otherSlash(raw.method!, path);
+  if (!meant) return undefined;
+  const location = meant.documented.split("/").map(encodeURIComponent).join("/");
+  return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
+}
+
+/** A target that is no path of anybody's (RFC 9112, 3.2). */
+function noPath({ raw, target, operations, dialect }: Unmatched): Answer | undefined {
+  if (target.isPath) return undefined;
+  if (raw.method !== "OPTIONS" || target.path !== "*") return noTarget;
+  // It asks about the server as a whole, of which nothing is declared.
+  return dialect.methodNotAllowed(raw.method, operations.methods);
+}
+
+async function fromFallback({ raw, fallback }: Unmatched, exchange: Exchange): Promise<Answer | undefined> {
+  if (!fallback) return undefined;
+  const { received, arrivals, maxBodyBytes } = exchange;
+  try {
+    const reads = raw.method !== "GET" && raw.method !== "HEAD" && hasBody(raw);
+    if (reads) received.body = await arrivals.collect(raw, maxBodyBytes);
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return dialects.platform.tooLarge();
+    if (error instanceof BodyLate) return tooLate(false);
+    throw error;
+  }
+  const answer = await fallback(received, exchange.finding);
+  // What stands in for the cluster is the emulator itself.
+  return answer && { ...passOn(answer), isForeign: false };
+}
+
+/** Starlette names the methods of the first route that has the path; the others name all. */
+function otherMethod({ raw, operations, atPath, dialect }: Unmatched): Answer | undefined {
+  const [first] = atPath;
+  if (!first) return operations.hasCatchAll ? dialect.methodNotAllowed(raw.method!, operations.methods) : undefined;
+  const isFastApi = first.operation.service.dialect === "fastapi";
+  return dialect.methodNotAllowed(raw.method!, isFastApi ? methodsOf(first) : methodsOf(...atPath));
+}
 
 /** The 404 of a service, with what the caller may have meant in a header. */
-export function notFound(dialect: Dialect, method: string, path: string, bounds: readonly Bound[]): Answer {
-  const nearest = nearestOf(method, path, bounds);
+function nothingThere({ raw, target, operations, dialect }: Unmatched): Answer {
+  const declared = operations.all.filter(({ isCatchAll }) => !isCatchAll).map(({ operation }) => operation);
+  const nearest = nearestOperation(raw.method!, target.path, declared);
   const answer = dialect.notFound(nearest);
   if (!nearest) return answer;
   return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${spelled(nearest)}`] };
 }
-
-const nearestOf = (method: string, path: string, bounds: readonly Bound[]): Operation | undefined =>
-  nearestOperation(
-    method,
-    path,
-    bounds.filter(({ isCatchAll }) => !isCatchAll).map(({ operation }) => operation),
-  );
-
-const errorBody = (isControl: boolean, code: string, message: string) =>
-  isControl ? { error: { code, message } } : { detail: message };
-
-export const forbidden = (isControl: boolean, message: string): Answer =>
-  jsonAnswer(403, errorBody(isControl, "forbidden", message));
-
-/** The rest of the body is not waited for, so nothing else can come on this connection. */
-export const tooLate = (isControl: boolean): Answer =>
-  jsonAnswer(408, errorBody(isControl, "request_timeout", "The rest of the request did not come in time."), [
-    "connection",
-    "close",
-  ]);
-
-/** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
-export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
-
-export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);

@@ -28,3 +28,8 @@ export function refuseUnread(error: Error & { readonly code?: string }, socket: 
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(417, [...noSniffing, "content-length", "0"]).end();
 }
+
+/** Answers what comes on an open connection while the listener closes. */
+export async function refuseLate(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(503, [...noSniffing, "content-length", "0", "connection", "close"]).end();
+}

@@ -1,15 +1,19 @@
 import { type Clock, isoMillis } from "../../src/base/clock.ts";
 
-/** The value of `x-svc-time`. Printing a time costs more than all other headers, so it is done once per instant. */
+/**
+ * The value of `x-svc-time`. Printing a time costs more than all other headers, so it is done once a second; of the
+ * instants within, only the milliseconds are put in.
+ */
 export function virtualTime(clock: Clock): () => string {
-  let last = Number.NaN;
+  let second = Number.NaN;
   let printed = "";
   return () => {
     const now = clock.now();
-    if (now !== last) {
-      last = now;
-      printed = isoMillis(now);
+    const millis = now % 1_000;
+    if (now - millis !== second) {
+      second = now - millis;
+      printed = isoMillis(second).slice(0, -"000Z".length);
     }
-    return printed;
+    return `${printed}${String(millis).padStart(3, "0")}Z`;
   };
 }

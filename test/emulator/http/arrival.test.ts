@@ -144,7 +144,7 @@ describe("An upload", () => {
     await wall.pass(paceMs);
     await upload.closed;
     assert.equal(upload.hasAnswer(), false);
-    await until(() => log.count > 0);
+    await until(() => log.amount.count > 0);
     assert.deepEqual(
       log.list().map(({ status }) => status),
       [0],

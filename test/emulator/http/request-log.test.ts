@@ -21,26 +21,35 @@ const request = (target: string, rawHeaders: readonly string[] = []): Omit<Logge
 const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
 
 describe("The request log", () => {
-  it("keeps the newest requests, as many as it may", () => {
-    const log = new RequestLog({ maxRequests: 3, maxBytes: 1e6 });
-    for (const name of ["a", "b", "c", "d", "e"]) log.add(request(`/${name}`));
-    assert.deepEqual([log.count, targets(log)], [3, ["3 /c", "4 /d", "5 /e"]]);
-    log.clear();
-    log.add(request("/f"));
-    assert.deepEqual([log.count, targets(log)], [1, ["6 /f"]]);
-  });
-
-  it("keeps no more bytes than it may, even of one huge request", () => {
-    const log = new RequestLog({ maxRequests: 1_000, maxBytes: 5_000 });
-    for (let i = 0; i < 20; i += 1) log.add(request(`/${i}`.padEnd(600, "x")));
+  it("keeps the newest requests, in so many bytes, and counts those that it dropped", () => {
+    const log = new RequestLog(5_000);
+    for (let i = 1; i <= 20; i += 1) log.add(request(`/${i}`.padEnd(600, "x")));
+    const { bytes, ...amount } = log.amount;
+    assert.deepEqual(amount, { count: 5, max_bytes: 5_000, dropped: 15 });
+    assert.ok(bytes > 5 * 600 && bytes <= 5_000, String(bytes));
     assert.deepEqual(
       log.list().map(({ id }) => id),
       [16, 17, 18, 19, 20],
     );
+    log.clear();
+    log.add(request("/f"));
+    assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
+  });
+
+  it("keeps nothing of a request that is larger than all it may keep", () => {
+    const log = new RequestLog(5_000);
+    log.add(request("/before"));
     log.add(request("/", log.shared(["x-a", "y".repeat(10_000)])));
-    assert.equal(log.count, 0);
+    assert.deepEqual(log.amount, { count: 0, bytes: 0, max_bytes: 5_000, dropped: 2 });
     log.add(request("/small"));
-    assert.equal(log.count, 1);
+    assert.deepEqual(targets(log), ["3 /small"]);
+  });
+
+  it("weighs what was found, too", () => {
+    const log = new RequestLog(5_000);
+    const findings = [{ code: "mapping-moved", detail: "z".repeat(2_000) }];
+    for (let i = 0; i < 3; i += 1) log.add({ ...request("/"), findings });
+    assert.equal(log.amount.count, 2);
   });
 
   it("tells those who watch, until they stop", () => {
