@@ -2,7 +2,7 @@ import type { FaultRule } from "../../src/api/emulator/faults.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Fault, FaultFor } from "../http/faults.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import { fits } from "../http/path-pattern.ts";
+import { fits } from "../http/routing/path-pattern.ts";
 import type { Faults } from "./faults.ts";
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;

@@ -11,7 +11,7 @@ import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
 import { tooLate } from "./refusals.ts";
-import type { RouteMatch } from "./routes.ts";
+import type { RouteMatch } from "./routing/routes.ts";
 import type { Input } from "./validation/validate.ts";
 
 class Invalid extends Error {

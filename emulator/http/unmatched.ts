@@ -6,12 +6,12 @@ import { type Dialect, spelled } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Finding, ReceivedRequest } from "./handler.ts";
-import { methodsOf, type OperationTable } from "./operation-table.ts";
-import type { Target } from "./path.ts";
 import { passOn } from "./produce.ts";
 import { noTarget, tooLate } from "./refusals.ts";
 import type { Passthrough } from "./reply.ts";
 import { nearestOperation } from "./request-log/nearest.ts";
+import { methodsOf, type OperationTable } from "./routing/operation-table.ts";
+import type { Target } from "./routing/path.ts";
 import { refusedAsStranger } from "./serve.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
@@ -63,9 +63,9 @@ function preflight({ raw, atPath }: Unmatched): Answer | undefined {
 
 /** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
 function otherSlash({ raw, target: { path, search }, operations }: Unmatched): Answer | undefined {
-  const meant = operations.otherSlash(raw.method!, path);
-  if (!meant) return undefined;
-  const location = meant.documented.split("/").map(encodeURIComponent).join("/");
+  const found = operations.otherSlash(raw.method!, path);
+  if (!found) return undefined;
+  const location = found.documented.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 

@@ -1,7 +1,7 @@
 import { Agent, errors } from "undici";
 import type { ReceivedRequest } from "../handler.ts";
-import { originForm } from "../path.ts";
 import { Passthrough } from "../reply.ts";
+import { originForm } from "../routing/path.ts";
 
 /** What of a received request is sent on. */
 export type Forwardable = Pick<

@@ -1,6 +1,6 @@
 import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
-import { originForm } from "../../http/path.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { originForm } from "../../http/routing/path.ts";
 import { appsOf } from "../../world/apps.ts";
 import { forwardTo } from "../proxied/forward.ts";
 import type { ForwardCall, RouterCall, RouterHandlers } from "../world.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { Service } from "../../src/api/services.ts";
-import type { Bound } from "./bind.ts";
+import type { Service } from "../../../src/api/services.ts";
+import type { Bound } from "../bind.ts";
 import type { Target } from "./path.ts";
 import { type RouteMatch, Routes } from "./routes.ts";
 

@@ -1,4 +1,4 @@
-import type { Bound } from "./bind.ts";
+import type { Bound } from "../bind.ts";
 
 /** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
 interface RouteNode {
@@ -119,9 +119,8 @@ function collect(node: RouteNode, path: string, from: number, into: Route[]): vo
   if (end < path.length && isRest(path)) into.push(...node.rests);
 }
 
-function paramsOf({ names }: Route, values: readonly string[]): Readonly<Record<string, string>> {
-  // The names are ours: no caller can ask for one that every object has.
-  const params: Record<string, string> = {};
+function paramsOf({ names }: Route, values: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = Object.create(null);
   for (let i = 0; i < names.length; i += 1) params[names[i]!] = values[i]!;
   return params;
 }
