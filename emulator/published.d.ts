@@ -170,6 +170,12 @@ export interface EmulatorOptions {
   readonly autoSignMs?: number | undefined;
   readonly webhookConnectTimeoutMs?: number;
   readonly webhookResponseTimeoutMs?: number;
+  /** How much of the requests received is kept in memory; default: 8 MiB. */
+  readonly requestLogBytes?: number;
+  /** How much of what is forwarded to each emulated cluster is kept in memory; default: 16 MiB. */
+  readonly inboxBytes?: number;
+  /** How long a caller may take nothing of its answer before it is cut off; default: two minutes. */
+  readonly unreadAnswerTimeoutMs?: number;
 }
 
 /** Starts an emulator in this process. Any number may run at once; nothing is shared between them. */

@@ -50,13 +50,15 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const instanceId = randomIds().uuid();
   const token = options.token ?? randomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
-  const requestLog = new RequestLog();
+  // The router's own address, which the other settings name, is known once it listens.
+  const asGiven = settingsFrom(options, "");
+  const requestLog = new RequestLog(asGiven.requestLogBytes);
   const hurry = new AbortController();
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
     hurry: hurry.signal,
     log: requestLog,
-    settings: settingsFrom(options, ""),
+    settings: asGiven,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
@@ -171,7 +173,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${row.id} would listen on`);
     const url = await listener.listen(own, host);
     const cluster = { ...rest, url, external: false };
-    const inbox = new Inbox();
+    const inbox = new Inbox(settings.inboxBytes);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs }, inbox) });
     return cluster;

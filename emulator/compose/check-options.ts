@@ -6,6 +6,7 @@ import { InvalidOptions } from "./invalid-options.ts";
 import type { EmulatorOptions } from "./options.ts";
 
 const milliseconds = z.number().min(0);
+const bytes = z.int().min(0);
 const a = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);
 
 const shape = {
@@ -42,6 +43,9 @@ const shape = {
   autoSignMs: milliseconds,
   webhookConnectTimeoutMs: milliseconds,
   webhookResponseTimeoutMs: milliseconds,
+  requestLogBytes: bytes,
+  inboxBytes: bytes,
+  unreadAnswerTimeoutMs: milliseconds,
 } satisfies Record<keyof EmulatorOptions, z.ZodType>;
 
 const Options = z.strictObject(shape).partial();

@@ -1,11 +1,28 @@
+import type { KeptAmount } from "../http/kept.ts";
 import { reply } from "../http/reply.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance }) => reply(200, { instance_id: instance.id }),
 
+  "emulator.kept": (_, { requestLog, inboxes }) => ({
+    requests: requestLog.amount,
+    inboxes: sumOf([...inboxes.values()].map(({ amount }) => amount)),
+  }),
+
   "emulator.stop": (_, { instance }) => {
     instance.stop();
     return undefined;
   },
 } satisfies ControlHandlers;
+
+const sumOf = (amounts: readonly KeptAmount[]): KeptAmount =>
+  amounts.reduce(
+    (sum, each) => ({
+      count: sum.count + each.count,
+      bytes: sum.bytes + each.bytes,
+      max_bytes: sum.max_bytes + each.max_bytes,
+      dropped: sum.dropped + each.dropped,
+    }),
+    { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
+  );

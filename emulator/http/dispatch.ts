@@ -4,6 +4,7 @@ import type { Clock, Wall } from "../../src/base/clock.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
+import { type Departures, turnOf } from "./departure.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
@@ -33,6 +34,7 @@ interface Setup {
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
+  readonly departures: Departures;
   /** Who waits for a caller to go away. */
   readonly waiting: Set<AbortController>;
 }
@@ -61,6 +63,7 @@ export class Dispatch {
       time: virtualTime(clock),
       maxBodyBytes: setup.maxBodyBytes,
       arrivals: setup.arrivals,
+      departures: setup.departures,
       report: setup.report ?? (() => {}),
     };
     this.#isHostAllowed = hostGuard(setup.allowedHosts ?? []);
@@ -74,6 +77,7 @@ export class Dispatch {
 
   /** Serves one request, from the decision whom it belongs to, to its line in the log. */
   async take(raw: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (response.socket === null) await turnOf(raw, response);
     const target = targetOf(raw.url!);
     const operations = (target.path.startsWith(controlPrefix) && this.#control) || this.#services;
     const match = operations.match(raw, target);

@@ -4,6 +4,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
+import type { Departures } from "./departure.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
 import type { Received } from "./received.ts";
@@ -21,6 +22,7 @@ export interface Running {
   readonly time: () => string;
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
+  readonly departures: Departures;
   readonly report: (bug: EmulatorBug) => void;
 }
 
@@ -78,7 +80,8 @@ export class Exchange {
 
   /** Sends the answer and logs it; a promise only where the body is a stream. */
   finish(answer: Answer, fault?: Fault): Promise<void> | undefined {
-    const streaming = send(this.#response, answer, this.#running.time(), fault?.truncated === true);
+    const { time, departures } = this.#running;
+    const streaming = send(this.#response, answer, time(), fault?.truncated === true, departures);
     if (streaming) return streaming.then(() => this.#note(answer.status, answer.failure));
     this.#note(answer.status, answer.failure);
     return undefined;

@@ -5,6 +5,7 @@ import type { Clock, Wall } from "../../src/base/clock.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
+import { Departures, unreadAnswerMs } from "./departure.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { Part } from "./parts.ts";
@@ -24,6 +25,8 @@ export interface HttpSettings {
   readonly strict: ReadonlySet<string>;
   /** Serve both spellings of a path instead of redirecting. */
   readonly lenientSlashes: boolean;
+  /** How long a caller may take nothing of its answer, wall time; default: `unreadAnswerMs`. */
+  readonly unreadAnswerTimeoutMs?: number;
 }
 
 /** What a listener needs to be bound. */
@@ -76,7 +79,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const waiting = new Set<AbortController>();
   const limits = options.arrival ?? arrivalLimits;
   const arrivals = new Arrivals(options.wall, limits);
-  const shared = { ...options, waiting, maxBodyBytes, arrivals };
+  const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
+  const shared = { ...options, waiting, maxBodyBytes, arrivals, departures };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
   let take: Dispatch["take"] = (request, response) => dispatch.take(request, response);
@@ -105,6 +109,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       const closed = app.close().finally(() => ended.abort());
       for (const abort of waiting) abort.abort();
       arrivals.stop();
+      departures.stop();
       const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);
       void options.wall.sleep(closeGraceMs, enough).then(() => app.server.closeAllConnections());
       await closed;

@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
+import type { Departures } from "./departure.ts";
 
 /** What a stranger uploaded or sent must never be taken for a page of the emulator. */
 export const noSniffing = ["x-content-type-options", "nosniff"] as const;
@@ -20,13 +20,14 @@ export function send(
   { status, headers, body, isForeign }: Answer,
   time: string,
   truncated: boolean,
+  departures: Departures,
 ): Promise<void> | undefined {
   if (response.destroyed) return abandon(body);
   const head = [...headers, "x-svc-time", time];
   if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, head);
-    return pump(response, body, truncated);
+    return pump(response, body, truncated, departures);
   }
   const isBare = status === 204 || status === 304;
   if (!isBare && !has(headers, "content-length")) {
@@ -35,6 +36,7 @@ export function send(
   response.writeHead(status, head);
   if (truncated) cutOff(response, body);
   else response.end(isBare ? undefined : body);
+  departures.watch(response);
   return undefined;
 }
 
@@ -51,7 +53,12 @@ function cutOff(response: ServerResponse, body: string | Uint8Array | undefined)
   response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
 }
 
-async function pump(response: ServerResponse, body: AsyncIterable<Uint8Array>, truncated: boolean): Promise<void> {
+async function pump(
+  response: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  truncated: boolean,
+  departures: Departures,
+): Promise<void> {
   // Whoever waits for a listener of events learns at once that it is connected. Not by flushHeaders, which writes
   // the head as UTF-8: another server's header bytes must stay as they are.
   response.write(noBytes);
@@ -59,24 +66,12 @@ async function pump(response: ServerResponse, body: AsyncIterable<Uint8Array>, t
     for await (const chunk of body) {
       if (truncated) return cutOff(response, chunk);
       if (response.destroyed) return;
-      if (!response.write(chunk)) await drained(response);
+      if (!response.write(chunk)) await departures.drained(response);
     }
     response.end();
+    departures.watch(response);
   } catch {
     response.destroy();
-  }
-}
-
-async function drained(response: ServerResponse): Promise<void> {
-  const gone = new AbortController();
-  const close = () => gone.abort();
-  response.once("close", close);
-  try {
-    await once(response, "drain", { signal: gone.signal });
-  } catch {
-    // The caller went away; the loop sees it.
-  } finally {
-    response.off("close", close);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Strictness } from "../../src/api/strictnesses.ts";
+import { unreadAnswerMs } from "../http/departure.ts";
 
 /** How one emulator was told to behave. Plain values, fixed at start. */
 export interface Settings {
@@ -25,6 +26,12 @@ export interface Settings {
   /** Per attempt, on the wall clock (the specification, Limits). */
   readonly webhookConnectTimeoutMs: number;
   readonly webhookResponseTimeoutMs: number;
+  /** How much of the requests received is kept in memory, over all listeners. */
+  readonly requestLogBytes: number;
+  /** How much of what is forwarded to each emulated cluster is kept in memory. */
+  readonly inboxBytes: number;
+  /** How long a caller may take nothing of its answer before it is cut off, on the wall clock. */
+  readonly unreadAnswerTimeoutMs: number;
 }
 
 export const defaultSettings: Settings = {
@@ -41,4 +48,7 @@ export const defaultSettings: Settings = {
   autoSignMs: undefined,
   webhookConnectTimeoutMs: 5_000,
   webhookResponseTimeoutMs: 60_000,
+  requestLogBytes: 8 * 1024 * 1024,
+  inboxBytes: 16 * 1024 * 1024,
+  unreadAnswerTimeoutMs: unreadAnswerMs,
 };

@@ -115,10 +115,15 @@ describe("what help says of the emulator", () => {
     const flags: readonly FlagSpec[] = emulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
     const ms = (flag: string) => parseDuration(String(defaults[flag]));
-    const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit } = defaultSettings;
+    const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit, ...rest } =
+      defaultSettings;
     assert.deepEqual(
       [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), defaults["rate-limit"]],
       [upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit],
+    );
+    assert.deepEqual(
+      [defaults["request-log-bytes"], defaults["inbox-bytes"], ms("unread-answer-timeout")],
+      [rest.requestLogBytes, rest.inboxBytes, rest.unreadAnswerTimeoutMs],
     );
   });
 });

@@ -1,3 +1,5 @@
+import { Kept, type KeptAmount, textBytes } from "../../http/kept.ts";
+
 /** A forwarded request as it reached an emulated cluster. */
 export interface InboxRow {
   readonly id: number;
@@ -10,38 +12,49 @@ export interface InboxRow {
   readonly status: number;
 }
 
-const overheadBytes = 400;
+/**
+ * A row as it is kept: its headers and its body as a text each. Dozens of small texts would hold three times as much, and
+ * the bytes of a body all that came with them in one piece.
+ */
+interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
+  /** Name and value by turns, a line each: no header holds the end of one. */
+  readonly head: string;
+  /** A character for each byte. */
+  readonly body: string;
+}
+
+/** What a row holds beside its texts: an estimate. */
+const rowBytes = 120;
 
 /** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
 export class Inbox {
-  readonly #maxBytes: number;
-  #rows: InboxRow[] = [];
-  #bytes = 0;
+  readonly #kept: Kept<PackedRow>;
   #lastId = 0;
 
-  constructor(maxBytes = 16 * 1024 * 1024) {
-    this.#maxBytes = maxBytes;
+  constructor(maxBytes: number) {
+    this.#kept = new Kept(maxBytes);
   }
 
-  add(row: Omit<InboxRow, "id">): void {
+  add({ rawHeaders, body, ...rest }: Omit<InboxRow, "id">): void {
     this.#lastId += 1;
-    this.#rows.push({ id: this.#lastId, ...row });
-    this.#bytes += weight(row);
-    while (this.#bytes > this.#maxBytes && this.#rows.length > 1) this.#bytes -= weight(this.#rows.shift()!);
+    const row = { ...rest, id: this.#lastId, head: rawHeaders.join("\n"), body: body.toString("latin1") };
+    this.#kept.add(row, rowBytes + textBytes(row.target) + textBytes(row.head) + textBytes(row.body));
+  }
+
+  get amount(): KeptAmount {
+    return this.#kept.amount;
   }
 
   /** Oldest first. */
   list(): readonly InboxRow[] {
-    return this.#rows;
+    return this.#kept
+      .list()
+      .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
   }
 
   /** Ids begin again from 1. */
   clear(): void {
-    this.#rows = [];
-    this.#bytes = 0;
+    this.#kept.clear();
     this.#lastId = 0;
   }
 }
-
-const weight = ({ body, target, rawHeaders }: Omit<InboxRow, "id">): number =>
-  overheadBytes + body.length + target.length + rawHeaders.reduce((sum, text) => sum + text.length, 0);

@@ -1,7 +1,8 @@
 import { Agent, errors } from "undici";
 import type { ReceivedRequest } from "../handler.ts";
-import { Passthrough } from "../reply.ts";
+import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
+import { ForwardExchange } from "./forward-exchange.ts";
 
 /** What of a received request is sent on. */
 export type Forwardable = Pick<
@@ -46,27 +47,26 @@ const hopByHop = new Set([
   "host",
 ]);
 
+/** What tells the next server by whom, and for whom, a request is sent on; made anew by each proxy. */
+const ours = new Set(["via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"]);
+
 /** `mark`: the pseudonym in `via` by which the forwarder knows its own requests again. */
 export function createForwarder({ mark }: { readonly mark: string }): Forwarder {
   const agent = new Agent({ connections: 256, pipelining: 1, connect: { timeout: 10_000 } });
   return {
-    async send(url, request, signal) {
+    send(url, request, signal) {
       const base = new URL(url);
-      try {
-        const { statusCode, headers, body } = await agent.request({
-          origin: base.origin,
-          path: `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`,
-          method: request.method as "GET",
-          headers: headersToSend(request, mark),
-          body: request.body.length > 0 ? request.body : null,
-          responseHeaders: "raw",
-          ...(signal && { signal }),
+      const path = `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`;
+      const headers = headersToSend(request, mark);
+      const body = request.body.length > 0 ? request.body : null;
+      return new Promise((resolve) => {
+        const exchange = new ForwardExchange((forwarded) => {
+          if ("answer" in forwarded) resolve({ kind: "answered", ...forwarded });
+          else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
         });
-        // With responseHeaders: "raw" undici gives the flat list that its types do not mention.
-        return { kind: "answered", answer: new Passthrough(statusCode, headers as unknown as string[], body) };
-      } catch (error) {
-        return { kind: "unreachable", reason: reasonOf(error) };
-      }
+        signal?.addEventListener("abort", () => exchange.breakOff(signal.reason), { once: true });
+        agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
+      });
     },
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
     close: () => agent.destroy(),
@@ -74,30 +74,21 @@ export function createForwarder({ mark }: { readonly mark: string }): Forwarder 
 }
 
 function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark: string): string[] {
-  const dropped = new Set(hopByHop);
-  for (const token of valuesOf(rawHeaders, "connection").join(",").split(",")) dropped.add(token.trim().toLowerCase());
-  const ours = ["via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
-  for (const name of ours) dropped.add(name);
-
+  const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  const valuesOf = (wanted: string) => names.flatMap((name, i) => (name === wanted && rawHeaders[2 * i + 1]) || []);
+  const ofConnection = valuesOf("connection").flatMap((value) => value.toLowerCase().split(/\s*,\s*/));
   const sent: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!dropped.has(rawHeaders[i]!.toLowerCase())) sent.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+  for (const [i, name] of names.entries()) {
+    if (hopByHop.has(name) || ours.has(name) || ofConnection.includes(name)) continue;
+    sent.push(rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!);
   }
-  const first = (name: string) => valuesOf(rawHeaders, name)[0];
-  sent.push("via", [...valuesOf(rawHeaders, "via"), `1.1 ${mark}`].join(", "));
-  sent.push("x-forwarded-for", [...valuesOf(rawHeaders, "x-forwarded-for"), remoteAddress].join(", "));
+  sent.push("via", [...valuesOf("via"), `1.1 ${mark}`].join(", "));
+  sent.push("x-forwarded-for", [...valuesOf("x-forwarded-for"), remoteAddress].join(", "));
   // A proxy in front of us knows better which host and scheme the caller spoke to.
-  sent.push("x-forwarded-host", first("x-forwarded-host") ?? first("host") ?? origin.slice(origin.indexOf("//") + 2));
-  sent.push("x-forwarded-proto", first("x-forwarded-proto") ?? origin.slice(0, origin.indexOf(":")));
+  const [host = origin.slice(origin.indexOf("//") + 2)] = [...valuesOf("x-forwarded-host"), ...valuesOf("host")];
+  const [protocol = origin.slice(0, origin.indexOf(":"))] = valuesOf("x-forwarded-proto");
+  sent.push("x-forwarded-host", host, "x-forwarded-proto", protocol);
   return sent;
-}
-
-function valuesOf(rawHeaders: readonly string[], name: string): string[] {
-  const values: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]!.toLowerCase() === name && rawHeaders[i + 1]) values.push(rawHeaders[i + 1]!);
-  }
-  return values;
 }
 
 function reasonOf(error: unknown): string {

@@ -42,7 +42,7 @@ export async function askCluster(
     try {
       const chunks: Uint8Array[] = [];
       let size = 0;
-      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      for await (const chunk of body instanceof Uint8Array ? [body] : body) {
         chunks.push(chunk);
         size += chunk.length;
         if (size > maxAnswerBytes) return { kind: "unreachable", reason: "the answer is too long" };

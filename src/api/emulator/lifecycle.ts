@@ -24,6 +24,35 @@ export const ready = operation({
   examples: [{ title: "Is it up?" }],
 });
 
+const Kept = z.strictObject({
+  count: z.int(),
+  bytes: z.int().describe("What they hold of memory, about"),
+  max_bytes: z.int().describe("No more is kept; the oldest are dropped first"),
+  dropped: z.int().describe("Since the start, or since they were cleared"),
+});
+
+export const kept = operation({
+  id: "emulator.kept",
+  service: emulator,
+  summary: "Say how much is kept in memory of what came in, and how much was dropped",
+  method: "GET",
+  path: "/_emulator/kept",
+  auth: "control-token",
+  request: {},
+  responses: {
+    200: json(
+      z.strictObject({
+        requests: Kept.describe("The request log"),
+        inboxes: Kept.describe("What was forwarded to emulated clusters, over all of them"),
+      }),
+    ),
+  },
+  failures: [],
+  cli: { by: "emulator status" },
+  basis: ours,
+  examples: [{ title: "Has the log dropped any?" }],
+});
+
 export const stop = operation({
   id: "emulator.stop",
   service: emulator,

@@ -72,7 +72,10 @@ describe("a state that one emulator writes to", () => {
     t.after(() => emulator.close());
     for (const file of ["real/state.json", "folder/link.json"]) {
       const { exit, out } = await runCli(["emulator", "status", "--json", "--file", file], { cwd: folder });
-      assert.deepEqual([exit, JSON.parse(out).router_url], [0, emulator.routerUrl]);
+      const { router_url, requests_kept, inboxes_kept } = JSON.parse(out);
+      assert.deepEqual([exit, router_url], [0, emulator.routerUrl]);
+      assert.deepEqual([requests_kept.max_bytes, requests_kept.dropped], [8 * 1024 * 1024, 0]);
+      assert.deepEqual(inboxes_kept, { count: 0, bytes: 0, max_bytes: 32 * 1024 * 1024, dropped: 0 });
     }
   });
 });

@@ -53,6 +53,25 @@ describe("the inbox of an emulated cluster", () => {
     assert.deepEqual(await targets(""), [0]);
   });
 
+  it("keeps the newest in so many bytes, with any bytes as they came, and emulator.kept says how many it dropped", async (t) => {
+    const { ask, router } = await emulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
+    const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
+    const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
+    for (const path of ["/1", "/2", "/3", "/4", "/5", "/6"]) await router("POST", path, { headers, body });
+    const { items } = (await ask("GET", "clusters/eu-1/inbox")).body as { items: Row[] };
+    const kept = (await ask("GET", "kept")).body as Record<string, Record<string, number>>;
+    assert.deepEqual(
+      items.map(({ target, body: sent }) => [target, sent]),
+      ["/4", "/5", "/6"].slice(-items.length).map((target) => [target, body.toString("base64")]),
+    );
+    const { bytes, ...amount } = kept.inboxes!;
+    assert.deepEqual(amount, { count: items.length, max_bytes: 20_000, dropped: 6 - items.length });
+    assert.ok(items.length >= 2 && bytes! > items.length * body.length && bytes! <= 10_000, JSON.stringify(kept));
+    const { max_bytes, dropped } = kept.requests!;
+    assert.equal(max_bytes, 2_000);
+    assert.ok(dropped! > 0);
+  });
+
   it("answers as the seed scripts it", async (t) => {
     const running = await emulator(t, {
       seed: {

@@ -123,6 +123,27 @@ export const emulatorFlags = (defaultPort: number) =>
       default: "60s",
     },
     {
+      flag: "request-log-bytes",
+      type: "integer",
+      least: 0,
+      description: "How much of the requests received is kept in memory, the newest",
+      default: 8_388_608,
+    },
+    {
+      flag: "inbox-bytes",
+      type: "integer",
+      least: 0,
+      description: "How much of what is forwarded to each cluster is kept in memory, the newest",
+      default: 16_777_216,
+    },
+    {
+      flag: "unread-answer-timeout",
+      type: "text",
+      placeholder: "DURATION",
+      description: "Cut callers off who take nothing of their answer for so long",
+      default: "2m",
+    },
+    {
       flag: "worker-tick",
       type: "switch",
       description: "Round retries up to the next whole minute, as the real worker does",
@@ -144,8 +165,9 @@ type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
 /** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
 export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
-  const duration = (name: "upstream-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign") =>
-    flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`);
+  const duration = (
+    name: "upstream-timeout" | "unread-answer-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign",
+  ) => (flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`));
   const clock = { mode: flags.clock, speed: flags["clock-speed"], start: clockStart(flags["clock-start"]) };
   const { file, "public-url": publicUrl, "run-file": runFile } = flags;
   const options = {
@@ -167,6 +189,9 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     webhookAllow: flags["webhook-allow"],
     webhookConnectTimeoutMs: duration("webhook-connect-timeout"),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
+    requestLogBytes: flags["request-log-bytes"],
+    inboxBytes: flags["inbox-bytes"],
+    unreadAnswerTimeoutMs: duration("unread-answer-timeout"),
     workerTick: flags["worker-tick"],
     standardWebhooks: flags["standard-webhooks"],
     autoSignMs: duration("auto-sign"),

@@ -4,13 +4,13 @@ import { isGone } from "./gone.ts";
 
 export const emulatorStatus = command({
   words: ["emulator", "status"],
-  summary: "Say whether an emulator runs, where, and what time it is there",
+  summary: "Say whether an emulator runs, where, what time it is there, and how much it keeps in memory",
   description: "Exits 5 when none runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ ready }, { showClock }] = await Promise.all([
+    const [{ kept, ready }, { showClock }] = await Promise.all([
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
     ]);
@@ -21,7 +21,15 @@ export const emulatorStatus = command({
       const client = await context.client("emulator", { file });
       const { instance_id: instanceId } = await client.call(ready, {}, { signal, retries: 0 });
       const clock = await client.call(showClock, {}, { signal });
-      await output.show({ running: true, router_url: baseUrls.emulator, instance_id: instanceId, ...clock });
+      const { requests, inboxes } = await client.call(kept, {}, { signal });
+      await output.show({
+        running: true,
+        router_url: baseUrls.emulator,
+        instance_id: instanceId,
+        ...clock,
+        requests_kept: requests,
+        inboxes_kept: inboxes,
+      });
       return undefined;
     } catch (error) {
       const isNone = error instanceof CommandFailed && error.code === "no_emulator";

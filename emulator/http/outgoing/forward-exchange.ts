@@ -1,0 +1,103 @@
+import type { Dispatcher } from "undici";
+import { Passthrough } from "../reply.ts";
+
+/** What came of sending one request to one server: the head of an answer, or what kept it from one. */
+export type Forwarded = { readonly answer: Passthrough } | { readonly cause: unknown };
+
+/** So much of an answer may wait for a caller that reads slower than the server sends. */
+const waitingBytes = 65_536;
+
+/**
+ * One forwarded request on its way, told by undici as it goes (see PostExchange for the callbacks). An answer that came
+ * whole with its head, as most do, is handed on whole: one write, and no stream, which would cost more than all the rest.
+ */
+export class ForwardExchange implements Dispatcher.DispatchHandler {
+  readonly #tell: (forwarded: Forwarded) => void;
+  readonly #chunks: Buffer[] = [];
+  #waiting = 0;
+  #hasHead = false;
+  /** How it ended; undefined: it goes on. */
+  #end: { readonly cause?: unknown } | undefined;
+  #abort: ((cause: Error) => void) | undefined;
+  #goOn = () => {};
+  #wake = () => {};
+
+  /** `tell` is called once. */
+  constructor(tell: (forwarded: Forwarded) => void) {
+    this.#tell = tell;
+  }
+
+  /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
+  breakOff(cause: Error): void {
+    if (this.#end) return;
+    this.onError(cause);
+    this.#abort?.(cause);
+  }
+
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
+    // Broken off while it waited for a connection.
+    if (this.#end) abort(new Error("nobody waits for it"));
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], goOn: () => void): boolean {
+    // Another answer comes after an informational one.
+    if (status < 200) return true;
+    this.#hasHead = true;
+    this.#goOn = goOn;
+    const headers = rawHeaders.map((text) => text.toString("latin1"));
+    // Once all that came with the head has been told.
+    queueMicrotask(() => this.#tell({ answer: new Passthrough(status, headers, this.#body()) }));
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#waiting += chunk.length;
+    this.#wake();
+    return this.#waiting < waitingBytes;
+  }
+
+  onComplete(): void {
+    this.#end ??= {};
+    this.#wake();
+  }
+
+  onError(cause: Error): void {
+    if (this.#end) return;
+    this.#end = { cause };
+    if (!this.#hasHead) this.#tell({ cause });
+    this.#wake();
+  }
+
+  #body(): Passthrough["body"] {
+    if (!this.#end || "cause" in this.#end) return this.#pieces();
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  }
+
+  /** As they come; fails where the answer breaks off. Whoever stops reading, or never begins, ends the connection. */
+  #pieces(): AsyncIterable<Uint8Array> {
+    const pieces = this.#read();
+    const stop = async () => {
+      this.breakOff(new Error("nobody reads the answer"));
+      return { done: true, value: undefined } as const;
+    };
+    return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: stop }) };
+  }
+
+  async *#read(): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) {
+        this.#waiting -= chunk.length;
+        yield chunk;
+      }
+      if (this.#end && "cause" in this.#end) throw this.#end.cause;
+      if (this.#end) return;
+      this.#goOn();
+      if (this.#chunks.length > 0 || this.#end) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import net from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { unreadAnswerMs } from "../../../emulator/http/departure.ts";
+import { part } from "../../../emulator/http/parts.ts";
+import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { bytes, made, router } from "./made-up.ts";
+import { serving, stateless } from "./serving.ts";
+
+/** More than the system takes off the hands of anybody who writes to a socket that nobody reads. */
+const large = Buffer.alloc(32 * 1024 * 1024, "x");
+
+/** A listener on whose wall time stands still, with a large answer; `made` tells how many were made. */
+async function stage(t: TestContext) {
+  const wall = new StandingWall();
+  let count = 0;
+  const whole = () => {
+    count += 1;
+    return large;
+  };
+  async function* inPieces() {
+    for (let at = 0; at < large.length; at += 65_536) yield large.subarray(at, at + 65_536);
+  }
+  const responses = { 200: bytes("text/plain") };
+  const server = await serving(
+    t,
+    [
+      part({
+        operations: [
+          made(router, "GET", "/whole", {}, { id: "whole", responses }),
+          made(router, "GET", "/pieces", {}, { id: "pieces", responses }),
+        ],
+        handlers: { whole, pieces: inPieces },
+        world: stateless,
+      }),
+    ],
+    { wall },
+  );
+  return { ...server, wall, made: () => count };
+}
+
+/** A connection over which so many requests are sent at once, and of which nothing is read until `read`. */
+function connected(origin: string, target: string, requests = 1) {
+  const { port, host } = new URL(origin);
+  const socket = net.connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  socket.pause();
+  socket.write(`GET ${target} HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(requests));
+  let received = 0;
+  const read = () => socket.on("data", (chunk) => (received += chunk.length)).resume();
+  return { socket, closed, read, received: () => received };
+}
+
+/** Waits for what needs no time of the wall's. */
+async function until(come: () => boolean): Promise<void> {
+  while (!come()) await idle();
+}
+
+describe("An answer that nobody reads", () => {
+  for (const target of ["/whole", "/pieces"]) {
+    it(`keeps its connection for two minutes at ${target}, and then it is cut`, async (t) => {
+      const { origin, wall } = await stage(t);
+      const caller = connected(origin, target);
+      await until(() => wall.sleeping.length > 0);
+      await wall.pass(unreadAnswerMs);
+      caller.read();
+      await caller.closed;
+      assert.ok(caller.received() < large.length, String(caller.received()));
+    });
+  }
+
+  it("is read to its end by who begins in time", async (t) => {
+    const { origin, wall } = await stage(t);
+    const caller = connected(origin, "/whole");
+    await until(() => wall.sleeping.length > 0);
+    await wall.pass(unreadAnswerMs - 1);
+    caller.read();
+    await until(() => caller.received() > large.length);
+    await wall.pass(unreadAnswerMs);
+    assert.equal(caller.socket.destroyed, false);
+    caller.socket.destroy();
+  });
+
+  it("is followed by no other: requests that were sent ahead wait for their turn", async (t) => {
+    const { origin, wall, made } = await stage(t);
+    const caller = connected(origin, "/whole", 3);
+    await until(() => wall.sleeping.length > 0);
+    assert.equal(made(), 1);
+    caller.read();
+    await until(() => caller.received() > 3 * large.length);
+    assert.equal(made(), 3);
+    caller.socket.destroy();
+  });
+});
