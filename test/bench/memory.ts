@@ -10,8 +10,18 @@ import { Parties } from "./support/processes.ts";
 
 /** What an emulator holds when it does nothing, and after as many requests as a busy hour has. */
 const requests = 60_000;
+const broadcastSeconds = 60;
 
-figure("memory of an idle emulator, MB", await idle(), "< 110");
+{
+  await using shipped = await startShipped();
+  figure("memory of an idle emulator, MB", shipped.rssMb(), "< 110");
+  const body = JSON.stringify({ event: "x".repeat(1_000) });
+  const end = performance.now() + broadcastSeconds * 1_000;
+  while (performance.now() < end) {
+    await send({ url: shipped.url, path: "/some/hook", method: "POST", body, connections: 64, count: 1_000 });
+  }
+  figure("memory after a minute of broadcasts over 64 connections, MB", shipped.rssMb(), "<= 200");
+}
 
 await using parties = new Parties();
 const emulator = await parties.emulator({ ephemeral: true });
@@ -22,18 +32,19 @@ const before = (await emulator.usage()).heapMb;
 await ask(requests);
 figure("heap after 60,000 further requests, against before", (await emulator.usage()).heapMb / before, "<= 1.1");
 
-/** As the system counts it, of the command as it ships: a loader of ours would count too. Linux alone tells. */
-async function idle(): Promise<number> {
+/** The command as it ships, its memory as the system counts it: a loader of ours would count too. Linux alone tells. */
+async function startShipped() {
   const { folder, remove } = await bundled();
   const args = [join(folder, "bin", "svc.js"), "emulator", "start", "--port", "0", "--ephemeral", "--json"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  try {
-    await once(createInterface({ input: child.stdout }), "line");
-    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
-  } finally {
-    child.kill();
-    await once(child, "exit");
-    await remove();
-  }
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  return {
+    url: JSON.parse(line).router_url as string,
+    rssMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1_024,
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await once(child, "exit");
+      await remove();
+    },
+  };
 }

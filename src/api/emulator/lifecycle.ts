@@ -48,7 +48,7 @@ export const kept = operation({
     ),
   },
   failures: [],
-  cli: { by: "emulator status" },
+  cli: { command: "emulator kept" },
   basis: ours,
   examples: [{ title: "Has the log dropped any?" }],
 });
