@@ -76,7 +76,9 @@ export function createForwarder({ mark }: { readonly mark: string }): Forwarder 
 function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark: string): string[] {
   const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
   const valuesOf = (wanted: string) => names.flatMap((name, i) => (name === wanted && rawHeaders[2 * i + 1]) || []);
-  const ofConnection = valuesOf("connection").flatMap((value) => value.toLowerCase().split(/\s*,\s*/));
+  const ofConnection = valuesOf("connection")
+    .flatMap((value) => value.split(","))
+    .map((name) => name.trim().toLowerCase());
   const sent: string[] = [];
   for (const [i, name] of names.entries()) {
     if (hopByHop.has(name) || ours.has(name) || ofConnection.includes(name)) continue;
