@@ -67,7 +67,7 @@ async function compare(): Promise<void> {
       const reference = await load(bare);
       ratios.push((await load(router)) / reference);
     }
-    figure("a forwarded POST, against @fastify/reply-from doing the same bare", ratios, ">= 0.5");
+    figure("a forwarded POST, against @fastify/reply-from doing the same bare", ratios, ">= 0.7");
   } finally {
     for (const stop of stops) stop();
   }
