@@ -22,10 +22,13 @@ export interface RunningCluster {
   readonly hmacKey: string | undefined;
 }
 
-/** How far to move virtual time, in milliseconds. `untilIdle`: until nothing waits any more. */
+/**
+ * How far to move virtual time. `by`: milliseconds, or a duration such as `PT2H35M` or `2h35m`. `to`: milliseconds
+ * since the epoch, or an ISO time. `untilIdle`: until nothing waits any more.
+ */
 export type Target =
-  | { readonly by: number }
-  | { readonly to: number }
+  | { readonly by: number | string }
+  | { readonly to: number | string }
   | { readonly next: true }
   | { readonly untilIdle: true };
 
@@ -71,6 +74,8 @@ export type EmulatorEvent =
       readonly webhook_id: number;
       readonly activity: string;
       readonly contract_id: number | null;
+      /** The same as commands take it: `T-12` or `H-12`. */
+      readonly composite_id: string | null;
       /** Null: it was passed over, see outcome. */
       readonly attempt: number | null;
       /** Null: no answer came, see error. */
@@ -79,6 +84,8 @@ export type EmulatorEvent =
       readonly duration_ms: number | null;
       readonly outcome: string;
       readonly next_attempt_at: string | null;
+      /** The attempt at that time is skipped unless the webhook is enabled before. */
+      readonly webhook_disabled: boolean;
     }
   | {
       /** Time was moved. */
@@ -104,6 +111,10 @@ export interface Emulator {
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;
+    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    readonly mode: "real" | "manual" | "auto";
+    /** Virtual seconds per second, in mode `real`. */
+    readonly speed: number;
     /** Moves virtual time and runs everything that becomes due on the way. */
     advance(target: Target): Promise<Advanced>;
   };

@@ -30,6 +30,7 @@ import type { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { instanceAt } from "./instance-at.ts";
 import { InvalidOptions } from "./invalid-options.ts";
+import { targetOf } from "./move.ts";
 import { openState } from "./open-state.ts";
 import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
 import { readyPart, routerParts } from "./router-parts.ts";
@@ -151,8 +152,17 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     clusters: await Promise.all(clusters.map((cluster) => withKey(store, cluster))),
     token,
     file,
-    clock: { now: () => clock.now(), advance: (target) => runner.advance(target) },
-    watch: (tell) => watchActivity({ requestLog, deliveries, clock, wall }, tell),
+    clock: {
+      now: () => clock.now(),
+      get mode() {
+        return clock.mode;
+      },
+      get speed() {
+        return clock.speed;
+      },
+      advance: async (move) => runner.advance(targetOf(move)),
+    },
+    watch: (tell) => watchActivity({ store, requestLog, deliveries, clock, wall }, tell),
     closed: closing.done,
     close({ hurry: wish } = {}) {
       const now = () => hurry.abort();

@@ -1,5 +1,7 @@
-import type { Advanced, Target } from "../clock/advance.ts";
+import type { Advanced } from "../clock/advance.ts";
+import type { ClockMode } from "../clock/virtual-clock.ts";
 import type { EmulatorEvent } from "./activity.ts";
+import type { Move } from "./move.ts";
 
 /** A cluster of a running emulator, with the API key of its first workspace. */
 export interface RunningCluster {
@@ -29,8 +31,12 @@ export interface Emulator extends AsyncDisposable {
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;
+    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    readonly mode: ClockMode;
+    /** Virtual seconds per second, in mode `real`. */
+    readonly speed: number;
     /** Moves virtual time and runs everything that becomes due on the way. */
-    advance(target: Target): Promise<Advanced>;
+    advance(target: Move): Promise<Advanced>;
   };
   /**
    * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.

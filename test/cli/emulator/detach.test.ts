@@ -118,6 +118,7 @@ describe("svc emulator start --detach", () => {
       out
         .replaceAll(router, "http://router")
         .replaceAll(/127\.0\.0\.1:\d+/g, "cluster")
+        .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "NOW")
         .split("\n"),
       [
         "The emulator is up.",
@@ -127,6 +128,7 @@ describe("svc emulator start --detach", () => {
         "  us-1      http://cluster",
         "  control   http://router/_emulator",
         "  state     mine.json",
+        "  time      NOW, passes as on the wall",
         "",
         "To use it:",
         "",

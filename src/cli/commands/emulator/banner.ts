@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
+import { isoMillis } from "../../../base/clock.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { quoted } from "../../help/examples.ts";
 import type { Host } from "../../host.ts";
@@ -26,6 +27,7 @@ export function bannerOf(emulator: Emulator, host: Host): string[] {
     ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
     `  control   ${controlUrl}`,
     `  state     ${kept}`,
+    `  time      ${timeOf(emulator)}`,
     "",
     isDetached ? "To use it:" : "In another terminal:",
     "",
@@ -34,6 +36,17 @@ export function bannerOf(emulator: Emulator, host: Host): string[] {
     "",
     isDetached ? `svc emulator stop${file === undefined ? "" : named(file, host)} stops it.` : "Ctrl-C stops it.",
   ];
+}
+
+/** Where virtual time is and how it passes: a kept state remembers both. */
+function timeOf({ clock: { now, mode, speed } }: Emulator): string {
+  const passes = {
+    real: speed === 1 ? "passes as on the wall" : `passes ${speed} times as fast as on the wall`,
+    manual: "stands until svc emulator clock advance moves it",
+    auto: "leaps to what is due next",
+  }[mode];
+  const usual = mode === "real" && speed === 1;
+  return `${isoMillis(now())}, ${passes}${usual ? "" : "; otherwise: svc emulator clock set --mode real --speed 1"}`;
 }
 
 /** The flag that names the state, where another would be found without it. */

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+
+type Move = Parameters<Awaited<ReturnType<typeof emulator>>["clock"]["advance"]>[0];
+
+describe("clock.advance, for programs", () => {
+  it("takes durations and times as commands take them", async (t) => {
+    const { clock } = await emulator(t);
+    const begin = clock.now();
+    const passed = async (move: Move) => (await clock.advance(move)).to - begin;
+    assert.equal(await passed({ by: 1_000 }), 1_000);
+    assert.equal(await passed({ by: "PT5M" }), 301_000);
+    assert.equal(await passed({ by: "2h35m" }), 301_000 + 155 * 60_000);
+    assert.equal(await passed({ to: new Date(begin + 86_400_000).toISOString() }), 86_400_000);
+    assert.equal(await passed({ to: begin + 86_400_001 }), 86_400_001);
+  });
+
+  it("refuses in words what it cannot mean, and moves nothing", async (t) => {
+    const { clock } = await emulator(t);
+    const begin = clock.now();
+    const shape = "Name one of by, to, next: true and untilIdle: true";
+    const cases: [object, string][] = [
+      [{ by: "5 minutes" }, 'by takes milliseconds, or a duration such as PT2H35M or 2h35m, not "5 minutes"'],
+      [{ to: "soon" }, 'to takes milliseconds since the epoch, or an ISO time, not "soon"'],
+      [{}, shape],
+      [{ by: 1, next: true }, shape],
+      [{ next: false }, `${shape}, not next: false`],
+      [{ until_idle: true }, `${shape}, not until_idle: true`],
+    ];
+    for (const [move, message] of cases) {
+      await assert.rejects(clock.advance(move as Move), {
+        name: "InvalidOptions",
+        message: `clock.advance: ${message}`,
+      });
+    }
+    assert.equal(clock.now(), begin);
+  });
+});
