@@ -4,6 +4,7 @@ import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
+import { deliveriesResend } from "./resend.ts";
 import { emulatorSeedSchema } from "./seed-schema.ts";
 import { emulatorStart } from "./start.ts";
 import { emulatorStateExport, emulatorStateImport } from "./state.ts";
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   emulatorWaitFor,
   emulatorRequests,
   emulatorDeliveries,
+  deliveriesResend,
   deviceApprove,
   deviceDeny,
   emulatorRepair,

@@ -1,0 +1,22 @@
+import { command } from "../../command.ts";
+import { call } from "../../derived.ts";
+
+/** Says by its exit code whether the attempt got through, as `webhooks trigger` and `webhooks replay` do. */
+export const deliveriesResend = command({
+  words: ["emulator", "deliveries", "resend"],
+  summary: "Send a delivery once more, now, and show what came of it",
+  description: "Exits 1 unless the receiver answers 2xx.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [],
+  async run(input, context, spec) {
+    const prepared = await call(spec!, input, context);
+    if (prepared === "dry-run") return undefined;
+    const { value } = await prepared.send();
+    const { attempts } = value as { attempts: { resend: boolean; status: number | null }[] };
+    const { resend, status } = attempts.at(-1) ?? { resend: false, status: null };
+    const arrived = resend && status !== null && status >= 200 && status < 300;
+    return arrived ? undefined : "failed";
+  },
+});
