@@ -1,7 +1,10 @@
 import { redactText, redactUrl } from "../../src/api/secrets.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
+import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import type { Store } from "../store/port.ts";
+import type { Delivery } from "../webhooks/deliveries.ts";
 import type { DeliveryNews, ToldDelivery } from "../webhooks/news.ts";
 
 /** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
@@ -29,6 +32,8 @@ export type EmulatorEvent =
       readonly webhook_id: number;
       readonly activity: string;
       readonly contract_id: number | null;
+      /** The same as commands take it: `T-12` or `H-12`. */
+      readonly composite_id: string | null;
       /** Null: it was passed over, see outcome. */
       readonly attempt: number | null;
       /** Null: no answer came, see error. */
@@ -37,6 +42,8 @@ export type EmulatorEvent =
       readonly duration_ms: number | null;
       readonly outcome: string;
       readonly next_attempt_at: string | null;
+      /** The attempt at that time is skipped unless the webhook is enabled before. */
+      readonly webhook_disabled: boolean;
     }
   | {
       /** Time was moved. */
@@ -48,6 +55,7 @@ export type EmulatorEvent =
   | { readonly event: "dropped"; readonly count: number };
 
 interface Sources {
+  readonly store: Store;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNews;
   readonly clock: VirtualClock;
@@ -70,7 +78,7 @@ const atMost = 250;
  * things into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
  */
 export function watchActivity(
-  { requestLog, deliveries, clock, wall }: Sources,
+  { store, requestLog, deliveries, clock, wall }: Sources,
   tell: (events: readonly EmulatorEvent[]) => Promise<void> | void,
 ): () => Promise<void> {
   let waiting: Waiting[] = [];
@@ -100,7 +108,10 @@ export function watchActivity(
     const count = dropped;
     waiting = [];
     dropped = 0;
-    const events = batch.map(eventOf);
+    const told = batch.flatMap((one) => ("delivery" in one ? [one.delivery.delivery] : []));
+    const found = told.length === 0 ? [] : await store.read((view) => compositeIds(view, told));
+    const composites = new Map(told.map((delivery, i) => [delivery, found[i] ?? null]));
+    const events = batch.map((one) => eventOf(one, composites));
     if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
@@ -127,9 +138,9 @@ export function watchActivity(
   };
 }
 
-function eventOf(one: Waiting): EmulatorEvent {
+function eventOf(one: Waiting, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
   if ("request" in one) return requestEvent(one.request);
-  if ("delivery" in one) return deliveryEvent(one.delivery);
+  if ("delivery" in one) return deliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
   return { event: "clock", from: isoMillis(one.move.from), to: isoMillis(one.move.to) };
 }
 
@@ -147,17 +158,22 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
   duration_ms: durationMs,
 });
 
-const deliveryEvent = ({ delivery, attempt, at }: ToldDelivery): EmulatorEvent => ({
+const deliveryEvent = (
+  { delivery, attempt, disabled, at }: ToldDelivery,
+  composite_id: string | null,
+): EmulatorEvent => ({
   event: "delivery",
   at: isoMillis(at),
   delivery_id: delivery.id,
   webhook_id: delivery.webhook_id,
   activity: delivery.activity,
   contract_id: delivery.contract_id,
+  composite_id,
   attempt: attempt ? delivery.attempts : null,
   status: attempt && "status" in attempt.posted ? attempt.posted.status : null,
   error: attempt && "error" in attempt.posted ? redactText(attempt.posted.error.code) : null,
   duration_ms: attempt ? attempt.durationMs : null,
   outcome: delivery.outcome,
   next_attempt_at: delivery.next_attempt_at === null ? null : isoMillis(delivery.next_attempt_at),
+  webhook_disabled: disabled,
 });

@@ -1,6 +1,7 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import type { Store } from "../store/port.ts";
+import { compositeIds } from "../cluster/contracts/rows.ts";
+import type { Store, View } from "../store/port.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
@@ -12,20 +13,22 @@ export const deliveryHandlers = {
     await dropExpired(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
     const contract_id = contractNumber(contract);
-    const { items, total } = await store.read((view) =>
-      listDeliveries(view, { webhook_id: webhook, activity, contract_id, outcome }, { limit, offset }),
-    );
-    return {
-      items: items.map((logged) => ({
-        ...deliveryRecord(logged.delivery),
-        attempts: logged.attempts.map(attemptRecord),
-      })),
-      total,
-    };
+    return store.read(async (view) => {
+      const filter = { webhook_id: webhook, activity, contract_id, outcome };
+      const { items, total } = await listDeliveries(view, filter, { limit, offset });
+      const records = await deliveryRecords(
+        view,
+        items.map(({ delivery }) => delivery),
+      );
+      return {
+        items: items.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(attemptRecord) })),
+        total,
+      };
+    });
   },
 
   "deliveries.watch": async ({ query }, { store, clock, request }) =>
-    watched(await deliveryEvents(store, clock, request.signal), query),
+    watched(store, await deliveryEvents(store, clock, request.signal), query),
 
   "deliveries.show": async ({ params }, { store, clock, fail }) => {
     await dropExpired(store, clock.now());
@@ -51,7 +54,7 @@ interface Filters {
   readonly outcome?: string | undefined;
 }
 
-async function* watched(events: AsyncIterable<DeliveryEvent>, filters: Filters) {
+async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filters: Filters) {
   const { webhook, activity, contract, outcome } = filters;
   const contract_id = contractNumber(contract);
   for await (const { delivery, attempt, at } of events) {
@@ -59,8 +62,9 @@ async function* watched(events: AsyncIterable<DeliveryEvent>, filters: Filters) 
     if (activity !== undefined && delivery.activity !== activity) continue;
     if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
     if (outcome !== undefined && delivery.outcome !== outcome) continue;
+    const [record] = await store.read((view) => deliveryRecords(view, [delivery]));
     yield {
-      ...deliveryRecord(delivery),
+      ...record!,
       at: isoMillis(at),
       attempt: attempt === undefined ? null : attemptRecord(attempt),
     };
@@ -72,10 +76,12 @@ const contractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
 async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
-  const found = await store.read((view) => showDelivery(view, id));
-  const { delivery, requestBody, attempts } = found ?? fail("no-such-delivery", { id });
+  const { record, requestBody, attempts } = await store.read(async (view) => {
+    const { delivery, ...found } = (await showDelivery(view, id)) ?? fail("no-such-delivery", { id });
+    return { ...found, record: (await deliveryRecords(view, [delivery]))[0]! };
+  });
   return {
-    ...deliveryRecord(delivery),
+    ...record,
     request_body: requestBody,
     attempts: attempts.map((attempt) => ({
       ...attemptRecord(attempt),
@@ -85,16 +91,23 @@ async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-deliv
   };
 }
 
-const deliveryRecord = ({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...rest }: Delivery) => ({
-  id,
-  webhook_id,
-  workspace_id,
-  activity,
-  contract_id,
-  outcome,
-  next_attempt_at: rest.next_attempt_at === null ? null : isoMillis(rest.next_attempt_at),
-  created_at: isoMillis(rest.created_at),
-});
+/** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
+async function deliveryRecords(view: View, rows: readonly Delivery[]) {
+  const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => String(webhook_id));
+  const composites = await compositeIds(view, rows);
+  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => ({
+    id,
+    webhook_id,
+    workspace_id,
+    activity,
+    contract_id,
+    composite_id: composites[i] ?? null,
+    webhook_status: receivers[i]?.status ?? ("DELETED" as const),
+    outcome,
+    next_attempt_at: row.next_attempt_at === null ? null : isoMillis(row.next_attempt_at),
+    created_at: isoMillis(row.created_at),
+  }));
+}
 
 const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms }: Attempt) => ({
   number,

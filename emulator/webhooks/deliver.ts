@@ -121,7 +121,7 @@ function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: 
   if (resend) return outcome;
   const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: keepUntil("other", now) };
   tx.put(deliveries, skipped);
-  news?.tell({ delivery: skipped, attempt: undefined, at: now });
+  news?.tell({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
   return outcome;
 }
 

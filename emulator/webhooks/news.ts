@@ -5,6 +5,8 @@ import type { Delivery } from "./deliveries.ts";
 export interface ToldDelivery {
   readonly delivery: Delivery;
   readonly attempt: Attempted | undefined;
+  /** Whether its subscription is disabled after it: the attempt that is planned is skipped then. */
+  readonly disabled: boolean;
   /** Virtual milliseconds. */
   readonly at: number;
 }

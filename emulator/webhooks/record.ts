@@ -4,7 +4,7 @@ import { type Attempted, succeeded } from "./attempt.ts";
 import { attempts, type Delivery, deliveries } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
 import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
-import { type Subscription, subscriptions } from "./subscriptions.ts";
+import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
 
 interface Made {
   readonly entry: Entry;
@@ -23,7 +23,7 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
   const { entry, delivery, attempted, resend, workerTick, news } = made;
   const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
   const ok = succeeded(attempted.posted);
-  if (subscription) count(tx, subscription, ok);
+  const disabled = subscription !== undefined && count(tx, subscription, ok) !== "ACTIVE";
   putAttempt(tx, made);
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
@@ -33,7 +33,7 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
     ok ? delivered(attempted.at) : ended ? {} : failed(delivery, attempted.at, workerTick),
   );
   tx.put(deliveries, whole);
-  news?.tell({ delivery: whole, attempt: attempted, at: attempted.at });
+  news?.tell({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
   else dequeue(tx, entry);
@@ -41,12 +41,14 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
   return whole.outcome;
 }
 
-/** DECISIONS.md, C18: per subscription, over all its deliveries. */
-function count(tx: Transaction, subscription: Subscription, ok: boolean): void {
+/** DECISIONS.md, C18: per subscription, over all its deliveries. Returns its status after that. */
+function count(tx: Transaction, subscription: Subscription, ok: boolean): SubscriptionStatus {
   const failure_count = ok ? 0 : subscription.failure_count + 1;
   const disable = subscription.status === "ACTIVE" && failure_count >= failuresUntilDisabled;
-  if (failure_count === subscription.failure_count) return;
-  tx.put(subscriptions, { ...subscription, failure_count, ...(disable && { status: "DISABLED_BY_ERROR" as const }) });
+  if (failure_count === subscription.failure_count) return subscription.status;
+  const status = disable ? "DISABLED_BY_ERROR" : subscription.status;
+  tx.put(subscriptions, { ...subscription, failure_count, status });
+  return status;
 }
 
 type Change = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;

@@ -200,6 +200,15 @@ export const ofWorkspace = (workspaceId: number) =>
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
+/** Those of the contracts that things are about; undefined where a thing has none. */
+export async function compositeIds(
+  view: View,
+  things: readonly { readonly contract_id: number | null }[],
+): Promise<readonly (string | undefined)[]> {
+  const found = await view.getAll(contracts, things, ({ contract_id: id }) => (id === null ? undefined : String(id)));
+  return found.map((row) => row && compositeId(row));
+}
+
 export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
 /**

@@ -9,7 +9,9 @@ import { timestamp } from "../timestamp.ts";
 const ours = assumed("The real service shows its webhook log in its application only.");
 
 /** Of a delivery. */
-export const DeliveryOutcome = z.enum(deliveryOutcomes).describe("waiting and retrying are not final");
+export const DeliveryOutcome = z
+  .enum(deliveryOutcomes)
+  .describe("waiting and retrying are not final: what comes due while its webhook is disabled is skipped");
 
 const attempt = {
   number: z.int(),
@@ -27,6 +29,10 @@ const delivery = {
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
+  composite_id: z.string().nullable().describe("The same as commands take it: T-12 or H-12"),
+  webhook_status: z
+    .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
+    .describe("Now; unless it is ACTIVE when the next attempt comes due, that is skipped"),
   outcome: DeliveryOutcome,
   next_attempt_at: timestamp.nullable(),
   created_at: timestamp,
@@ -88,7 +94,7 @@ export const listDeliveries = operation({
   cli: {
     command: "emulator deliveries",
     rows: "items",
-    columns: ["id", "webhook_id", "activity", "contract_id", "outcome", "next_attempt_at"],
+    columns: ["id", "webhook_id", "activity", "composite_id", "outcome", "next_attempt_at", "webhook_status"],
   },
   basis: ours,
   examples: [{ title: "What did not get through?", query: { outcome: "skipped_disabled" } }],

@@ -309,6 +309,7 @@ describe("svc webhooks schedule", () => {
         webhook_id: webhook,
         activity: "CONTRACT_SIGNED",
         contract_id: 1,
+        composite_id: "T-1",
         attempt: 3,
         reason: "10 minutes after failed attempt 2 (status 500)",
       },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
-import { draft } from "../../support/contracts.ts";
+import { draft, jo, made, pdfBase64 } from "../../support/contracts.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
@@ -38,6 +38,59 @@ describe("svc webhooks why", () => {
       /DISABLED_BY_ERROR\n\nDisabled after 6 failures in a row; nothing is sent to it\.\nFailing since 2031-01-02T03:04:05/,
     );
     assert.match(out, /To enable it again, once the receiver is repaired: svc emulator webhooks enable 1\n$/);
+  });
+
+  it("tells the story that the log of deliveries tells: what is planned while it is disabled is skipped", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await draft(emulator.api);
+    const shown = async () => {
+      const [row] = await json<Record<string, unknown>[]>(
+        "emulator deliveries --fields outcome,next_attempt_at,webhook_status",
+      );
+      return row;
+    };
+    const why = async () => /Next attempt .*|Passed over .*/.exec((await svc("webhooks why")).out)?.[0];
+    const due = "2031-01-02T08:19:05.000Z";
+    await emulator.clock.advance({ by: 155 * 60_000 });
+    assert.deepEqual(await shown(), {
+      outcome: "retrying",
+      next_attempt_at: due,
+      webhook_status: "DISABLED_BY_ERROR",
+    });
+    assert.equal(await why(), `Next attempt ${due}: skipped, unless it is enabled before`);
+    const { out } = await svc("webhooks schedule --json");
+    assert.match(out, /will be skipped: the subscription is DISABLED_BY_ERROR/);
+
+    await emulator.clock.advance({ by: 160 * 60_000 });
+    assert.deepEqual(await shown(), {
+      outcome: "skipped_disabled",
+      next_attempt_at: null,
+      webhook_status: "DISABLED_BY_ERROR",
+    });
+    assert.equal(await why(), "Passed over while it was disabled or not allowed: 1");
+  });
+
+  it("calls a contract that was executed elsewhere by its own id", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    const body = {
+      contract_name: "NDA of 2029",
+      contract_type_id: 301,
+      file_name: "nda.pdf",
+      file_base64: await pdfBase64(),
+      creator_organization_entity_id: 401,
+      counterparty_organization_name: "Acme Inc.",
+      counterparty_is_individual: false,
+      counterparty_poc_details: jo,
+    };
+    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body }));
+    await emulator.clock.advance({ by: 1 });
+    assert.match((await svc("webhooks why")).out, /attempt 1 {2}CONTRACT_CREATED H-1\n/);
+    assert.match(
+      (await svc("emulator deliveries --format csv --fields composite_id")).out,
+      /^composite_id\r\nH-1\r\n$/,
+    );
   });
 
   it("takes the one that fails, or that of a workspace; asks where several may be meant", async (t) => {
@@ -83,5 +136,23 @@ describe("svc webhooks why", () => {
     const { exit, out, err } = await svc("webhooks why", { env });
     assert.deepEqual([exit, out], [1, ""]);
     assert.match(err, /^error: Only an emulator knows; this is the service of environment\./);
+  });
+});
+
+describe("svc emulator deliveries resend", () => {
+  it("exits 1 unless the receiver answers 2xx", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    await svc(create("Mine", app.url));
+    app.answer(503);
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const failed = await svc("emulator deliveries resend 1 --json");
+    assert.deepEqual([failed.exit, JSON.parse(failed.out).attempts[1].status], [1, 503]);
+    app.answer(204);
+    const arrived = await svc("emulator deliveries resend 1 --json");
+    assert.deepEqual([arrived.exit, JSON.parse(arrived.out).outcome], [0, "delivered"]);
+    app.answer(500);
+    assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
 });

@@ -80,6 +80,8 @@ describe("deliveries, over the control plane", () => {
       workspace_id: 1,
       activity: "CONTRACT_CREATED",
       contract_id: contract,
+      composite_id: `T-${contract}`,
+      webhook_status: "ACTIVE",
       outcome: "retrying",
       next_attempt_at: "2031-01-02T03:09:05.000Z",
       created_at: now,

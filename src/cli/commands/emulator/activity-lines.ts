@@ -47,8 +47,9 @@ function requestLine(
 function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): Line {
   const answer = error === null ? (status === null ? "" : paintedStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
-  const contract = event.contract_id === null ? "" : ` T-${event.contract_id}`;
+  const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
   const next = event.next_attempt_at === null ? "" : `, next ${timeOf(event.next_attempt_at, columns)}`;
+  const skipped = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
   return [
     dim(timeOf(at, columns)),
     "  ",
@@ -56,6 +57,6 @@ function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"del
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
     ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
     paintedState(outcome),
-    dim(next),
+    dim(`${next}${skipped}`),
   ];
 }

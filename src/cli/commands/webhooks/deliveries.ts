@@ -69,7 +69,17 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-const columns = ["id", "webhook_id", "activity", "contract_id", "outcome", "attempts", "answer", "next_attempt_at"];
+const columns = [
+  "id",
+  "webhook_id",
+  "activity",
+  "composite_id",
+  "outcome",
+  "attempts",
+  "answer",
+  "next_attempt_at",
+  "webhook_status",
+];
 
 const row = ({ attempts, ...delivery }: Listed) => ({
   ...delivery,
@@ -94,10 +104,12 @@ export async function followDeliveries({ flags }: InputOf<FollowedFlags>, contex
   return follow(context, watchDeliveries, { query }, flags.file, line);
 }
 
-function line({ id, at, activity, contract_id: contract, outcome, attempt, next_attempt_at: next }: Event): string {
+function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const about = contract === null ? "" : ` [contract ${contract}]`;
   const what = attempt === null ? outcome : `attempt ${attempt.number}: ${answerOf(attempt)}, ${outcome}`;
-  return `${at} delivery ${id} ${activity}${about} ${what}${next === null ? "" : `, next ${next}`}`;
+  const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
+  const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
+  return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
 
 const answerOf = (attempt: Listed["attempts"][number] | undefined): string | undefined =>

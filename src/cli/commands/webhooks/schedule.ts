@@ -37,7 +37,7 @@ export const webhooksSchedule = command({
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick go with --rule");
     await context.output.show(await plannedRows(flags.file, context), {
-      columns: ["at", "delivery", "webhook_id", "activity", "contract_id", "attempt", "reason"],
+      columns: ["at", "delivery", "webhook_id", "activity", "composite_id", "attempt", "reason"],
       none: "No attempt is planned",
     });
     return undefined;
@@ -107,13 +107,14 @@ async function plannedRows(file: string | undefined, context: Context) {
 }
 
 function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
-  const { id, webhook_id, activity, contract_id, next_attempt_at: at, attempts } = delivery;
+  const { id, webhook_id, activity, contract_id, composite_id, next_attempt_at: at, attempts } = delivery;
   return {
     at,
     delivery: id,
     webhook_id,
     activity,
     contract_id,
+    composite_id,
     attempt: attempts.length + 1,
     reason: reasonOf(delivery, webhook),
   };

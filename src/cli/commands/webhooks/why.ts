@@ -105,12 +105,12 @@ type Findings = ReturnType<typeof findings>;
 /** What the deliveries say; times are virtual. The newest delivery comes first. */
 function findings(webhook: Webhook, deliveries: readonly Delivery[]) {
   const attempts = deliveries
-    .flatMap(({ attempts: made, id, activity, contract_id }) =>
+    .flatMap(({ attempts: made, id, activity, composite_id }) =>
       made.map(({ at, number, status, error }) => ({
         at,
         delivery: id,
         activity,
-        contract_id,
+        composite_id,
         number,
         status,
         error,
@@ -133,7 +133,7 @@ function findings(webhook: Webhook, deliveries: readonly Delivery[]) {
     last_error: last ? (last.error?.message ?? `status ${last.status}`) : null,
     skipped,
     not_allowed: neverReached,
-    next_attempt_at: status === "ACTIVE" ? next : null,
+    next_attempt_at: next,
     enable: status === "ACTIVE" ? null : `svc emulator webhooks enable ${id}`,
     attempts,
   };
@@ -159,10 +159,16 @@ function lines(found: Findings): Line[] {
       : ["", omitted > 0 ? `The last ${shownAttempts} of ${attempts.length} attempts:` : "Attempts:"]),
     ...attempts.slice(-shownAttempts).map(attemptLine),
     ...(next === null && enable === null ? [] : [""]),
-    ...(next === null ? [] : [`Next attempt ${next}; now: svc emulator clock advance --next`]),
+    ...(next === null ? [] : [nextLine(next, enable)]),
     ...(enable === null ? [] : [`To enable it again, once the receiver is repaired: ${enable}`]),
   ];
 }
+
+/** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
+const nextLine = (at: string, enable: string | null): Line =>
+  enable === null
+    ? `Next attempt ${at}; now: svc emulator clock advance --next`
+    : `Next attempt ${at}: skipped, unless it is enabled before`;
 
 function verdict({ webhook, attempts, skipped, not_allowed: forbidden }: Findings): Line[] {
   if (webhook.status === "DISABLED_BY_ERROR") {
@@ -175,9 +181,17 @@ function verdict({ webhook, attempts, skipped, not_allowed: forbidden }: Finding
   return [`Nothing was sent yet: it wants ${wanted || "every activity"}, and none has happened.`];
 }
 
-const attemptLine = ({ at, number, status, error, activity, contract_id, ok }: Findings["attempts"][number]): Line => [
+const attemptLine = ({
+  at,
+  number,
+  status,
+  error,
+  activity,
+  composite_id: contract,
+  ok,
+}: Findings["attempts"][number]): Line => [
   `  ${at}  `,
   status === null ? red(error?.code ?? "no answer") : paintedStatus(status),
-  `  attempt ${number}  ${activity}${contract_id === null ? "" : ` T-${contract_id}`}`,
+  `  attempt ${number}  ${activity}${contract === null ? "" : ` ${contract}`}`,
   dim(ok ? "  delivered" : ""),
 ];
