@@ -28,7 +28,7 @@ function fromLibrary(shell: Exclude<Shell, "bash">): string {
 const bash = `# bash completion for svc
 __svc_complete() {
     local cur line value directive=0 words=() svc=(svc) i
-    # Only installed in a project: alias svc="npx svc"
+    # Only installed in a project: svc() { npx svc "$@"; }
     type -P svc >/dev/null || svc=(npx --no-install svc)
     # "=" splits words here; they are put together again.
     for ((i = 1; i <= COMP_CWORD; i++)); do

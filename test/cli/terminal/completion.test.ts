@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
@@ -69,6 +69,16 @@ async function machine(t: TestContext, shell: (typeof shells)[number]) {
   return folder;
 }
 
+/** The same with svc below it, where npx finds it alone. */
+async function project(t: TestContext, shell: (typeof shells)[number]) {
+  const folder = await machine(t, shell);
+  await mkdir(join(folder, "installed"));
+  await rename(join(folder, "svc"), join(folder, "installed/svc"));
+  const npx = '#!/bin/sh\n[ "$1" = --no-install ] && shift\nshift\nexec "$(dirname "$0")/installed/svc" "$@"\n';
+  await writeFile(join(folder, "npx"), npx, { mode: 0o755 });
+  return folder;
+}
+
 const missing = (...programs: string[]) => {
   const absent = programs.filter((name) => !hasProgram(name));
   return absent.length > 0 ? `${absent.join(" and ")} not installed` : false;
@@ -102,6 +112,31 @@ describe("Tab", () => {
     await until("svc contracts status");
     await keys("C-u", "svc contracts send --wait ex", "Tab");
     await until("--wait executed");
+  });
+
+  for (const shell of ["bash", "zsh"] as const) {
+    it(`completes the function that stands for svc in projects, in ${shell}`, {
+      skip: missing(shell, "tmux"),
+    }, async (t) => {
+      const folder = await project(t, shell);
+      const ready = { bash: "", zsh: "autoload -Uz compinit && compinit -u -D; " }[shell];
+      const plain = { bash: ["--norc", "--noprofile"], zsh: ["-f"] }[shell];
+      const { keys, until } = await terminal(t, [shell, ...plain], { folder });
+      await keys(`${ready}source ./script; svc() { npx svc "$@"; }; clear; echo loaded`, "Enter");
+      await until(/^loaded$/m);
+      await keys("svc contracts stat", "Tab");
+      await until("svc contracts status");
+    });
+  }
+
+  it("completes the function that stands for svc in projects, in fish", { skip: missing("fish") }, async (t) => {
+    const folder = await project(t, "fish");
+    const line = "function svc; npx svc $argv; end; source script; complete -C 'svc contracts stat'";
+    const { stdout } = await run("fish", ["--no-config", "-c", line], {
+      cwd: folder,
+      env: { HOME: folder, PATH: `${folder}:${process.env.PATH}` },
+    });
+    assert.equal(stdout, "status\tShow a contract's status\n");
   });
 
   it("completes in fish", { skip: missing("fish") }, async (t) => {
