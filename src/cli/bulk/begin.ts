@@ -10,6 +10,7 @@ import { existingFile, openInput } from "../parse/body.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { fileBytes } from "./input/bytes.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
+import { checkCluster } from "./known-cluster.ts";
 import { parseLimit } from "./limits.ts";
 import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
 import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
@@ -47,8 +48,9 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   const { checkedOutput } = await import("../output/file.ts");
   if (request.errorsOut !== undefined) await checkedOutput(context.host, request.errorsOut, "--errors-out");
   if (request.planOut !== undefined) await checkedOutput(context.host, request.planOut, "--plan-out");
+  if (!request.dryRun && request.planOut === undefined) await checkCluster(request.scope.cluster_id!, context);
   const survey = isPiped && !request.dryRun ? undefined : await surveyed(request, context);
-  if (survey?.rows === 0) throw new UsageError(`${request.work.place}: ${path} holds no rows`);
+  if (survey?.all === 0) throw new UsageError(`${request.work.place}: ${path} holds no rows`);
   if (request.dryRun) return dryRun(request, survey!, context);
 
   const target = await targetName(context);
@@ -119,10 +121,16 @@ async function surveyed(request: JobRequest, context: Context): Promise<Survey> 
   throw refusal(request, firstInvalid!, `${invalid} of ${counted(rows, "row")}`);
 }
 
-function refusal({ work, path, errorsOut }: JobRequest, { number, text, problem }: InvalidRow, share: string): Error {
+function refusal(
+  { work, path, format, columns, errorsOut }: JobRequest,
+  { number, text, problem }: InvalidRow,
+  share: string,
+): Error {
   const message = `Couldn't ${work.action} ${share}: row ${number} (${work.shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
-  return new UsageError(message, { hint: `Leave such rows of ${path} out with --skip-invalid${kept}.` });
+  const isHeading = format === "csv" && columns.length === 0 && number === 1;
+  const named = isHeading ? "Is that the heading? Then name the column that is meant: --column NAME. " : "";
+  return new UsageError(message, { hint: `${named}Leave such rows of ${path} out with --skip-invalid${kept}.` });
 }
 
 /** What a survey refuses, as CSV. */

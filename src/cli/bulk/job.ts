@@ -92,7 +92,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   try {
     await pump(batches, concurrency, perform, signal);
     signal.throwIfAborted();
-    if (job.finished.count === 0) throw new UsageError("Standard input holds no rows");
+    if (job.finished.count === 0 && !record.shard) throw new UsageError("Standard input holds no rows");
     return firstInvalid;
   } finally {
     signal.removeEventListener("abort", onStop);

@@ -116,7 +116,7 @@ async function concluded(
 ): Promise<FailureKind | undefined> {
   const { record, work, job, firstInvalid, retries, folder } = of;
   const report = reportOf(record, job, { firstInvalid, retries, results: resultsPath(folder) });
-  await showReport(report, work, context);
+  await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from "../command.ts";
 import type { InvalidRow } from "./input/batches.ts";
+import type { Shard } from "./input/shard.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import type { BulkWork } from "./work.ts";
@@ -45,10 +46,18 @@ const verbs = { map: ["Mapped", "to"], unmap: ["Removed", "from"], offboard: ["R
 
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-export async function showReport(report: JobReport, work: BulkWork, { output }: Context): Promise<void> {
+export async function showReport(
+  report: JobReport,
+  work: BulkWork,
+  shard: Shard | null,
+  { output }: Context,
+): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const [verb, preposition] = verbs[work.action];
   await output.print(`${verb} ${counted(report.rows, work.noun)} ${preposition} ${report.cluster_id}`);
+  if (shard && report.rows + report.invalid + report.failed === 0) {
+    await output.note(`The share ${shard.index}/${shard.of} holds no rows`);
+  }
   if (report.moved > 0) await output.note(`${report.moved} of them were mapped to another cluster before`);
   if (report.invalid > 0) {
     await output.note(`${counted(report.invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);

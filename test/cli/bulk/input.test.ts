@@ -59,6 +59,37 @@ describe("the rows of an input", () => {
     }
   });
 
+  it("are numbered as an editor numbers lines, the heading and empty lines too", async (t) => {
+    const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
+    const { exit, err } = await sent(t, "map-clients - --column id", stdin);
+    assert.equal(exit, 2);
+    assert.match(err, /Row 5 \(b c\) is no client id: it contains spaces/);
+  });
+
+  for (const [name, argv, text] of [
+    ["addresses", "map-emails", "email"],
+    ["client ids", "map-clients", "client_id"],
+    ["client ids, by number", "map-clients --column 1", "Client ID"],
+  ] as const) {
+    it(`do not begin with a heading where no column is named: ${name}`, async (t) => {
+      const { exit, err, lists } = await sent(t, `${argv} - --input-format csv`, `${text},x\nada@example.com,1\n`);
+      assert.deepEqual([exit, lists], [2, []]);
+      assert.ok(err.includes(`Row 1 (${text}) is the heading of its column: name it, with --column "${text}"`), err);
+    });
+  }
+
+  it("of a file whose first row may be a heading is told so", async (t) => {
+    const { url } = await bulkService(t);
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "people.csv"), "Contact,Name\nada@example.com,Ada\n");
+    const { exit, err } = await runCli("router map-emails people.csv --cluster eu-1", {
+      cwd,
+      env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
+    });
+    assert.equal(exit, 2);
+    assert.match(err, /row 1 \(Contact\) is neither an e-mail address .*\n {2}Is that the heading\? .*--column NAME/);
+  });
+
   it("that are no JSON, or lack the field, are invalid rows like any other", async (t) => {
     const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
     const argv = "map-clients - --input-format ndjson --column id";

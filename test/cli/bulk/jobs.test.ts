@@ -41,6 +41,21 @@ describe("jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
+  it("that are finished are passed over by resume --last", async (t) => {
+    const { svc } = await bulkStage(t, numbered(6), failsOnce);
+    const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
+    const wall = { ...systemWall, now: () => Date.parse("2099-01-01T00:00:00Z") };
+    const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).err)?.[1];
+    const resumed = await svc("router jobs resume --last");
+    assert.deepEqual([resumed.exit, resumed.out], [0, "Mapped 6 client ids to eu-1\n"]);
+    assert.ok(resumed.err.includes(`${stopped}: `), resumed.err);
+    assert.deepEqual(await svc("router jobs resume --last"), {
+      exit: 0,
+      out: "",
+      err: `Every job is finished, the newest is ${newest}; nothing is left to do\n`,
+    });
+  });
+
   it("repeat in their command line to resume where the calls went, and no secret", async (t) => {
     const { svc, service, jobs } = await bulkStage(t, numbered(6), failsOnce);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
@@ -69,7 +84,7 @@ describe("jobs", () => {
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    assert.match(err, /is finished; nothing is left to do/);
+    assert.match(err, /is finished, the newest is job_\w+; nothing is left to do/);
   });
 
   it("are worked on by one process at a time, and taken over from a dead one", async (t) => {

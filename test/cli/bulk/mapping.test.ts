@@ -164,7 +164,12 @@ describe("mapping from a file", () => {
       /no column "mail"\n {2}Columns: id, email/,
     ],
     ["damaged gzip", "router map-emails - --cluster eu-1", Buffer.from([0x1f, 0x8b, 8, 0, 1]), /gzip file is damaged/],
-    ["an unknown cluster", "router map-emails - --cluster mars", "a@b.c", /Unknown cluster: mars/],
+    [
+      "an unknown cluster",
+      "router map-emails - --cluster mars",
+      "a@b.c",
+      /There is no cluster "mars". Nothing was sent.\n {2}Known: eu-1, us-1/,
+    ],
   ] as const) {
     it(`refuses ${what}`, async (t) => {
       const cli = await cliEmulator(t);

@@ -105,6 +105,17 @@ describe("shares of one input", () => {
     assert.deepEqual(sent().flat().sort(), rows);
   });
 
+  it("may be empty, where there are more of them than rows", async (t) => {
+    const { svc, sent } = await bulkStage(t, ["a", "b"]);
+    const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
+    const { exit, out, err } = await svc(`${argv} --quiet`);
+    assert.deepEqual({ exit, out, err }, { exit: 0, out: "Mapped 0 client ids to eu-1\n", err: "" });
+    assert.match((await svc(argv)).err, /The share 3\/9 holds no rows\n/);
+    const piped = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
+    assert.deepEqual([piped.exit, piped.out], [0, "Mapped 0 client ids to eu-1\n"]);
+    assert.deepEqual(sent(), []);
+  });
+
   for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
     it(`are not written ${shard}`, async (t) => {
       const { svc, sent } = await bulkStage(t, ["a"]);

@@ -23,13 +23,29 @@ export interface BulkService {
   readonly calls: readonly BulkCall[];
 }
 
-/** A routing service that answers as a test says, `true` by default; it takes one promise a call. */
+const clusters = ["eu-1", "us-1"].map((cluster_id) => ({
+  cluster_id,
+  cluster_label: cluster_id,
+  cluster_url: "http://127.0.0.1:1",
+  cluster_oo_url: "http://127.0.0.1:1",
+  cluster_wopi_oo_url: "http://127.0.0.1:1",
+  sidebar_backend_url: "http://127.0.0.1:1",
+}));
+
+/**
+ * A routing service that answers as a test says, `true` by default; it takes one promise a call. It lists its clusters
+ * by itself.
+ */
 export async function bulkService(
   t: Pick<TestContext, "after">,
   script: (call: BulkCall) => Scripted | undefined | Promise<Scripted | undefined> = () => undefined,
 ): Promise<BulkService> {
   const calls: BulkCall[] = [];
   const server = createServer(async (request, response) => {
+    if (request.method === "GET" && request.url === "/router/v1/clusters/") {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(clusters));
+      return;
+    }
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
     const call: BulkCall = {

@@ -8,7 +8,7 @@ const otherFormats = "If its rows are written in another way, say so: --input-fo
 
 /** The records of a CSV stream (RFC 4180), in groups. */
 export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[][]> {
-  const parser = parse({ bom: true, relax_column_count: true, skip_empty_lines: true });
+  const parser = parse({ bom: true, relax_column_count: true });
   const source = Readable.from(bytes);
   source.on("error", (error) => parser.destroy(error));
   let group: string[][] = [];

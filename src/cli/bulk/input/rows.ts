@@ -2,7 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { UsageError } from "../../failure.ts";
 import { unzipped } from "./bytes.ts";
 
-/** Rows that follow each other. Row numbers count from 1; an empty text is a row that is passed over. */
+/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a row that is passed over. */
 export interface RowGroup {
   /** Number of the first. */
   readonly first: number;
@@ -85,21 +85,40 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>, columns: readonly stri
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let first = 1;
+  let isBegun = false;
   for await (const records of csvRecords(bytes)) {
-    const header = places === undefined;
-    places ??= placesOf(columns, records[0]!);
-    const chosen = places;
-    const texts = records.map((record) =>
-      chosen
-        .map((place) => record[place]?.trim() ?? "")
-        .join(" ")
-        .trim(),
-    );
-    if (header) texts[0] = "";
-    yield { first, texts };
-    first += records.length;
+    const texts: string[] = [];
+    const problems = new Map<number, string>();
+    for (const record of records) {
+      const isTop: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
+      const isHeader: boolean = isTop && places === undefined;
+      if (isHeader) places = placesOf(columns, record);
+      isBegun ||= isTop;
+      const text = isHeader ? "" : textIn(record, places ?? []);
+      if (isTop && heading.test(text)) problems.set(texts.length, headingProblem(text));
+      texts.push(text);
+      // A field over several lines.
+      for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
+    }
+    yield { first, texts, problems };
+    first += texts.length;
   }
 }
+
+const textIn = (record: readonly string[], places: readonly number[]): string =>
+  places
+    .map((place) => record[place]?.trim() ?? "")
+    .join(" ")
+    .trim();
+
+const linesIn = (record: readonly string[]): number =>
+  record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
+
+/** No service hands out such words as identifiers; taken for one, the heading would be mapped. */
+const heading =
+  /^(?:[a-z]{1,20}[ _-]){0,3}(?:e-?mail|address|id|uuid|token|team|client|user|identifier|key|hash|kind)s?$/i;
+
+const headingProblem = (text: string): string => `the heading of its column: name it, with --column "${text}"`;
 
 const placesOf = (columns: readonly string[], header: readonly string[]): number[] =>
   columns.map((column) => {

@@ -15,17 +15,20 @@ export function parseShard(text: string): Shard {
   return { index, of };
 }
 
+/** Whether a row is in the share; `ordinal` counts those that are not empty, from 1. */
+export const isOfShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
+
 /**
  * Every `of`-th row, from the `index`-th on; the others become rows that are passed over. By rows and not by batches,
  * so that runs with different batch sizes still cover every row once.
  */
-export async function* shareOf(groups: AsyncIterable<RowGroup>, { index, of }: Shard): AsyncGenerator<RowGroup> {
+export async function* shareOf(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
     const texts = group.texts.map((text) => {
       if (text === "") return "";
       ordinal += 1;
-      return (ordinal - index) % of === 0 ? text : "";
+      return isOfShare(ordinal, shard) ? text : "";
     });
     yield { ...group, texts };
   }

@@ -2,12 +2,14 @@ import type { BulkWork } from "../work.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes, fileBytes } from "./bytes.ts";
 import { type ReadOptions, rowsOf } from "./rows.ts";
-import { type Shard, shareOf } from "./shard.ts";
+import { isOfShare, type Shard } from "./shard.ts";
 
 /** What one look through an input tells before anything is sent. */
 export interface Survey extends Fingerprint {
   /** Rows that are not empty, of this share. */
   readonly rows: number;
+  /** The same of all shares. */
+  readonly all: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
   /** Texts of the first rows. */
@@ -32,14 +34,17 @@ export async function surveyOf(
   const bytes = new FingerprintedBytes(source);
   const groups = rowsOf(bytes, reading);
   const sample: string[] = [];
+  let all = 0;
   let rows = 0;
   let invalid = 0;
   let firstInvalid: InvalidRow | undefined;
-  for await (const { first, texts, problems } of shard ? shareOf(groups, shard) : groups) {
+  for await (const { first, texts, problems } of groups) {
     signal.throwIfAborted();
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
       if (text === "") continue;
+      all += 1;
+      if (shard && !isOfShare(all, shard)) continue;
       rows += 1;
       const problem = problems?.get(i) ?? work.problem(text);
       if (problem !== undefined) {
@@ -50,7 +55,7 @@ export async function surveyOf(
       } else if (sample.length < sampleRows) sample.push(text);
     }
   }
-  return { ...bytes.fingerprint(), rows, invalid, firstInvalid, sample };
+  return { ...bytes.fingerprint(), all, rows, invalid, firstInvalid, sample };
 }
 
 /** Its identity alone. */

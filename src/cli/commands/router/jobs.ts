@@ -14,8 +14,12 @@ const last = { flag: "last", type: "switch", description: "The newest job" } as 
 
 type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
 
-/** The job that is named, or the newest one. */
-async function jobOf({ positionals, flags }: JobInput, { host }: Context): Promise<StoredJob> {
+/** The job that is named, or the newest one; of those that are wanted, if there is one. */
+async function jobOf(
+  { positionals, flags }: JobInput,
+  { host }: Context,
+  wanted: (job: StoredJob) => boolean = () => true,
+): Promise<StoredJob> {
   const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
     import("../../bulk/log/jobs.ts"),
     import("../../bulk/log/state-folder.ts"),
@@ -24,7 +28,8 @@ async function jobOf({ positionals, flags }: JobInput, { host }: Context): Promi
   const isLast = flags.last === true;
   if ((name === undefined) === !isLast) throw new UsageError("<job> or --last required, and not both");
   const isName = name !== undefined && /^job_\w+$/.test(name);
-  const job = isLast ? (await listJobs(host))[0] : isName ? await readJob(name, host) : undefined;
+  const all = isLast ? await listJobs(host) : [];
+  const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job) return job;
   throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
     hint: `Jobs are kept in ${jobsFolder(host)}.`,
@@ -104,19 +109,20 @@ export const jobsResume = command({
     "Batches that are finished are passed over. A file must be what it was; rows of standard input are piped again.",
   positionals: [id, { name: "file", description: "- to pipe the rows of standard input again", optional: true }],
   flags: [
-    last,
+    { ...last, description: "The newest job that is not finished" },
     { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time; left out: as before" },
     { flag: "skip-invalid", type: "switch", description: "From here on, leave out rows that are no identifiers" },
     { flag: "max-errors", type: "text", placeholder: "N|P%", description: "From here on, stop at more than this" },
   ],
   examples: [
-    { title: "The newest one", argv: ["router", "jobs", "resume", "--last"] },
+    { title: "The newest one that is not finished", argv: ["router", "jobs", "resume", "--last"] },
     { title: "One that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run(input, context) {
-    const { record, folder, status } = await jobOf(lastWithFile(input), context);
-    if (status === "done" || status === "partial") {
-      await context.output.note(`${record.id} is finished; nothing is left to do`);
+    const { record, folder, status } = await jobOf(lastWithFile(input), context, (job) => !isFinished(job));
+    if (isFinished({ status })) {
+      const which = input.flags.last ? `Every job is finished, the newest is ${record.id}` : `${record.id} is finished`;
+      await context.output.note(`${which}; nothing is left to do`);
       return status === "partial" ? "partial" : undefined;
     }
     const { resumeJob } = await import("../../bulk/resume.ts");
@@ -129,6 +135,8 @@ export const jobsResume = command({
     });
   },
 });
+
+const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
 
 /** In `resume --last -` the dash is no id. */
 const lastWithFile = (input: JobInput): JobInput =>
