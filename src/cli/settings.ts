@@ -30,6 +30,8 @@ export interface ServiceSettings {
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
   /** An OAuth access token that outranks every sign-in. */
   readonly token: SettingValue | undefined;
+  /** Base64 of the key that signs webhooks. */
+  readonly hmacKey: SettingValue | undefined;
   /** Of an emulator's control plane. */
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
@@ -74,6 +76,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
     clusterKey: variable(host, "SVC_CLUSTER_KEY"),
     basicAuth: basicOf(variable(host, "SVC_BASIC_AUTH")),
     token: tokenSetting(host),
+    hmacKey: webhookKeySetting(host),
     controlToken: controlTokenSetting(host),
     isEmulatorHere: false,
   };
@@ -86,8 +89,8 @@ async function runningHere(host: Host): Promise<EmulatorHere | undefined> {
 }
 
 /** An emulator's own credentials alone: none of the environment, a profile or a sign-in may be sent to it. */
-function emulatorSettings(here: EmulatorHere, { cwd }: Host): ServiceSettings {
-  const origin = `the emulator that runs on ${relative(cwd, here.state)}`;
+function emulatorSettings(here: EmulatorHere, host: Host): ServiceSettings {
+  const origin = `the emulator that runs on ${relative(host.cwd, here.state)}`;
   const found = <T>(value: T): SettingValue<T> => ({ value, origin });
   const first = mainCluster(here);
   return {
@@ -100,6 +103,8 @@ function emulatorSettings(here: EmulatorHere, { cwd }: Host): ServiceSettings {
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
+    // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
+    hmacKey: webhookKeySetting(host) ?? (first?.hmacKey === undefined ? undefined : found(first.hmacKey)),
     controlToken: found(here.token),
     isEmulatorHere: true,
   };

@@ -7,7 +7,6 @@ import {
   type SettingValue,
   serviceSettings,
   variable,
-  webhookKeySetting,
 } from "../settings.ts";
 import { appSecrets } from "./secrets.ts";
 
@@ -33,7 +32,7 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
     ...hidden("token", found.token),
     ...hidden("basic_auth", found.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), variable(host, env))),
-    ...hidden("webhook_hmac_key", webhookKeySetting(host)),
+    ...hidden("webhook_hmac_key", found.hmacKey),
     ...shown("emulator_url", emulatorSetting(host)),
     ...hidden("emulator_token", found.controlToken),
     ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),

@@ -48,6 +48,22 @@ describe("in a folder whose emulator runs", () => {
     assert.equal((await svc("contracts templates list --json")).err, "");
   });
 
+  it("webhooks are verified, explained and signed with its key, unless another is given", async (t) => {
+    const { svc, cwd } = await stage(t);
+    await writeFile(join(cwd, "body.json"), "{}");
+    const note = `Using the key of the emulator that runs on ${state}\n`;
+    const signed = await svc("webhooks sign body.json");
+    assert.deepEqual([signed.exit, signed.err], [0, note]);
+    const signature = signed.out.trim();
+    const verified = { exit: 0, out: "valid\n", err: note };
+    assert.deepEqual(await svc(`webhooks verify body.json --signature ${signature}`), verified);
+    const explained = { exit: 0, out: "The signature matches.\n", err: note };
+    assert.deepEqual(await svc(`webhooks explain body.json --signature ${signature}`), explained);
+    const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.from("another key").toString("base64") };
+    const other = await svc(`webhooks verify body.json --signature ${signature}`, { env });
+    assert.deepEqual([other.exit, other.err.includes("Using")], [1, false]);
+  });
+
   it("its token and an emulator's sign-in stay apart from those of a real service", async (t) => {
     const { svc, twin } = await stage(t);
     const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });

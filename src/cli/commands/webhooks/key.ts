@@ -3,7 +3,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
-import { webhookKeySetting } from "../../settings.ts";
+import { serviceSettings, webhookKeySetting } from "../../settings.ts";
 
 export const keyFlag = {
   flag: "key-file",
@@ -14,17 +14,28 @@ export const keyFlag = {
 
 type Keyed = InputOf<readonly [typeof keyFlag]>;
 
-/** The base64 text of the key that was given by file or environment; undefined where none was. Never printed. */
-export async function keyOf({ host }: Context, { flags }: Keyed): Promise<string | undefined> {
+/**
+ * The base64 text of the key that was given by file or environment, or else is that of the emulator that runs here;
+ * undefined where there is none. Never printed.
+ */
+export async function keyOf({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
-    const found = webhookKeySetting(host);
-    const text = found?.value.trim();
-    return found && text ? checkedKey(keyIn(text), found.origin) : undefined;
+    const given = givenByEnvironment(host);
+    if (given !== undefined) return given;
+    const found = (await serviceSettings({ globals, host })).hmacKey;
+    if (found) await output.note(`Using the key of ${found.origin}`);
+    return found?.value;
   }
   const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
   if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
   return checkedKey(keyIn(text), `--key-file: ${file}`);
+}
+
+function givenByEnvironment(host: Context["host"]): string | undefined {
+  const found = webhookKeySetting(host);
+  const text = found?.value.trim();
+  return found && text ? checkedKey(keyIn(text), found.origin) : undefined;
 }
 
 /** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
@@ -49,13 +60,14 @@ export async function neededKey(context: Context, input: Keyed): Promise<string>
   const key = await keyOf(context, input);
   if (key !== undefined) return key;
   throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY", {
-    hint: "svc webhooks hmac-key prints the key of a workspace.",
+    hint: "svc webhooks hmac-key prints the key of a workspace; in the folder of a running emulator its key is used.",
   });
 }
 
 /** The same, fetched from the service where none was given. */
 export async function fetchedKey(context: Context, input: Keyed): Promise<string> {
-  const given = await keyOf(context, input);
+  const isGiven = input.flags["key-file"] !== undefined;
+  const given = isGiven ? await keyOf(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;
   const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
   const client = await context.client("contracts", { connections: 2 });

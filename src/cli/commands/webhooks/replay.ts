@@ -115,19 +115,25 @@ async function deliveriesOf(
   const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
   const deliveries: Replayed[] = [];
+  let key: ReturnType<typeof keyOf> | undefined;
+  const keyOnce = () => (key ??= keyOf(context, input));
   for (const path of paths) {
     const delivery = await readDelivery(context, path, "<files>");
-    deliveries.push({ ...(await signed(delivery, input, context)), name: path, url: to });
+    deliveries.push({ ...(await signed(delivery, input, keyOnce)), name: path, url: to });
   }
   return deliveries;
 }
 
 /** As it was saved; signed where that is wanted, or where it came without a signature. */
-async function signed(delivery: SavedDelivery, input: ReplayInput, context: Context): Promise<SavedDelivery> {
+async function signed(
+  delivery: SavedDelivery,
+  input: ReplayInput,
+  keyOnce: () => ReturnType<typeof keyOf>,
+): Promise<SavedDelivery> {
   const name = contentHashHeader.toLowerCase();
   const isSigned = Object.keys(delivery.headers).length > 0;
   if (isSigned && input.flags.sign !== true) return delivery;
-  const key = await keyOf(context, input);
+  const key = await keyOnce();
   if (key === undefined) {
     throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed");
   }

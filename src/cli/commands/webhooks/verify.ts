@@ -45,7 +45,7 @@ export const webhooksVerify = command({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
-    "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file or from SVC_WEBHOOK_HMAC_KEY; the signature from --signature, --headers, or the headers that svc webhooks listen --save wrote beside the body. Bodies of any size are streamed.",
+    "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator that runs in this folder; the signature from --signature, --headers, or the headers that svc webhooks listen --save wrote beside the body. Bodies of any size are streamed.",
   positionals: [bodyFile],
   flags,
   examples: [
