@@ -3,8 +3,8 @@ import { resources } from "../api/resources.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
-import { InvalidArguments } from "../client/errors.ts";
-import type { Answer } from "../client/response.ts";
+import { InvalidArguments, UnreadableAnswer } from "../client/errors.ts";
+import { type Answer, readable } from "../client/response.ts";
 import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
 import type { FailureKind } from "./failure.ts";
@@ -42,6 +42,8 @@ export interface CallChanges {
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
   /** Beside those of the target. */
   readonly credentials?: Credentials;
+  /** Its fields are read: throws UnreadableAnswer where they are not there. */
+  readonly reads?: boolean;
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
 }
@@ -51,12 +53,12 @@ export async function call(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { query, sign, credentials, confirm }: CallChanges = {},
+  { query, sign, credentials, reads, confirm }: CallChanges = {},
 ): Promise<PreparedCall | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // What a signature adds, no parser has seen; and --verbose tells where the answer differs from the declaration.
-  const isChecked = !sign && !globals.verbose && !mustValidate(spec, input);
+  const isChecked = !sign && !reads && !globals.verbose && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
@@ -92,16 +94,11 @@ export async function call(
       const answer = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
+      if (reads) readable(answer);
       await report(answer, context);
       await show(spec, operation, answer, input, context);
-      if (spec.paged)
-        await noteRest(
-          spec.paged,
-          spec.rows!,
-          answer.value as Record<string, unknown>,
-          changed.args.query ?? {},
-          context,
-        );
+      if (spec.paged && isObject(answer.value))
+        await noteRest(spec.paged, spec.rows!, answer.value, changed.args.query ?? {}, context);
       return answer;
     },
   };
@@ -110,10 +107,17 @@ export async function call(
 /** The answer with the rows of all parts. */
 async function everyPart(paged: Paged, rows: string, of: CheckedCall, send: PreparedCall["send"]): Promise<Answer> {
   const first = await send(of);
-  const fetch = async (query: object) =>
-    (await send(of.with({ query: { ...query } }))).value as Record<string, unknown>;
-  const value = await allParts(paged, rows, first.value as Record<string, unknown>, of.args.query ?? {}, fetch);
+  const fetch = async (query: object) => partOf(await send(of.with({ query: { ...query } })));
+  const value = await allParts(paged, rows, partOf(first), of.args.query ?? {}, fetch);
   return { ...first, value };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function partOf({ status, value }: Answer): Record<string, unknown> {
+  if (isObject(value)) return value;
+  throw new UnreadableAnswer(status, `Expected an object, but the service answered ${status} with something else.`);
 }
 
 /** Throws UsageError, which names flags. */

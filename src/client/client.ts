@@ -4,7 +4,7 @@ import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
 import type { ReadMode } from "./limits.ts";
 import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "./request.ts";
-import { type Answer, type HttpResponse, readingOf, readResponse } from "./response.ts";
+import { type Answer, type HttpResponse, readable, readingOf, readResponse } from "./response.ts";
 import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
@@ -24,6 +24,8 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly timeoutMs?: number;
   readonly wall?: Wall;
   readonly observer?: Observer;
+  /** Let `call` throw UnreadableAnswer where a field that is declared cannot be read; left out: as it came. */
+  readonly readable?: boolean;
 }
 
 export interface CallOptions extends RequestOptions {
@@ -102,7 +104,7 @@ export function createClient(options: ClientOptions): Client {
     send,
     async call(operation, ...[args, how]) {
       const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
-      return answer.value as ResultOf<typeof operation>;
+      return (options.readable ? readable(answer) : answer.value) as ResultOf<typeof operation>;
     },
     close: () => transport.close(),
   };

@@ -1,5 +1,6 @@
 import { sizeText } from "../base/size.ts";
 import { UnreadableAnswer } from "./errors.ts";
+import { parseJson } from "./json-text.ts";
 
 /** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;
@@ -48,7 +49,7 @@ const tooLarge = (): UnreadableAnswer =>
 
 function eventOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new UnreadableAnswer(200, "The service sent an event that is not JSON.");
   }

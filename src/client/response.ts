@@ -2,9 +2,11 @@ import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { eventsOf } from "./events.ts";
+import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
+import { firstMisfit } from "./shape.ts";
 
 export interface HttpResponse {
   readonly status: number;
@@ -21,6 +23,14 @@ export interface Answer<Value = unknown> {
   readonly value: Value;
   /** Where the value differs from the declaration: `items.0.colour: not declared`. */
   readonly drift: readonly string[];
+  /** Why the value cannot be read by its declaration (src/client/shape.ts); undefined where it can, or nobody looked. */
+  readonly misfit: string | undefined;
+}
+
+/** The value of an answer whose fields are about to be read. Throws UnreadableAnswer where they are not there. */
+export function readable<Value>({ status, value, misfit }: Answer<Value>): Value {
+  if (misfit === undefined) return value;
+  throw new UnreadableAnswer(status, `The service answered ${status} with something else than is declared: ${misfit}.`);
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
@@ -55,8 +65,7 @@ export async function readResponse(operation: Callable, request: HttpRequest, re
       headers,
     });
   }
-  const { value, drift } = await read(declared ?? { kind: "passthrough" }, response);
-  return { status, headers, value, drift };
+  return { status, headers, ...(await read(declared ?? { kind: "passthrough" }, response)) };
 }
 
 const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
@@ -70,12 +79,12 @@ const passesThrough = (operation: Callable, status: number): boolean =>
 async function read(
   declared: Callable["responses"][number],
   response: HttpResponse,
-): Promise<{ value: unknown; drift: string[] }> {
-  const plain = (value: unknown) => ({ value, drift: [] });
+): Promise<Pick<Answer, "value" | "drift" | "misfit">> {
+  const plain = (value: unknown) => ({ value, drift: [], misfit: undefined });
   switch (declared.kind) {
     case "json": {
       const value = jsonOf(response.status, await textOf(response.body));
-      return { value, drift: declared.schema ? driftIn(declared.schema, value) : [] };
+      return declared.schema ? { value, ...judged(declared.schema, value) } : plain(value);
     }
     case "empty": {
       // Content is ignored; but a page is what proxies and sign-ins answer in place of the service.
@@ -120,16 +129,20 @@ function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
-export function driftIn(schema: z.ZodType, value: unknown): string[] {
+export const driftIn = (schema: z.ZodType, value: unknown): readonly string[] => judged(schema, value).drift;
+
+function judged(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "misfit"> {
   // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
   const result = schema.safeParse(value, { jitless: true });
-  if (result.success) return [];
-  return result.error.issues.flatMap((issue) => {
+  if (result.success) return { drift: [], misfit: undefined };
+  const { issues } = result.error;
+  const drift = issues.flatMap((issue) => {
     const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
     return issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => `${at(key)}: not declared`)
       : [`${at()}: ${issue.message}`];
   });
+  return { drift, misfit: firstMisfit(issues, value) };
 }
 
 export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -140,7 +153,7 @@ export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }
@@ -148,10 +161,12 @@ function parsed(text: string): unknown {
 
 function jsonOf(status: number, text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseJson(text);
+  } catch (cause) {
     const start = text.trimStart();
-    const what = start === "" ? "an empty body" : start.startsWith("<") ? "HTML" : "text that is not JSON";
+    const isDeep = /^nested/.test((cause as Error).message);
+    const isPage = start.startsWith("<");
+    const what = start === "" ? "an empty body" : isPage ? "HTML" : isDeep ? "a maze of it" : "text that is not JSON";
     throw new UnreadableAnswer(status, `Expected JSON, but the service answered ${status} with ${what}.`);
   }
 }

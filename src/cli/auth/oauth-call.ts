@@ -1,4 +1,5 @@
 import type { Client } from "../../client/client.ts";
+import { parseJson } from "../../client/json-text.ts";
 import { textOf as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { openClient } from "../connection/http.ts";
@@ -50,7 +51,7 @@ async function read({ status, headers, body }: Awaited<ReturnType<Client["exchan
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};

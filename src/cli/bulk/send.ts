@@ -3,7 +3,7 @@ import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
-import { readResponse } from "../../client/response.ts";
+import { readable, readResponse } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
@@ -79,6 +79,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       },
     );
     const answer = await readResponse(operation, request, response);
+    readable(answer);
     return Number(answer.headers["x-svc-moved"] ?? 0);
   }
 

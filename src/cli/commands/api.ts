@@ -2,6 +2,7 @@ import type { Operation } from "../../api/operation.ts";
 import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
 import { ServiceError } from "../../client/errors.ts";
+import { parseJson } from "../../client/json-text.ts";
 import { problemOf } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/request.ts";
 import { textOf } from "../../client/response.ts";
@@ -132,7 +133,7 @@ function headersOf(input: InputOf<typeof flags>): Record<string, string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -93,7 +93,12 @@ async function asking<T>(
 ): Promise<T> {
   const { createTransport } = await import("../../client/transport.ts");
   const transport = createTransport({ connectTimeoutMs: patienceMs });
-  const client = createClient({ baseUrls: { emulator: routerUrl }, credentials: { controlToken }, transport });
+  const client = createClient({
+    baseUrls: { emulator: routerUrl },
+    credentials: { controlToken },
+    transport,
+    readable: true,
+  });
   try {
     return await ask(client);
   } finally {

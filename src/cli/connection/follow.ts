@@ -1,5 +1,7 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
+import { readable } from "../../client/response.ts";
+import { misfitIn } from "../../client/shape.ts";
 import type { Context } from "../command.ts";
 
 /** What one event of an operation's stream holds. */
@@ -22,7 +24,13 @@ export async function follow<O extends Operation>(
   const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0 });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following; Ctrl-C ends it");
-  for await (const event of answer.value as AsyncIterable<EventOf<O>>) await output.event(event, line(event));
+  const declared = operation.responses[200];
+  const schema = declared?.kind === "events" ? declared.schema : undefined;
+  for await (const value of answer.value as AsyncIterable<EventOf<O>>) {
+    const misfit = schema && misfitIn(schema, value);
+    const event = readable({ ...answer, value, misfit });
+    await output.event(event, line(event));
+  }
   signal.throwIfAborted();
   await output.note("The emulator has ended");
   return undefined;

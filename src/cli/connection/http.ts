@@ -27,6 +27,7 @@ export async function openClient(of: {
     baseUrls,
     credentials,
     transport,
+    readable: true,
     wall: host.wall,
     observer: observerFor(globals, output, host),
     timeoutMs: globals.timeoutMs,

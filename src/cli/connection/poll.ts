@@ -16,7 +16,8 @@ export async function pollUntil<T>(
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.now() + pauseMs > deadline) {
-      throw new CommandFailed("temporary", "wait_timeout", `Waited ${Math.round(timeoutMs / 1_000)} s for ${awaited}.`);
+      const message = `Waited ${Math.round(timeoutMs / 1_000)} s for ${awaited}.`;
+      throw new CommandFailed("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
     }
     await wall.sleep(pauseMs, signal);
     signal.throwIfAborted();

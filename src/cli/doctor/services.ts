@@ -1,5 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
+import { readable } from "../../client/response.ts";
 import type { Context, Target } from "../command.ts";
 import { explain } from "../exit.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
@@ -59,11 +60,8 @@ async function answerOf(
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
-    const { headers, value } = await client.send(CheckedCall.of(operation, args), {
-      signal: context.signal,
-      retries: 0,
-    });
-    return { headers, value, tookMs: wall.now() - startedAt };
+    const answer = await client.send(CheckedCall.of(operation, args), { signal: context.signal, retries: 0 });
+    return { headers: answer.headers, value: readable(answer), tookMs: wall.now() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;
     return error as Error;

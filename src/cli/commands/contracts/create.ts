@@ -43,8 +43,8 @@ export const contractsCreate = command({
         return undefined;
       });
     }
-    const { id } = answer.value as { id?: string };
-    if (id !== undefined)
+    const id = (answer.value as { id?: unknown } | null)?.id;
+    if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${nextLine(["contracts", "send", id], context)}`);
     return undefined;
   },

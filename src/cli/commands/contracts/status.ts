@@ -17,7 +17,7 @@ export const contractsStatus = command({
   ],
   examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],
   async run(input, context, spec) {
-    const prepared = await call(spec!, input, context);
+    const prepared = await call(spec!, input, context, { reads: input.flags["exit-status"] === true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     if (input.flags["exit-status"] !== true) return undefined;

@@ -11,7 +11,7 @@ export const deliveriesResend = command({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await call(spec!, input, context);
+    const prepared = await call(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { attempts } = value as { attempts: { resend: boolean; status: number | null }[] };

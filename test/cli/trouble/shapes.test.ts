@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { registry } from "../../../src/api/registry.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
+import { wordsOf } from "../../support/cli/command-lines.ts";
+import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { wrongJson } from "../../support/cli/refused-well.ts";
+import type { RunResult } from "../../support/cli/run-cli.ts";
+
+const bodies: Readonly<Record<string, string>> = {
+  null: "null",
+  "[]": "[]",
+  "[null]": "[null]",
+  "{}": "{}",
+  '"x"': '"x"',
+  "100,000 nested lists": "[".repeat(100_000) + "]".repeat(100_000),
+};
+
+/** Commands that can do nothing with an answer whose fields they cannot read. */
+const readers: ReadonlySet<string> = new Set([
+  "emulator deliveries resend",
+  "emulator wait-for",
+  "files download",
+  "files upload",
+  "webhooks deliveries",
+  "webhooks listen",
+  "webhooks replay",
+  "webhooks schedule",
+  "webhooks trigger",
+  "webhooks why",
+  "router jobs resume",
+  "router resolve",
+  "auth token",
+  "auth refresh",
+]);
+const lines = await linesThatSend();
+
+const routes = registry.map(({ method, path, responses }) => ({
+  methods: [method].flat() as readonly string[],
+  path: new RegExp(`^${path.replace(/\{[^}]+\}/g, "[^/]+")}$`),
+  status: Number(Object.keys(responses)[0]),
+}));
+
+/** A service that answers everything with the success that is declared for it, the right media type and this body. */
+async function service(t: TestContext, body: string): Promise<{ url: string }> {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "", "http://any");
+    const route = routes.find(({ methods, path }) => methods.includes(request.method ?? "") && path.test(pathname));
+    request.resume();
+    const isStream = request.headers.accept === "text/event-stream";
+    const type = isStream ? "text/event-stream" : "application/json";
+    response.writeHead(route?.status ?? 200, { "content-type": type }).end(isStream ? `data: ${body}\n\n` : body);
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Whatever came: an answer that is handed on, or one failure told as such. */
+function wrongWith(result: RunResult): string | undefined {
+  if (/Unexpected failure|call stack/.test(result.out + result.err)) return printedBy(result);
+  if (result.exit === 0) return undefined;
+  return result.err === "" && result.out !== ""
+    ? undefined
+    : wrongJson(result, { exit: result.exit, message: /./, streams: true });
+}
+
+describe("an answer of the right media type and the wrong shape", () => {
+  for (const [name, body] of Object.entries(bodies)) {
+    it(`is no surprise to any command: ${name}`, async (t) => {
+      const at = await service(t, body);
+      const wrong = await astray(
+        lines,
+        ({ shown }) => shown,
+        async (one) => {
+          const { result } = await runPrepared(t, one, at, ["--json", "--timeout", "4s"]);
+          return wrongWith(result);
+        },
+      );
+      assert.deepEqual(wrong, {});
+    });
+  }
+
+  for (const [name, body] of Object.entries(bodies)) {
+    it(`is told as such where its fields are read: ${name}`, async (t) => {
+      const at = await service(t, body);
+      const read = lines.filter(({ line }) => readers.has(wordsOf(line.command)));
+      const codes = new Map<string, string>();
+      for (const one of read) {
+        const { result } = await runPrepared(t, one, at, ["--json", "--timeout", "4s"]);
+        const told = result.err === "" ? undefined : (JSON.parse(result.err) as { error: { code: string } });
+        codes.set(one.shown, told?.error.code ?? `exit ${result.exit}`);
+      }
+      const isFine = (shown: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(shown);
+      const others = [...codes].filter(([shown, code]) => code !== "unreadable_answer" && !isFine(shown));
+      assert.deepEqual(others, []);
+      assert.deepEqual(new Set(read.map(({ line }) => wordsOf(line.command))), readers);
+    });
+  }
+});
