@@ -19,6 +19,20 @@ export class UsageError extends Error {
   }
 }
 
+/**
+ * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person
+ * at a terminal is asked for it, and the command begins anew; for anybody else it is the UsageError that it is.
+ */
+export class InputRequired extends UsageError {
+  /** The name of the flag or positional in the declaration. */
+  readonly input: string;
+
+  constructor(input: string, message: string, options: ConstructorParameters<typeof UsageError>[1] = {}) {
+    super(message, options);
+    this.input = input;
+  }
+}
+
 /** What a command that did its work may still have to say by its exit code. */
 export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 

@@ -1,6 +1,6 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
-import type { Captured, Command, InnerRun, Input } from "./command.ts";
+import type { Captured, Command, Context, InnerRun, Input } from "./command.ts";
 import { readProfiles } from "./config/profile.ts";
 import { createContext } from "./context.ts";
 import { runDerived } from "./derived.ts";
@@ -15,7 +15,7 @@ import {
   stackLines,
   withoutSecrets,
 } from "./exit.ts";
-import { CommandFailed, Interrupted, PartialFailure, UsageError } from "./failure.ts";
+import { CommandFailed, InputRequired, Interrupted, PartialFailure, UsageError } from "./failure.ts";
 import { groupNames, groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
@@ -27,7 +27,7 @@ import { locate, normalised, placeGiven } from "./parse/argv.ts";
 import { readGlobals } from "./parse/globals.ts";
 import type { Invocation, Parser } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
-import { completed } from "./prompt/required.ts";
+import { completed, supplemented } from "./prompt/required.ts";
 import { derivedAlone, specsOf } from "./specs.ts";
 import { Stopping } from "./stopping.ts";
 
@@ -106,11 +106,7 @@ async function perform(
   const svc = (inner: readonly string[], options = {}) => captured(inner, host, options);
   const context = createContext(host, argv, globals, output, stopping, svc);
   try {
-    const whole = typed(declaration, await completed(declaration, input, context));
-    const result =
-      "run" in declaration
-        ? await declaration.run(whole, context, declaration.spec)
-        : await runDerived(declaration, whole, context);
+    const result = await carriedOut(declaration, await completed(declaration, input, context), context);
     if (result === undefined) return 0;
     return typeof result === "string" ? exitCodeOf[result] : result.exit;
   } catch (error) {
@@ -118,6 +114,20 @@ async function perform(
     throw error;
   } finally {
     await context.close();
+  }
+}
+
+/** Runs the command, anew whenever it was asked for something that it turned out to need. */
+async function carriedOut(declaration: Declared, input: Input, context: Context): ReturnType<Command["run"]> {
+  for (let given = input; ; ) {
+    const whole = typed(declaration, given);
+    try {
+      if ("run" in declaration) return await declaration.run(whole, context, declaration.spec);
+      return await runDerived(declaration, whole, context);
+    } catch (error) {
+      if (!(error instanceof InputRequired)) throw error;
+      given = await supplemented(declaration, given, error, context);
+    }
   }
 }
 

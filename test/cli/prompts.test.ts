@@ -52,6 +52,24 @@ describe("a person at a terminal", () => {
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
 
+  it("is asked for what only this command line makes necessary, and it begins anew", async (t) => {
+    const { svc, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "ids.txt"), "c-1\n");
+    const env = { SVC_STATE_DIR: join(cwd, "state") };
+    const ada = person(["Cluster", `${down}${enter}`]);
+    const mapped = await svc("router map-clients ids.txt", { ...ada, env });
+    assert.deepEqual([mapped.exit, mapped.out, ada.waiting()], [0, "Mapped 1 client id to us-1\n", []], mapped.err);
+
+    const again = person(["Job", enter]);
+    const shown = await svc("router jobs show --json=command,status", { ...again, env });
+    assert.deepEqual([shown.exit, JSON.parse(shown.out)], [0, { command: "map-clients", status: "done" }], shown.err);
+    assert.deepEqual(again.waiting(), []);
+
+    const login = person(["Client id", `demo-cli${enter}`]);
+    assert.equal((await svc("auth device-login --no-wait --no-browser", { ...login, env })).exit, 8);
+    assert.deepEqual(login.waiting(), []);
+  });
+
   it("types what cannot be looked up, and is told at once what is wrong with it", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(

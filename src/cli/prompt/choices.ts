@@ -20,6 +20,7 @@ const offers = lookupTable<Fetch>({
 
 /** The same for names that mean something else in other groups: `emulator id`. */
 const offersOfGroups = lookupTable<Fetch>({
+  "router job": jobs,
   "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
 });
 
@@ -78,6 +79,14 @@ async function contracts(context: Context, command: string): Promise<Choice[]> {
   const statuses = statusesFor[command];
   const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
+}
+
+async function jobs({ host }: Context): Promise<Choice[]> {
+  const { listJobs } = await import("../bulk/log/jobs.ts");
+  return (await listJobs(host)).map(({ record: { id, command }, status }) => ({
+    value: id,
+    name: `${id}  ${command}  ${status}`,
+  }));
 }
 
 async function profiles({ host }: Context): Promise<Choice[]> {

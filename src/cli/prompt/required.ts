@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import { mayAsk } from "../context.ts";
-import { UsageError } from "../failure.ts";
+import { type InputRequired, UsageError } from "../failure.ts";
 import { missingFrom } from "./missing.ts";
 
 /**
@@ -21,4 +21,18 @@ export async function completed(declaration: CommandDeclaration, input: Input, c
   }
   if (refused.length === 0) return input;
   throw new UsageError(`${refused.join(", ")} required`, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+}
+
+/** The input with what a command found missing while it looked at it, asked for in the same way. */
+export async function supplemented(
+  declaration: CommandDeclaration,
+  input: Input,
+  required: InputRequired,
+  context: Context,
+): Promise<Input> {
+  const positionals = declaration.positionals.filter(({ name }) => name === required.input);
+  const flags = declaration.flags.filter(({ flag }) => flag === required.input);
+  if (positionals.length + flags.length === 0 || !mayAsk(context.host, context.globals)) throw required;
+  const { askFor } = await import("./ask-required.ts");
+  return askFor({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }

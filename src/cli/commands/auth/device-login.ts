@@ -1,5 +1,5 @@
 import { type Context, command } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
 import { nextLine } from "../../next.ts";
 import { oauthClientSetting, tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
@@ -83,7 +83,7 @@ export const authDeviceLogin = command({
 async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
   const clientId = given ?? (await oauthClientSetting(context))?.value;
   if (clientId) return clientId;
-  throw new UsageError("--client-id required: it says which OAuth client signs in", {
+  throw new InputRequired("client-id", "--client-id required: it says which OAuth client signs in", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
   });
 }

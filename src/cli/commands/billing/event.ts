@@ -2,7 +2,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
-import { UsageError } from "../../failure.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
 
 const password = appSecrets.billing;
 
@@ -43,6 +43,7 @@ async function basicOf(
     throw new UsageError(`--${password.flag} needs --username`);
   }
   const secret = await secretFrom(password, input, context);
-  if (secret === undefined) throw new UsageError(`--${password.flag} required, or the password in ${password.env}`);
+  if (secret === undefined)
+    throw new InputRequired(password.flag, `--${password.flag} required, or the password in ${password.env}`);
   return { username, password: secret };
 }

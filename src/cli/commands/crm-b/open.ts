@@ -3,7 +3,7 @@ import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
-import { UsageError } from "../../failure.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 
 const consumerSecret = appSecrets.crmB;
@@ -52,7 +52,10 @@ async function requestOf(
   const secret = await secretFrom(consumerSecret, input, context);
   if (secret === undefined) {
     if (envelope === undefined) return undefined;
-    throw new UsageError(`--${consumerSecret.flag} required, or the secret in ${consumerSecret.env}`);
+    throw new InputRequired(
+      consumerSecret.flag,
+      `--${consumerSecret.flag} required, or the secret in ${consumerSecret.env}`,
+    );
   }
   const { signCrmB } = await import("../../../schemes/crm-b.ts");
   const text =

@@ -7,7 +7,7 @@ import { isOneOf } from "../../../base/one-of.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
+import { CommandFailed, InputRequired, PartialFailure, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
@@ -134,13 +134,15 @@ function queryOf({ flags: given }: InputOf<typeof flags>): Query {
     throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${given.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
-    throw new UsageError("--activity, --outcome or --status required");
+    throw new InputRequired("activity", "--activity, --outcome or --status required");
   }
   if (status !== undefined && (activity ?? outcome) !== undefined) {
     throw new UsageError("--status cannot be waited for together with --activity or --outcome");
   }
-  if (status !== undefined && contract === undefined) throw new UsageError("--contract required with --status");
-  if (webhook !== undefined && outcome === undefined) throw new UsageError("--outcome required with --webhook");
+  if (status !== undefined && contract === undefined)
+    throw new InputRequired("contract", "--contract required with --status");
+  if (webhook !== undefined && outcome === undefined)
+    throw new InputRequired("outcome", "--outcome required with --webhook");
   const query = { activity, outcome, contract_status: status, contract, webhook, count };
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Query;
 }

@@ -2,7 +2,7 @@ import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { concurrencyOf } from "../../bulk/flags.ts";
 import type { StoredJob } from "../../bulk/log/jobs.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailed, InputRequired, UsageError } from "../../failure.ts";
 import { commandLine } from "../../help/examples.ts";
 
 const id = {
@@ -26,7 +26,8 @@ async function jobOf(
   ]);
   const name = positionals.job;
   const isLast = flags.last === true;
-  if ((name === undefined) === !isLast) throw new UsageError("<job> or --last required, and not both");
+  if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last required");
+  if (name !== undefined && isLast) throw new UsageError("<job> and --last cannot both be given");
   const isName = name !== undefined && /^job_\w+$/.test(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;

@@ -7,7 +7,7 @@ import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
 import { workNamed } from "../../bulk/works.ts";
 import { type Command, type Context, command, type InputOf } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
-import { type FailureKind, UsageError } from "../../failure.ts";
+import { type FailureKind, InputRequired, UsageError } from "../../failure.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
 /** Identifiers in one call: larger ones gain little more, and want memory on both sides. */
@@ -97,7 +97,7 @@ async function runFew(
   const isDerived = spec.flags.some(
     ({ flag, target }) => (target || flag === "data" || flag === "set") && given.has(flag),
   );
-  if (!isDerived) throw new UsageError("<file> required: a file with one identifier a row, or -");
+  if (!isDerived) throw new InputRequired("file", "<file> required: a file with one identifier a row, or -");
   const confirm = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = args.body as Record<string, unknown>;
     return confirmRemoval(
@@ -137,9 +137,9 @@ async function runMapping(
     return beginJob(await applied(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
-  if (cluster === undefined) throw new UsageError("--cluster required");
+  if (cluster === undefined) throw new InputRequired("cluster", "--cluster required");
   if (name.endsWith("external-integrations") && integrationType === undefined) {
-    throw new UsageError("--integration-type required");
+    throw new InputRequired("integration-type", "--integration-type required");
   }
   return beginJob(
     {

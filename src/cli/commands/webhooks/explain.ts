@@ -1,6 +1,6 @@
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import { type Context, command } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
+import { InputRequired } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 import { keyFlag, neededKey } from "./key.ts";
 import { signatureOf } from "./verify.ts";
@@ -24,7 +24,7 @@ export const webhooksExplain = command({
   ],
   async run(input, context) {
     const signature = await signatureOf(context, input);
-    if (signature === undefined) throw new UsageError("--signature required: the headers hold none");
+    if (signature === undefined) throw new InputRequired("signature", "--signature required: the headers hold none");
     const key = await neededKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const diagnosis = diagnose({ key, body, signature });

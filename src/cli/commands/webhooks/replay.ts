@@ -3,7 +3,7 @@ import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { maskedUrl } from "../../connection/redact.ts";
-import { UsageError } from "../../failure.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
 import { green, red } from "../../output/styled.ts";
 import { keyFlag, keyOf } from "./key.ts";
 import { hashOf } from "./listened.ts";
@@ -109,9 +109,10 @@ async function deliveriesOf(
 ): Promise<readonly Replayed[]> {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
-  if (files.length > 0 === (last !== undefined)) throw new UsageError("<files> or --last N required, one of them");
+  if (files.length === 0 && last === undefined) throw new InputRequired("files", "<files> or --last N required");
+  if (files.length > 0 && last !== undefined) throw new UsageError("<files> and --last cannot both be given");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
-  if (to === undefined) throw new UsageError("--to required: the receiver");
+  if (to === undefined) throw new InputRequired("to", "--to required: the receiver");
   const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
   const deliveries: Replayed[] = [];
@@ -135,7 +136,10 @@ async function signed(
   if (isSigned && input.flags.sign !== true) return delivery;
   const key = await keyOnce();
   if (key === undefined) {
-    throw new UsageError("--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed");
+    throw new InputRequired(
+      "key-file",
+      "--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed",
+    );
   }
   const headers = { "content-type": "application/json", ...delivery.headers };
   return { ...delivery, headers: { ...headers, [name]: hashOf(key, delivery.body) } };
@@ -163,7 +167,8 @@ async function logged(
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
-    if (url === undefined) throw new UsageError(`--to required: the subscription of delivery ${id} is deleted`);
+    if (url === undefined)
+      throw new InputRequired("to", `--to required: the subscription of delivery ${id} is deleted`);
     const body = Buffer.from(text);
     const key = given ?? keys.get(workspace_id) ?? "";
     const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashOf(key, body) };

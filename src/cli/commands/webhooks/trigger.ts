@@ -3,7 +3,7 @@ import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Context, command } from "../../command.ts";
-import { CommandFailed, PartialFailure, UsageError } from "../../failure.ts";
+import { CommandFailed, InputRequired, PartialFailure } from "../../failure.ts";
 import { contractFlag, editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
 import { checkedActivity } from "./registration.ts";
 
@@ -37,7 +37,7 @@ export const webhooksTrigger = command({
     const named = input.positionals.activity;
     if (named === undefined) {
       const [flag] = Object.keys(input.flags);
-      if (flag !== undefined) throw new UsageError(`<activity> required with --${flag}`);
+      if (flag !== undefined) throw new InputRequired("activity", `<activity> required with --${flag}`);
       return listActivities(context);
     }
     const activity = checkedActivity(named);

@@ -1,7 +1,7 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailed, InputRequired } from "../../failure.ts";
 import { openInput, readInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 import { parseHeaders, savedHeaders } from "./saved.ts";
@@ -108,7 +108,7 @@ export async function signatureOf(context: Context, input: HeadedInput): Promise
   if (given !== undefined) return given;
   const headers = await headersOf(context, input);
   if (headers === undefined) {
-    throw new UsageError(`--signature required: the value of ${contentHashHeader}`, {
+    throw new InputRequired("signature", `--signature required: the value of ${contentHashHeader}`, {
       hint: "Or --headers FILE with the headers of the delivery.",
     });
   }
