@@ -8,6 +8,7 @@ import { type Answer, readable } from "../client/response.ts";
 import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
 import type { FailureKind } from "./failure.ts";
+import { nothingFound } from "./nothing-found.ts";
 import { checkFields } from "./output/output.ts";
 import { allParts, firstPart, noteRest } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
@@ -177,7 +178,8 @@ async function show(
 ): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
-  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows };
+  const none = nothingFound(spec.words);
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none };
   // Of several successes the one that came decides: a page, or the location of one.
   switch (operation.responses[answer.status]?.kind ?? spec.output) {
     case "empty":

@@ -1,4 +1,5 @@
 import { PassThrough, Readable, Writable } from "node:stream";
+import { ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration, CommandSpec } from "../derive/command-spec.ts";
 import type { Captured, Command, Context, InnerRun, Input } from "./command.ts";
 import { readProfiles } from "./config/profile.ts";
@@ -125,10 +126,19 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
       if ("run" in declaration) return await declaration.run(whole, context, declaration.spec);
       return await runDerived(declaration, whole, context);
     } catch (error) {
-      if (!(error instanceof InputRequired)) throw error;
+      if (!(error instanceof InputRequired)) throw await withList(error, declaration);
       given = await supplemented(declaration, given, error, context);
     }
   }
+}
+
+/** What is not there is said to be missing by its service; the list beside the command says what there is. */
+async function withList(error: unknown, { words }: Declared): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.status !== 404 || error.problem.hint !== undefined) return error;
+  const list = [...words.slice(0, -1), "list"];
+  const specs = await specsOf(words[0]!);
+  const isThere = specs.some((spec) => spec.words.join(" ") === list.join(" "));
+  return isThere && words.at(-1) !== "list" ? new PartialFailure(error, [], { next: list }) : error;
 }
 
 function typed({ positionals: declared }: CommandDeclaration, input: Input): Input {

@@ -6,7 +6,7 @@ import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
-import { firstMisfit } from "./shape.ts";
+import { firstShapeProblem } from "./shape.ts";
 
 export interface HttpResponse {
   readonly status: number;
@@ -24,13 +24,16 @@ export interface Answer<Value = unknown> {
   /** Where the value differs from the declaration: `items.0.colour: not declared`. */
   readonly drift: readonly string[];
   /** Why the value cannot be read by its declaration (src/client/shape.ts); undefined where it can, or nobody looked. */
-  readonly misfit: string | undefined;
+  readonly shapeProblem: string | undefined;
 }
 
 /** The value of an answer whose fields are about to be read. Throws UnreadableAnswer where they are not there. */
-export function readable<Value>({ status, value, misfit }: Answer<Value>): Value {
-  if (misfit === undefined) return value;
-  throw new UnreadableAnswer(status, `The service answered ${status} with something else than is declared: ${misfit}.`);
+export function readable<Value>({ status, value, shapeProblem }: Answer<Value>): Value {
+  if (shapeProblem === undefined) return value;
+  throw new UnreadableAnswer(
+    status,
+    `The service answered ${status} with something else than is declared: ${shapeProblem}.`,
+  );
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
@@ -79,12 +82,12 @@ const passesThrough = (operation: Callable, status: number): boolean =>
 async function read(
   declared: Callable["responses"][number],
   response: HttpResponse,
-): Promise<Pick<Answer, "value" | "drift" | "misfit">> {
-  const plain = (value: unknown) => ({ value, drift: [], misfit: undefined });
+): Promise<Pick<Answer, "value" | "drift" | "shapeProblem">> {
+  const plain = (value: unknown) => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
       const value = jsonOf(response.status, await textOf(response.body));
-      return declared.schema ? { value, ...judged(declared.schema, value) } : plain(value);
+      return declared.schema ? { value, ...compared(declared.schema, value) } : plain(value);
     }
     case "empty": {
       // Content is ignored; but a page is what proxies and sign-ins answer in place of the service.
@@ -129,12 +132,12 @@ function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
-export const driftIn = (schema: z.ZodType, value: unknown): readonly string[] => judged(schema, value).drift;
+export const driftIn = (schema: z.ZodType, value: unknown): readonly string[] => compared(schema, value).drift;
 
-function judged(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "misfit"> {
+function compared(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "shapeProblem"> {
   // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
   const result = schema.safeParse(value, { jitless: true });
-  if (result.success) return { drift: [], misfit: undefined };
+  if (result.success) return { drift: [], shapeProblem: undefined };
   const { issues } = result.error;
   const drift = issues.flatMap((issue) => {
     const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
@@ -142,7 +145,7 @@ function judged(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "misf
       ? issue.keys.map((key) => `${at(key)}: not declared`)
       : [`${at()}: ${issue.message}`];
   });
-  return { drift, misfit: firstMisfit(issues, value) };
+  return { drift, shapeProblem: firstShapeProblem(issues, value) };
 }
 
 export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {

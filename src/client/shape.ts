@@ -4,23 +4,23 @@ import type * as z from "zod";
  * Where a value has another shape than the declaration: a field that is missing, or a text in place of a list. Undefined
  * where all that is declared can be read. Fields, choices and formats that are not declared are no matter: services grow.
  */
-export function misfitIn(schema: z.ZodType, value: unknown): string | undefined {
+export function shapeProblemIn(schema: z.ZodType, value: unknown): string | undefined {
   // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
   const result = schema.safeParse(value, { jitless: true });
-  return result.success ? undefined : firstMisfit(result.error.issues, value);
+  return result.success ? undefined : firstShapeProblem(result.error.issues, value);
 }
 
 /** The same of problems that were found in a value. */
-export function firstMisfit(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
-  const found = issues.find((issue) => isMisfit(issue, value));
+export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
+  const found = issues.find((issue) => isOfShape(issue, value));
   return found && `${found.path.map(String).join(".") || "the answer"}: ${found.message}`;
 }
 
 /** Another word than those that are declared is still a word. Of a choice of shapes, none must fit. */
-function isMisfit(issue: z.core.$ZodIssue, value: unknown): boolean {
+function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
   if (issue.code === "invalid_type") return true;
   const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
   if (issue.code === "invalid_value") return issue.values.every((one) => typeof one !== typeof given);
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return false;
-  return issue.errors.every((branch) => branch.some((one) => isMisfit(one, given)));
+  return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
 }

@@ -55,8 +55,8 @@ async function planned(t: TestContext, argv: string, files: Readonly<Record<stri
 
 describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
   it("the code of a device in the path", async (t) => {
-    const { people, program } = await planned(t, `emulator approve-device ${secret} --status AUTHORIZED`);
-    assert.match(people, /^POST http:\S+\/device-grants\/\[hidden\]\n/);
+    const { people, program } = await planned(t, `api POST /_emulator/device-grants/${secret}`);
+    assert.match(people, /\/device-grants\/\[hidden\]\n/);
     assert.match(program.url, /\/device-grants\/\[hidden\]$/);
   });
 

@@ -62,7 +62,6 @@ const before: Readonly<Record<string, readonly string[]>> = {
   emulator: [create],
   "emulator approve": [create, `contracts approvals create T-1 ${approval}`],
   "emulator complete-review": [paper],
-  "emulator approve-device": [deviceCode],
   "emulator decline": sent,
   "emulator deliveries": told,
   "emulator device approve": [deviceCode],

@@ -67,6 +67,8 @@ function problemOf(parameters: Parameters, needsPkce: boolean): Record<string, s
   if (response_type === undefined) return invalid("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return invalid("response_mode must be query");
+  // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
+  if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
   return pkceProblem(parameters, needsPkce);
 }
 

@@ -1,3 +1,4 @@
+import { isOneOf } from "../../../src/base/one-of.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { keepNewest } from "../../store/newest.ts";
@@ -10,11 +11,15 @@ import { userOfEmail } from "./people.ts";
 
 type Flow = "login" | "signup";
 
+/** Those of trial signups, too. */
+const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
+
 /** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
 export const beginWithProvider =
   (flow: Flow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterWorld): Promise<Passthrough> => {
     const { provider = "ProviderA" } = parametersOf(request);
+    if (!isOneOf(providers, provider)) return detail(400, `There is no provider of this name: ${providers.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });

@@ -1,3 +1,4 @@
+import { mostOfStrangers } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import { requireCluster } from "../resolve/named-cluster.ts";
@@ -51,12 +52,18 @@ async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<s
   }
 }
 
+/** In characters (DECISIONS.md, E11). */
+const longestName = 1_000;
+
 /** DECISIONS.md, R31 */
-const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids }) => {
+const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids, fail }) => {
+  if (body.client_name.length > longestName) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
-  await store.transaction("device-grant.create-client", (tx) =>
-    tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] }),
-  );
+  await store.transaction("device-grant.create-client", async (tx) => {
+    // The oldest may be in use: none is dropped.
+    if ((await tx.count(oauthClients)) >= mostOfStrangers) return fail("too-many-clients");
+    return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
+  });
   return client;
 };
 

@@ -32,7 +32,7 @@ export const approveDevice = operation({
     200: json(z.strictObject({ user_code: z.string(), status: z.string(), cluster_id: z.string() })),
   },
   failures: ["no-such-user-code", "user-code-expired", "user-code-decided", "no-such-cluster-here", "no-such-person"],
-  cli: { command: "emulator approve-device" },
+  cli: { by: "emulator device approve" },
   basis: ours,
   examples: [
     {

@@ -8,8 +8,8 @@ const ours = assumed("The emulator stands in for the providers that people sign 
 /** What the page was asked for, by the authorization_url of a login or a signup. */
 const fields = {
   flow: z.enum(["trial", "login", "signup"]).describe("What the person signs in for"),
-  provider: z.string().describe("Name of the provider"),
-  state: z.string().describe("State that the flow began with"),
+  provider: z.string().max(100).describe("Name of the provider"),
+  state: z.string().max(1_000).describe("State that the flow began with"),
 };
 
 export const showProviderPage = operation({
@@ -40,8 +40,8 @@ export const submitProviderPage = operation({
     body: form(
       z.object({
         ...fields,
-        email: z.string().describe("Address that the provider vouches for"),
-        name: z.string().default("").describe("Name that the provider tells"),
+        email: z.string().max(1_000).describe("Address that the provider vouches for"),
+        name: z.string().max(1_000).default("").describe("Name that the provider tells"),
         form_token: z.string().describe("Stands in the page"),
       }),
     ),

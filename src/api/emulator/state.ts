@@ -27,6 +27,7 @@ export const listWorkspaces = operation({
   id: "emulator.workspaces",
   service: emulator,
   summary: "List the workspaces with their API keys and invite tokens",
+  description: "The table leaves the secrets out; --json and --fields client_secret,hmac_key show them.",
   method: "GET",
   path: "/_emulator/workspaces",
   auth: "control-token",

@@ -96,7 +96,7 @@ export const createOAuthClient = operation({
   auth: "none",
   request: { body: json(ClientCreateRequest) },
   responses: { 200: json(ClientResponse) },
-  failures: [],
+  failures: ["too-many-clients", "client-name-too-long"],
   cli: { command: "auth create-client" },
   basis: "specified",
   examples: [{ title: "Create a client", body: { client_name: "Desktop add-in" } }],

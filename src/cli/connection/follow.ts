@@ -1,7 +1,7 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import { readable } from "../../client/response.ts";
-import { misfitIn } from "../../client/shape.ts";
+import { shapeProblemIn } from "../../client/shape.ts";
 import type { Context } from "../command.ts";
 
 /** What one event of an operation's stream holds. */
@@ -27,8 +27,8 @@ export async function follow<O extends Operation>(
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
   for await (const value of answer.value as AsyncIterable<EventOf<O>>) {
-    const misfit = schema && misfitIn(schema, value);
-    const event = readable({ ...answer, value, misfit });
+    const shapeProblem = schema && shapeProblemIn(schema, value);
+    const event = readable({ ...answer, value, shapeProblem });
     await output.event(event, line(event));
   }
   signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import type { Target } from "../command.ts";
+import { readProfiles } from "../config/profile.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
@@ -13,7 +14,11 @@ import { noteStateAbove } from "./state-folder.ts";
  */
 export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<Target> {
   const found = await serviceSettings({ globals, host });
-  if (found.isEmulatorHere) await output.note(`Using ${found.chosenBy} (${found.router?.value})`);
+  if (found.isEmulatorHere) {
+    const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
+    const other = current === undefined ? "" : `, not profile ${current}; --profile ${current} chooses that`;
+    await output.note(`Using ${found.chosenBy} (${found.router?.value})${other}`);
+  }
   if (found.chosenBy === undefined) {
     throw new UsageError("It is not known where the services are.", {
       hint: "Give --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator.",

@@ -42,7 +42,7 @@ function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   return [
     ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
     ...choiceNote(spec.choices),
-    ...(spec.repeatable ? ["may be repeated"] : []),
+    ...(spec.repeatable ? [spec.choices ? "may be repeated, or A,B" : "may be repeated"] : []),
     ...(spec.default === undefined || spec.default === "" ? [] : [`default ${spec.default}`]),
   ];
 }

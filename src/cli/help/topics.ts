@@ -124,7 +124,7 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
   ["--fields id,status", "the same choice for the other formats"],
   ["--format table", "a table, in a pipe too"],
   ["--format ndjson", "one JSON document per row"],
-  ["--format csv", "RFC 4180 with a heading line"],
+  ["--format csv", "RFC 4180 with a heading line; in a pipe or file values stay as they are, control characters too"],
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
 

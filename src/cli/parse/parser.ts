@@ -115,8 +115,10 @@ function optionsOf(spec: FlagSpec): Option[] {
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
-      const one = checked(text, spec);
-      return spec.repeatable ? [...((previous as unknown[] | undefined) ?? []), one] : one;
+      if (!spec.repeatable) return checked(text, spec);
+      // No choice holds a comma: a list of them is one word.
+      const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
+      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checked(word, spec))];
     });
   }
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];

@@ -42,10 +42,27 @@ describe("in a folder whose emulator runs", () => {
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
     assert.deepEqual(
       [exit, out.includes("101"), err, real.seen],
-      [0, true, `Using the emulator that runs on ${state} (${twin.routerUrl})\n`, []],
+      [
+        0,
+        true,
+        `Using the emulator that runs on ${state} (${twin.routerUrl}), not profile prod; --profile prod chooses that\n`,
+        [],
+      ],
     );
     assert.equal((await svc("contracts templates list --fields id --quiet")).err, "");
     assert.equal((await svc("contracts templates list --json")).err, "");
+  });
+
+  it("says which comes first when a profile is chosen, and how to take the profile", async (t) => {
+    const { svc } = await stage(t);
+    const { exit, err } = await svc("config use prod");
+    assert.deepEqual(
+      [exit, err],
+      [
+        0,
+        `Commands use profile prod from now on\nIn this folder the emulator that runs on ${state} outranks it: --profile prod chooses the profile.\n`,
+      ],
+    );
   });
 
   it("webhooks are verified, explained and signed with its key, unless another is given", async (t) => {

@@ -55,3 +55,14 @@ it("deliveries, counted from the newest, are said and brought the same way", asy
     assert.deepEqual([all.out.split("\n").length - 1, all.err], [3, ""], command);
   }
 });
+
+it("csv in a pipe holds values as they are, control characters too; an empty list says what comes next", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t);
+  const none = await svc("contracts list");
+  assert.deepEqual([none.out, none.err], ["", "Nothing found; svc contracts create makes one\n"]);
+  const name = "NDA\u001b[31m with\u0007 Acme";
+  await draft(on.api, { contract_name: name });
+  assert.equal((await svc("contracts list --format csv --fields contract_name")).out, `contract_name\r\n${name}\r\n`);
+  const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
+  assert.equal(shown.out.includes("\u001b[31m"), false);
+});

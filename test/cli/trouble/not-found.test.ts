@@ -2,6 +2,18 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
+it("what does not exist leads to the list of what does", async (t) => {
+  const { svc } = await cliEmulator(t);
+  for (const [line, list] of [
+    ["contracts status T-99", "contracts list"],
+    ["contracts send T-99", "contracts list"],
+    ["webhooks delete 9 --yes", "webhooks list"],
+  ] as const) {
+    const { err } = await svc(line);
+    assert.ok(err.endsWith(`  try: svc ${list}\n`), `${line}: ${err}`);
+  }
+});
+
 it("what does not exist exits 5 in every command, whatever it was to be asked or told", async (t) => {
   const { svc } = await cliEmulator(t);
   const lines = [

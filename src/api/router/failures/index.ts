@@ -65,6 +65,18 @@ const routingFailures = {
     basis: assumed("What an unknown cluster answers is not shown (DECISIONS.md, R7)."),
     says: ({ cluster }: { cluster: string }) => `Unknown cluster: ${cluster}`,
   }),
+  "too-many-clients": detail({
+    status: 400,
+    when: "10,000 OAuth clients are kept already",
+    basis: assumed("A limit of the emulator's own, since anybody may make clients (DECISIONS.md, E11)."),
+    says: "The emulator keeps 10,000 OAuth clients at most; svc emulator reset forgets those that were made",
+  }),
+  "client-name-too-long": detail({
+    status: 400,
+    when: "the name of the client has more than 1,000 characters",
+    basis: assumed("A limit of the emulator's own, since anybody may make clients (DECISIONS.md, E11)."),
+    says: "The emulator takes names of clients of at most 1,000 characters",
+  }),
   "no-email-mapping": detail({
     status: 404,
     when: "the e-mail hash is mapped to no cluster",

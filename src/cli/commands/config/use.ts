@@ -1,5 +1,5 @@
 import { command } from "../../command.ts";
-import { variable } from "../../settings.ts";
+import { serviceSettings, variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
@@ -15,6 +15,10 @@ export const configUse = command({
     const over = variable(context.host, "SVC_PROFILE");
     if (over && over.value !== name) {
       await context.output.warn(`${over.origin} is set to ${over.value} here, and outranks it.`);
+    }
+    const { isEmulatorHere, chosenBy } = await serviceSettings(context);
+    if (isEmulatorHere) {
+      await context.output.warn(`In this folder ${chosenBy} outranks it: --profile ${name} chooses the profile.`);
     }
     return undefined;
   },

@@ -11,6 +11,7 @@ import { emulatorStateExport, emulatorStateImport } from "./state.ts";
 import { emulatorStatus } from "./status.ts";
 import { emulatorStop } from "./stop.ts";
 import { emulatorWaitFor } from "./wait-for.ts";
+import { emulatorWorkspaces } from "./workspaces.ts";
 
 export const commands: readonly Command[] = [
   emulatorStart,
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   emulatorStop,
   emulatorStatus,
   emulatorWaitFor,
+  emulatorWorkspaces,
   emulatorRequests,
   emulatorDeliveries,
   deliveriesResend,

@@ -84,7 +84,7 @@ export const jobsList = command({
     const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    await output.show(jobs.map(shown), { fields, columns, none: "No jobs" });
+    await output.show(jobs.map(shown), { fields, columns, none: "No jobs; svc router map-emails FILE begins one" });
     return undefined;
   },
 });

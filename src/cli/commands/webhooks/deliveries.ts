@@ -62,7 +62,10 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
     client.call(listDeliveries, { query: part } as ArgumentsOf<typeof listDeliveries>, { signal: context.signal });
   const first = await fetch(query);
   const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
-  await context.output.show((whole.items as Listed[]).map(row), { columns, none: "No deliveries" });
+  await context.output.show((whole.items as Listed[]).map(row), {
+    columns,
+    none: "No deliveries; svc webhooks trigger tells subscriptions of an activity",
+  });
   await noteRest(paged, "items", whole, query, context);
   return undefined;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { emulator, plain } from "../../../support/emulator.ts";
 import { device, oauthError } from "../../../support/identity/devices.ts";
 import { assertRefused } from "../../../support/refused.ts";
@@ -50,6 +51,23 @@ describe("a device", () => {
     const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
     await assertRefused(world, begin, oauthError("invalid_client"));
     assert.equal((await begin()).headers.get("cache-control"), "no-store");
+  });
+
+  it("device-grant.create-client refuses long names and more clients than are kept (client-name-too-long, too-many-clients)", async (t) => {
+    const oauth_clients = Array.from({ length: 9_999 }, (_, i) => ({ client_id: `cli_${i}`, client_name: "x" }));
+    const { router } = await emulator(t, { seed: { ...demo, oauth_clients } });
+    const create = (client_name: string) => router("POST", "/router/v1/oauth2.0/client/", { body: { client_name } });
+    assert.deepEqual(plain(await create("x".repeat(1_001))), {
+      status: 400,
+      body: { detail: "The emulator takes names of clients of at most 1,000 characters" },
+    });
+    assert.equal((await create("The last")).status, 200);
+    assert.deepEqual(plain(await create("One more")), {
+      status: 400,
+      body: {
+        detail: "The emulator keeps 10,000 OAuth clients at most; svc emulator reset forgets those that were made",
+      },
+    });
   });
 
   it("may be of a client that was just created", async (t) => {

@@ -1,0 +1,18 @@
+import { command } from "../../command.ts";
+import { runDerived } from "../../derived.ts";
+
+/** A table is looked at over shoulders and in recordings: it says where the secrets are, and holds none. */
+export const emulatorWorkspaces = command({
+  words: ["emulator", "workspaces"],
+  summary: "List the workspaces with their API keys and invite tokens",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [],
+  async run(input, context, spec) {
+    await runDerived(spec!, input, context);
+    const hides = context.output.format === "table" && context.globals.fields === undefined;
+    if (hides) await context.output.note("With the secrets: --json; as variables of the first one: svc emulator env");
+    return undefined;
+  },
+});

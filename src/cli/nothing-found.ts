@@ -1,0 +1,19 @@
+import { lookupTable } from "../base/lookup-table.ts";
+
+/** What makes the first row of a list, by its command. */
+const makers = lookupTable<string>({
+  "contracts list": "svc contracts create makes one",
+  "intake list": "svc intake create makes one",
+  "contracts counterparties list": "svc contracts create brings them along",
+  "emulator webhooks": "svc webhooks listen or create makes a subscription",
+  "emulator deliveries": "svc webhooks trigger tells subscriptions of an activity",
+  "emulator inbox": "it fills with what the router forwards",
+  "emulator fault list": "svc emulator fault add makes one",
+  "emulator requests": "they are listed from the next one on",
+});
+
+/** What a person reads in place of an empty table: that it is, and what comes next. */
+export function nothingFound(words: readonly string[]): string {
+  const maker = makers[words.join(" ")];
+  return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
+}
