@@ -136,8 +136,8 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
 async function withList(error: unknown, { words }: Declared): Promise<unknown> {
   if (!(error instanceof ServiceError) || error.status !== 404 || error.problem.hint !== undefined) return error;
   const list = [...words.slice(0, -1), "list"];
-  const specs = await specsOf(words[0]!);
-  const isThere = specs.some((spec) => spec.words.join(" ") === list.join(" "));
+  const known = await declarationsOf(words[0]!);
+  const isThere = known.some((one) => one.words.join(" ") === list.join(" "));
   return isThere && words.at(-1) !== "list" ? new PartialFailure(error, [], { next: list }) : error;
 }
 
