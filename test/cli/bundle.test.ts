@@ -118,7 +118,7 @@ describe("the bundle", () => {
       [shippedSvc(), "contracts", "list", "--emulator"],
       { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
     );
-    assert.deepEqual([stdout, stderr], ["", "Nothing found\n"]);
+    assert.deepEqual([stdout, stderr], ["", "Nothing found; svc contracts create makes one\n"]);
   });
 
   it("loads nothing of proxies where none applies", async (t) => {

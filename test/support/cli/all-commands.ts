@@ -1,5 +1,5 @@
+import { declarationsOf } from "../../../src/cli/command-tree.ts";
 import { groups } from "../../../src/cli/groups.ts";
-import { declarationsOf } from "../../../src/cli/main.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 
