@@ -8,6 +8,7 @@ import * as signingKeys from "../cluster/identity/signing-keys.ts";
 import * as intakes from "../cluster/intake/rows.ts";
 import * as objects from "../cluster/storage/objects.ts";
 import * as keyPointers from "../cluster/templates/key-pointers.ts";
+import * as personIds from "../cluster/workspace/person-ids.ts";
 import * as trialWorkspaces from "../cluster/workspace/trial-workspace.ts";
 import * as mailer from "../router/apps/mailer-rows.ts";
 import * as deviceGrants from "../router/device/rows.ts";
@@ -32,6 +33,7 @@ const modules = [
   workspaces,
   oauthClients,
   trialWorkspaces,
+  personIds,
   signingKeys,
   grants,
   objects,

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Recipient } from "../../../src/api/contracts/contracts.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
-import { users } from "../../world/workspaces.ts";
+import { memberNamed, outsiderId } from "../workspace/person-ids.ts";
 import type { Contract, Signatory } from "./rows.ts";
 
 /** The rows of the recipients answer: DECISIONS.md, F13. */
@@ -16,16 +16,14 @@ async function recipientOf(
   signatory: Signatory,
   position: number,
 ): Promise<z.input<typeof Recipient>> {
-  const named = await view.list(users, { by: "email", equals: signatory.email.toLowerCase() });
-  const member = named.find((user) => user.workspace_id === workspace_id);
+  const member = await memberNamed(view, workspace_id, signatory.email);
   const { action, sent_at } = signatory;
   return {
     recipient: {
       id: signatory.id,
       recipient_type: "SIGNATORY",
       user: {
-        // Somebody from outside the workspace has no user row; their row as signatory stands in for it (DECISIONS.md, C13).
-        id: member?.id ?? signatory.id,
+        id: member?.id ?? (await outsiderId(view, workspace_id, signatory.email, signatory.id)),
         email: signatory.email,
         name: signatory.name,
         designation: member?.designation ?? null,

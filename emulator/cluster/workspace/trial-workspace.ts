@@ -7,6 +7,7 @@ import { type CreatedWorkspace, NewWorkspace } from "../../world/new-workspace.t
 import { entities, roles, users, workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
+import { nextPersonId } from "./person-ids.ts";
 
 /** Which signup a workspace was made for, so that the same one asked for again is not made twice. */
 export const trialWorkspaces = rows<{ readonly signup_token: string; readonly workspace_id: number }>({
@@ -46,7 +47,7 @@ async function addWorkspace(
   { signup_token, email, first_name, last_name, job_title, company_name, invited_users }: NewWorkspace,
 ) {
   const id = await freeId(tx, workspaces, "workspace");
-  const userId = await freeId(tx, users, "user");
+  const userId = await nextPersonId(tx);
   const roleId = await freeId(tx, roles, "role");
   const workspace = {
     id,

@@ -21,7 +21,9 @@ export const signatoryHandlers = {
 async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<SignatoryMapping> {
   const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
   if (known) return known;
-  const row = { id: tx.next("signatory"), uuid: uuid ?? null, cluster, signatory_hash };
+  // No row is ever removed, so the newest one has the highest id.
+  const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
+  const row = { id: (newest?.id ?? 0) + 1, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
   return row;
 }

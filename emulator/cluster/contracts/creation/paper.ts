@@ -43,7 +43,7 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
       contract_type_id: type.id,
       entity_id: entity?.id ?? null,
       counterparties,
-      signatories: signatoryRows(people, at, () => tx.next("signatory")),
+      signatories: await signatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [openReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
       external_metadata: body.external_metadata ?? null,

@@ -54,7 +54,7 @@ export async function draftFromTemplate(
     entity_id: entity?.id ?? null,
     contract_data,
     counterparties,
-    signatories: signatoryRows(people, at, () => tx.next("signatory")),
+    signatories: await signatoryRows(tx, workspace, people, at),
     external_metadata: body.external_metadata ?? null,
   });
 }

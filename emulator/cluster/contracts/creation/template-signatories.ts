@@ -1,8 +1,10 @@
 import type * as z from "zod";
 import type { SignatoryDetails } from "../../../../src/api/contracts/shapes/parties.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import type { Template } from "../../../world/workspaces.ts";
+import type { Transaction } from "../../../store/port.ts";
+import type { Template, Workspace } from "../../../world/workspaces.ts";
 import type { Problems } from "../../field-problems.ts";
+import { numberPeople } from "../../workspace/person-ids.ts";
 import type { Party, Signatory } from "../rows.ts";
 
 type Details = z.output<typeof SignatoryDetails>;
@@ -77,15 +79,23 @@ export function signatoriesOf(
   return [...named, ...own.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null }))];
 }
 
-/** The rows of people who are to sign, with ids from `nextId`. */
-export const signatoryRows = (people: readonly Named[], at: number, nextId: () => number): Signatory[] =>
-  people.map((person) => ({
+/** The rows of people who are to sign, who have an id each from then on (DECISIONS.md, C13). */
+export async function signatoryRows(
+  tx: Transaction,
+  workspace: Workspace,
+  people: readonly Named[],
+  at: number,
+): Promise<Signatory[]> {
+  const emails = people.map(({ email }) => email);
+  await numberPeople(tx, workspace.id, emails);
+  return people.map((person) => ({
     title: "",
     note: null,
     sign_order: null,
     ...person,
-    id: nextId(),
+    id: tx.next("signatory"),
     created_at: at,
     sent_at: null,
     action: null,
   }));
+}

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../../emulator/http/stylesheet.ts";
-import { begin, domain, draft, recipientsOf, sent } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { begin, domain, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
@@ -79,6 +79,54 @@ describe("the signatories of a contract", () => {
       () => link("eve@evil.example"),
       domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
     );
+  });
+});
+
+describe("the people of a contract", () => {
+  const peopleOf = async ({ api }: TestEmulator, contract: Made) => {
+    const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
+    const { items } = body as { items: { recipient: { user: { id: number; email: string } } }[] };
+    return items.map(({ recipient: { user } }) => [user.email, user.id] as const);
+  };
+  const outsiders = Array.from({ length: 12 }, (_, i) => `p${i + 1}@acme.example`);
+  const signedBy = (...addresses: readonly string[]) => ({
+    contract_template_id: 102,
+    contract_data: { start_date: "2031-02-01", seats: 3 },
+    signatories: [
+      { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
+      ...addresses.map((email) => ({
+        name: email,
+        email,
+        is_counterparty_signatory: true,
+        counterparty_name: "Acme Inc.",
+      })),
+    ],
+  });
+
+  it("have ids that nobody else has, members and outsiders, and the same ones on every contract", async (t) => {
+    const on = await emulator(t);
+    const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
+    // Those of the seed are 11 to 13, 21 and 31.
+    assert.deepEqual(people, [
+      ["ada@northwind.example", 11],
+      ...outsiders.map((email, i) => [email, i < 10 ? i + 1 : i + 4]),
+    ]);
+    assert.deepEqual(await peopleOf(on, await draft(on.api, signedBy("P12@acme.example", "p1@acme.example"))), [
+      ["ada@northwind.example", 11],
+      ["P12@acme.example", 15],
+      ["p1@acme.example", 1],
+    ]);
+  });
+
+  it("who are members of a workspace that is made later have ids of their own, too", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api, signedBy("p1@acme.example", "p2@acme.example"));
+    const signup = { email: "zoe@newco.example", captcha: "yes" };
+    const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+    const form = { token, first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "x" };
+    assert.equal((await on.router("POST", "/router/v1/trial/signup/complete", { body: form })).status, 200);
+    const { rows } = (await on.ask("GET", "state")).body as { rows: { users: { id: number; email: string }[] } };
+    assert.deepEqual(rows.users.find(({ email }) => email === signup.email)?.id, 3);
   });
 });
 

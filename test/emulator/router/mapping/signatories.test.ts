@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { plain } from "../../../support/emulator.ts";
+import { draft } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { routed } from "../../../support/routed.ts";
+
+const firstRecipient = async (api: TestEmulator["api"], id: string) => {
+  const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
+  return (body as { items: { recipient: { id: number } }[] }).items[0]!;
+};
 
 const path = "/router/v1/contract_signatories/";
 
@@ -25,6 +31,16 @@ describe("contract signatories", () => {
       { status: 201, body: [second, first] },
     );
     assert.deepEqual(await add([]), { status: 201, body: [] });
+  });
+
+  it("has ids of a sequence of its own, whatever contracts are signed", async (t) => {
+    const { api, router } = await emulator(t);
+    await draft(api);
+    const { body } = await router("POST", path, { body: { signatory_hash: "h", cluster: "eu-1" } });
+    assert.deepEqual(body, [{ id: 1, uuid: null, cluster: "eu-1", signatory_hash: "h" }]);
+    await draft(api);
+    const { recipient } = await firstRecipient(api, "T-2");
+    assert.equal(recipient.id, 2);
   });
 
   it("refuses an unknown cluster and malformed bodies, and adds none of the list", async (t) => {

@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import { type User, users } from "../../world/workspaces.ts";
+
+/** Somebody who is no member of the workspace, but whom one of its contracts names. */
+const Outsider = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  /** In lower case. */
+  email: z.string(),
+});
+
+export const outsiders = rows<z.infer<typeof Outsider>>({
+  name: "outsiders",
+  schema: Outsider,
+  key: (row) => outsiderKey(row.workspace_id, row.email),
+  indexes: {},
+});
+
+const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${email.trim().toLowerCase()}`;
+
+/** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
+export async function nextPersonId(tx: Transaction): Promise<number> {
+  for (;;) {
+    const id = tx.next("person");
+    if (!(await tx.get(users, String(id)))) return id;
+  }
+}
+
+/** The member of a workspace with that address, active or not. */
+export async function memberNamed(view: View, workspaceId: number, email: string): Promise<User | undefined> {
+  const named = await view.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  return named.find((user) => user.workspace_id === workspaceId);
+}
+
+/** Gives those an id who are neither members nor have one. */
+export async function numberPeople(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
+  for (const email of emails) {
+    if (await memberNamed(tx, workspaceId, email)) continue;
+    if (await tx.get(outsiders, outsiderKey(workspaceId, email))) continue;
+    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: email.trim().toLowerCase() });
+  }
+}
+
+/** Above the ids of all others, and within 32 bits. */
+const unnumbered = 1_000_000_000;
+
+/** The id of an outsider. Signatories of states in which outsiders were not numbered have one made of their row's. */
+export async function outsiderId(view: View, workspaceId: number, email: string, signatoryId: number): Promise<number> {
+  const row = await view.get(outsiders, outsiderKey(workspaceId, email));
+  return row?.id ?? unnumbered + signatoryId;
+}
