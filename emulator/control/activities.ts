@@ -41,7 +41,7 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
   const activity = body.activity as Activity;
   const contract =
     (await contractOf(view, body.contract_id, fail)) ?? (await exampleContract(view, activity, at, fail));
-  const [usual = {}] = dataPerPerson(activity, contract);
+  const [usual = {}] = dataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};

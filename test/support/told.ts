@@ -29,11 +29,15 @@ export async function subscribe(
     await ask("POST", "clock/advance", { body: { by: "PT1S" } });
     const came = target.received.slice(seen);
     seen = target.received.length;
-    const { body: log } = await ask("GET", `deliveries?webhook=${(body as { id: number }).id}`);
+    const { body: log } = await ask("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
     // Deliveries that are due at the same instant run at once: only their log says in which order they were told.
-    const order = (log as { items: { activity: string }[] }).items.map(({ activity }) => activity).reverse();
+    const { items } = log as { items: { activity: string }[] };
+    const order = items.slice(0, came.length).reverse();
     const bodies = came.map((request) => JSON.parse(request.body.toString("utf8")) as Told);
-    return bodies.sort((a, b) => order.indexOf(a.activity) - order.indexOf(b.activity));
+    return order.map(({ activity }) => {
+      const at = bodies.findIndex((each) => each.activity === activity);
+      return bodies.splice(at, 1)[0]!;
+    });
   };
 }
 

@@ -57,8 +57,9 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` stays where it is; `held` returns to the state before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
+  /** A notification is sent to each signatory whose turn has come by the move: to nobody, to one, or to several. */
   readonly emits: readonly Activity[];
-  /** One virtual minute later, one per person concerned, unless the contract has left the state by then. */
+  /** One virtual minute later, one for each e-mail that went out, unless the contract has left the state by then. */
   readonly later?: readonly Activity[];
   /** The service does it by itself. */
   readonly by?: "SYSTEM";
@@ -89,7 +90,13 @@ export const lifecycle = [
     to: "REDLINING",
     emits: ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"],
   },
-  { trigger: "upload-for-signature", from: ["(new)"], to: "SIGN", emits: ["CONTRACT_CREATED", ...invitation] },
+  {
+    trigger: "upload-for-signature",
+    from: ["(new)"],
+    to: "SIGN",
+    emits: ["CONTRACT_CREATED", ...invitation],
+    later: signingEmail,
+  },
   { trigger: "import-executed", from: ["(new)"], to: "EXECUTED", emits: ["CONTRACT_CREATED"] },
   {
     trigger: "send",
@@ -162,7 +169,13 @@ export const lifecycle = [
     from: [...editable, "ON_HOLD", "EXECUTED", "VOIDED"],
     refusedAs: "cannot-unmark",
   },
-  { trigger: "sign", from: ["SIGN"], to: "=", emits: ["CONTRACT_SIGNED"] },
+  {
+    trigger: "sign",
+    from: ["SIGN"],
+    to: "=",
+    emits: ["CONTRACT_SIGNED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"],
+    later: signingEmail,
+  },
   { trigger: "all-signed", from: ["SIGN"], to: "EXECUTED", emits: ["CONTRACT_EXECUTED"], by: "SYSTEM" },
   {
     trigger: "decline",

@@ -37,7 +37,12 @@ export const signContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
-  emits: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
+  emits: [
+    "CONTRACT_SIGNED",
+    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
+    "CONTRACT_EXECUTED",
+  ],
   cli: { command: "emulator sign" },
   examples: [{ title: "One signatory signs", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });

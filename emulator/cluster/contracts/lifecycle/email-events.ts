@@ -1,6 +1,6 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import { isoMicros } from "../../../../src/base/clock.ts";
-import type { Contract } from "../rows.ts";
+import type { Contract, Signatory } from "../rows.ts";
 
 /** Whom an e-mail to the counterparty goes to. */
 export interface Addressees {
@@ -19,9 +19,9 @@ export interface Mail {
 }
 const mailTo = (recipient: string): Mail => ({ recipient, mode: "to" });
 
-/** The e-mails that go to the signatories; a copy goes to nobody (DECISIONS.md, C11). */
-export const signingMails = (contract: Contract): readonly Mail[] =>
-  contract.signatories.map(({ email }) => mailTo(email));
+/** The e-mails that go to signatories whose turn has come; a copy goes to nobody (DECISIONS.md, C11). */
+export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
+  invited.map(({ email }) => mailTo(email));
 
 /** The e-mails by which a contract is shared with the counterparties. */
 export const redliningMails = (contract: Contract, addressees?: Addressees): readonly Mail[] => [
@@ -31,16 +31,16 @@ export const redliningMails = (contract: Contract, addressees?: Addressees): rea
 
 /**
  * The further keys of `activity_data`, once for each time that the activity is told (DECISIONS.md, F21): most
- * activities once and without any, a notification once per signatory.
+ * activities once and without any, a notification once for each signatory who is invited.
  */
 export function dataPerPerson(
   activity: Activity,
   contract: Contract,
-  addressees?: Addressees,
+  { invited, addressees }: { readonly invited: readonly Signatory[]; readonly addressees?: Addressees | undefined },
 ): readonly Readonly<Record<string, unknown>>[] {
   switch (activity) {
     case "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT":
-      return contract.signatories.map(({ name, email }) => ({ signatory: { name, email } }));
+      return invited.map(({ name, email }) => ({ signatory: { name, email } }));
     case "CONTRACT_SENT_TO_COUNTERPARTY":
       return [
         {

@@ -127,6 +127,14 @@ function recalled(signatories: readonly Signatory[]): Signatory[] {
   );
 }
 
+/** Those before whom a move has put the contract: all whose turn it is where signature begins, else who come next. */
+export function invitedBy({ to }: Move, before: Contract, after: Contract): Signatory[] {
+  const asked = new Set(
+    to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
+  );
+  return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !asked.has(id));
+}
+
 /** Whoever signs before that signatory and has not signed yet. Without an order nobody does. */
 export function waitsFor(signatories: readonly Signatory[], { sign_order }: Signatory): Signatory | undefined {
   if (sign_order === null) return undefined;

@@ -24,8 +24,11 @@ export async function sign(
   const at = world.clock.now();
   const signatory = whoActs(contract, "sign", act.email, fail);
   const action = { is_success: true, notes: act.note ?? null, at };
-  const signatories = withTurns(replaced(contract.signatories, { ...signatory, action }), at);
-  const signed = await transition(tx, world, { ...contract, signatories }, "sign", { by: person(signatory) }, fail);
+  const patch = (row: Contract) => ({
+    ...row,
+    signatories: withTurns(replaced(row.signatories, { ...signatory, action }), at),
+  });
+  const signed = await transition(tx, world, contract, "sign", { by: person(signatory), patch }, fail);
   const everybody = signed.signatories.every((each) => each.action?.is_success === true);
   return everybody ? transition(tx, world, signed, "all-signed", { by: person(signatory) }, fail) : signed;
 }

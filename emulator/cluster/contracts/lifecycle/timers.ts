@@ -2,7 +2,7 @@ import type { Activity } from "../../../../src/api/activities.ts";
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
-import type { Contract } from "../rows.ts";
+import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
 
 /** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
@@ -14,6 +14,7 @@ export interface Timing {
   readonly leaves: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
+  readonly invited: readonly Signatory[];
   readonly addressees?: Addressees | undefined;
 }
 
@@ -22,9 +23,9 @@ export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => 
 
 /** Puts into the schedule what follows by itself from the state just entered. */
 export function startTimers(tx: Transaction, contract: Contract, timing: Timing): void {
-  const { taken, leaves, at, autoSignMs, addressees } = timing;
+  const { taken, leaves, at, autoSignMs } = timing;
   for (const activity of taken.later ?? []) {
-    for (const mail of mailsOf(activity, contract, addressees)) delivered(tx, contract, activity, mail, at);
+    for (const mail of mailsOf(activity, contract, timing)) delivered(tx, contract, activity, mail, at);
   }
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
@@ -47,5 +48,5 @@ const inOrder = ({ signatories }: Contract) =>
     .filter((signatory) => signatory.action === null)
     .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
 
-const mailsOf = (activity: Activity, contract: Contract, addressees?: Addressees): readonly Mail[] =>
-  activity.startsWith("SIGNING_") ? signingMails(contract) : redliningMails(contract, addressees);
+const mailsOf = (activity: Activity, contract: Contract, { invited, addressees }: Timing): readonly Mail[] =>
+  activity.startsWith("SIGNING_") ? signingMails(invited) : redliningMails(contract, addressees);

@@ -8,7 +8,7 @@ import type { Settings } from "../../../world/settings.ts";
 import { contractFacts } from "../facts.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, dataPerPerson } from "./email-events.ts";
-import { move } from "./lifecycle.ts";
+import { invitedBy, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
 /** What moving a contract needs of the world. */
@@ -74,13 +74,14 @@ async function applied(
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   if (leaves) await stopTimers(tx, after);
-  startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, addressees });
+  const invited = invitedBy(taken, before, after);
+  startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
 
   const facts = await contractFacts(tx, after);
   const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
   for (const activity of taken.emits) {
-    for (const data of dataPerPerson(activity, after, addressees)) {
+    for (const data of dataPerPerson(activity, after, { invited, addressees })) {
       await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
     }
     if (activity === "CONTRACT_CREATED" && after.external_metadata) {

@@ -103,6 +103,7 @@ describe("third-party paper for signature", () => {
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+      "SIGNING_EMAIL_DELIVERED",
     ]);
     const answer = await on.api("POST", sign, { body: await paper(ready) });
     assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
@@ -116,6 +117,8 @@ describe("third-party paper for signature", () => {
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
     ]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(activitiesTold(await told()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
     await on.ask("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
     assert.equal(await statusOf(on.api, { id: "T-1", number: 1 }), "REDLINING");
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { domain, draft, fields, statusOf } from "../../../support/contracts.ts";
+import { acme, domain, draft, fields, recipientsOf, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
@@ -46,6 +46,59 @@ describe("sending a contract to its counterparties", () => {
         },
       },
     ]);
+  });
+
+  it("invites each signatory when it is their turn, and nobody before or twice", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, {
+      counter_party_details: [acme],
+      signatories: ["jo", "kim", "lee"].map((name, i) => ({
+        name,
+        email: `${name}@acme.example`,
+        is_counterparty_signatory: true,
+        counterparty_name: "Acme Inc.",
+        sign_order: i === 0 ? 1 : 2,
+      })),
+    });
+    const told = await subscribe(t, on, [
+      "CONTRACT_SIGNED",
+      "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+      "SIGNING_EMAIL_DELIVERED",
+    ]);
+    const next = async () =>
+      (await told()).map(({ activity, activity_data: { signatory, email_event_data: mail } }) => [
+        activity,
+        (signatory as { email: string } | undefined)?.email ?? (mail as { recipient_email: string })?.recipient_email,
+      ]);
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
+    assert.deepEqual(await next(), [["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "jo@acme.example"]]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(await next(), [["SIGNING_EMAIL_DELIVERED", "jo@acme.example"]]);
+    assert.deepEqual(await recipientsOf(on.api, contract), [
+      "jo@acme.example IN_PROGRESS",
+      "kim@acme.example PENDING",
+      "lee@acme.example PENDING",
+    ]);
+
+    await on.ask("POST", "contracts/T-1/sign", { body: { email: "jo@acme.example" } });
+    assert.deepEqual(await next(), [
+      ["CONTRACT_SIGNED", undefined],
+      ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "kim@acme.example"],
+      ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "lee@acme.example"],
+    ]);
+    assert.deepEqual(await recipientsOf(on.api, contract), [
+      "jo@acme.example COMPLETED signed",
+      "kim@acme.example IN_PROGRESS",
+      "lee@acme.example IN_PROGRESS",
+    ]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(await next(), [
+      ["SIGNING_EMAIL_DELIVERED", "kim@acme.example"],
+      ["SIGNING_EMAIL_DELIVERED", "lee@acme.example"],
+    ]);
+    await on.ask("POST", "contracts/T-1/sign", { body: { email: "kim@acme.example" } });
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(await next(), [["CONTRACT_SIGNED", undefined]]);
   });
 
   it("shares it for review first when the template says so", async (t) => {
