@@ -1,5 +1,6 @@
 import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
+import { tellNews } from "../counterparties/activities.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
@@ -14,7 +15,8 @@ export const contractHandlers = {
     store.transaction("contracts.create", async (tx) => {
       const world = { clock, settings };
       const by = performer(caller);
-      const draft = await draftFromTemplate(tx, caller, body, clock.now(), fail);
+      const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), fail);
+      await tellNews(tx, { clock, caller }, news);
       const created = await create(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
       // Nothing but missing signatories can stand in the way of a draft that has just been made.

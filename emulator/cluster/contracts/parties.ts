@@ -1,10 +1,20 @@
+import type * as z from "zod";
+import type { Address } from "../../../src/api/contracts/shapes/parties.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
+import type { NewAddress } from "../counterparties/addresses.ts";
 import { counterpartiesNamed } from "../counterparties/named.ts";
+import type { CounterpartyNews } from "../counterparties/rows.ts";
 import type { Party } from "./rows.ts";
 
 /** A party of the other side as a request names it. */
 export type PartyInput = Omit<Party, "counterparty_id">;
+
+/** The parties of a contract, with what of the workspace's list of counterparties is new by them. */
+export interface NamedParties {
+  readonly parties: readonly Party[];
+  readonly news: readonly CounterpartyNews[];
+}
 
 /** The parties of a contract, each with its row in the workspace's list of counterparties. */
 export async function partiesOf(
@@ -12,15 +22,33 @@ export async function partiesOf(
   given: readonly PartyInput[],
   workspace: Workspace,
   at: number,
-): Promise<Party[]> {
-  const named = given.map(({ name, is_individual, organization_type, poc }) => ({
+): Promise<NamedParties> {
+  const named = given.map(({ name, is_individual, organization_type, poc, organization_details }) => ({
     name,
     is_individual,
     organization_type,
     contact: poc && { name: fullName(poc), email: poc.email },
+    address: addressOf(organization_details, workspace),
   }));
-  const ids = await counterpartiesNamed(tx, named, { workspaceId: workspace.id, at });
-  return given.map((party, i) => ({ ...party, counterparty_id: ids[i]! }));
+  const { ids, news } = await counterpartiesNamed(tx, named, { workspaceId: workspace.id, at });
+  return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), news };
+}
+
+/** The address of `organization_details`, as the list of counterparties keeps one. Their other keys the contract has. */
+function addressOf(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
+  const address = details?.address as z.output<typeof Address> | undefined;
+  if (!address) return null;
+  const { line_one, line_two, city, state, zipcode, country, country_iso_code, email, phone } = address;
+  const named = jurisdictions.find(({ iso_code }) => iso_code === country_iso_code)?.name;
+  return {
+    line_one: line_two ? `${line_one}, ${line_two}` : line_one,
+    city_name: city,
+    state_name: state,
+    zipcode,
+    country_name: country ?? named ?? country_iso_code,
+    email,
+    phone,
+  };
 }
 
 export const fullName = ({

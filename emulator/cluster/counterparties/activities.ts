@@ -5,9 +5,14 @@ import { emit } from "../../webhooks/emit.ts";
 import { contractFacts } from "../contracts/facts.ts";
 import { contracts } from "../contracts/rows.ts";
 import type { Member } from "../world.ts";
-import type { Counterparty } from "./rows.ts";
+import type { Counterparty, CounterpartyNews, CounterpartyPart } from "./rows.ts";
 
 export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
+
+interface Telling {
+  readonly clock: Clock;
+  readonly caller: Member;
+}
 
 /**
  * Tells of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md, C17).
@@ -16,18 +21,51 @@ export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
  */
 export async function tellOfCounterparty(
   tx: Transaction,
-  { clock, caller }: { readonly clock: Clock; readonly caller: Member },
+  world: Telling,
   activity: CounterpartyActivity,
+  row: Counterparty,
+  part: CounterpartyPart = {},
+): Promise<void> {
+  await tellEach(tx, world, row, [[activity, part]]);
+}
+
+/** Tells of a new counterparty, then of each of its contacts and addresses, in their order. */
+export const tellOfNewCounterparty = (
+  tx: Transaction,
+  world: Telling,
+  row: Counterparty,
+  parts: readonly CounterpartyPart[],
+): Promise<void> =>
+  tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
+
+/** Tells of what a contract that is about to be created has added to the counterparties (DECISIONS.md, C8). */
+export async function tellNews(tx: Transaction, world: Telling, news: readonly CounterpartyNews[]): Promise<void> {
+  for (const { row, isNew, parts } of news) {
+    if (isNew) await tellOfNewCounterparty(tx, world, row, parts);
+    else
+      await tellEach(
+        tx,
+        world,
+        row,
+        parts.map((part) => [activityOf(part), part]),
+      );
+  }
+}
+
+const activityOf = ({ contact_id }: CounterpartyPart) =>
+  contact_id === undefined ? "COUNTER_PARTY_ADDRESS_CREATED" : "COUNTER_PARTY_CONTACT_CREATED";
+
+async function tellEach(
+  tx: Transaction,
+  { clock, caller }: Telling,
   { id, workspace_id }: Counterparty,
-  part: { readonly contact_id?: number; readonly address_id?: number } = {},
+  told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
-  await emit(tx, clock, {
-    workspace_id,
-    activity,
-    at: clock.now(),
-    performed_by: { name: caller.user.name, email: caller.user.email },
-    contract: newest && (await contractFacts(tx, newest)),
-    data: { counterparty_id: id, ...part },
-  });
+  const contract = newest && (await contractFacts(tx, newest));
+  const performed_by = { name: caller.user.name, email: caller.user.email };
+  for (const [activity, part] of told) {
+    const data = { counterparty_id: id, ...part };
+    await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
+  }
 }

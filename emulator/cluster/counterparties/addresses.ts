@@ -43,11 +43,10 @@ export const counterpartyAddressHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-export const newAddress = (
-  tx: Transaction,
-  given: z.output<typeof AddressRequest>,
-  is_primary: boolean,
-): CounterpartyAddress => ({
+/** An address that gets its id. */
+export type NewAddress = z.output<typeof AddressRequest>;
+
+export const newAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({
   id: tx.next("counterparty_address"),
   line_one: given.line_one,
   city_name: given.city_name,

@@ -3,7 +3,7 @@ import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import { pageOfList, pageOfSlice } from "../paging.ts";
 import type { ClusterHandlers } from "../world.ts";
-import { tellOfCounterparty } from "./activities.ts";
+import { tellOfCounterparty, tellOfNewCounterparty } from "./activities.ts";
 import { addressRecord, newAddress } from "./addresses.ts";
 import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
 
@@ -40,13 +40,10 @@ export const counterpartyHandlers = {
         created_at: world.clock.now(),
       };
       tx.put(counterparties, row);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CREATED", row);
-      for (const { id } of row.contacts) {
-        await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_CREATED", row, { contact_id: id });
-      }
-      for (const { id } of row.addresses) {
-        await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", row, { address_id: id });
-      }
+      await tellOfNewCounterparty(tx, world, row, [
+        ...row.contacts.map(({ id }) => ({ contact_id: id })),
+        ...row.addresses.map(({ id }) => ({ address_id: id })),
+      ]);
       return counterpartyRecord(row);
     });
   },

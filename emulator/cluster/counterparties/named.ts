@@ -1,5 +1,6 @@
 import type { Transaction } from "../../store/port.ts";
-import { type Contact, type Counterparty, counterparties, nameKey } from "./rows.ts";
+import { type NewAddress, newAddress } from "./addresses.ts";
+import { type Contact, type Counterparty, type CounterpartyNews, counterparties, nameKey } from "./rows.ts";
 
 /** A party of the other side as a contract names it. */
 export interface NamedParty {
@@ -7,18 +8,19 @@ export interface NamedParty {
   readonly is_individual: boolean;
   readonly organization_type: string | null;
   readonly contact: { readonly name: string; readonly email: string } | null;
+  readonly address: NewAddress | null;
 }
 
 /**
- * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones; with
- * the contacts that they did not have. No activity is told, since DECISIONS.md, C8 and C9, lists all that creating a
- * contract tells. However often a party is named, its row is looked up and written once.
+ * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones, with
+ * the address that came with them; and the contacts that they did not have. `news` is to be told before the contract
+ * (DECISIONS.md, C8 to C10). However often a party is named, its row is looked up and written once.
  */
 export async function counterpartiesNamed(
   tx: Transaction,
   parties: readonly NamedParty[],
   { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
-): Promise<number[]> {
+): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyNews[] }> {
   const rows = new Map<string, GrowingCounterparty>();
   const ids: number[] = [];
   for (const party of parties) {
@@ -28,29 +30,28 @@ export async function counterpartiesNamed(
     if (!row) {
       const found = await tx.list(counterparties, { by: "name", equals });
       const known = found.find((each) => each.is_individual === party.is_individual && each.status !== "ARCHIVED");
-      row = new GrowingCounterparty(tx, known ?? newCounterparty(tx, party, workspaceId, at), known !== undefined);
+      row = new GrowingCounterparty(tx, known ?? newCounterparty(tx, party, workspaceId, at), known === undefined);
       rows.set(which, row);
     }
     if (party.contact) row.add(party.contact);
     ids.push(row.id);
   }
-  for (const row of rows.values()) row.store();
-  return ids;
+  return { ids, news: [...rows.values()].flatMap((row) => row.store() ?? []) };
 }
 
 /** A counterparty to which contacts are added, one by one. */
 class GrowingCounterparty {
   readonly #tx: Transaction;
   readonly #row: Counterparty;
-  readonly #addresses: Set<string>;
+  readonly #emails: Set<string>;
   readonly #added: Contact[] = [];
-  readonly #isStored: boolean;
+  readonly #isNew: boolean;
 
-  constructor(tx: Transaction, row: Counterparty, isStored: boolean) {
+  constructor(tx: Transaction, row: Counterparty, isNew: boolean) {
     this.#tx = tx;
     this.#row = row;
-    this.#isStored = isStored;
-    this.#addresses = new Set(row.contacts.map(({ email }) => email.toLowerCase()));
+    this.#isNew = isNew;
+    this.#emails = new Set(row.contacts.map(({ email }) => email.toLowerCase()));
   }
 
   get id(): number {
@@ -59,22 +60,27 @@ class GrowingCounterparty {
 
   /** Does nothing where it has a contact of that address. */
   add(contact: NonNullable<NamedParty["contact"]>): void {
-    const address = contact.email.toLowerCase();
-    if (this.#addresses.has(address)) return;
-    const is_primary = this.#addresses.size === 0;
-    this.#addresses.add(address);
+    const email = contact.email.toLowerCase();
+    if (this.#emails.has(email)) return;
+    const is_primary = this.#emails.size === 0;
+    this.#emails.add(email);
     this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
   }
 
-  store(): void {
-    if (this.#isStored && this.#added.length === 0) return;
-    this.#tx.put(counterparties, { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] });
+  /** Undefined where nothing is new. */
+  store(): CounterpartyNews | undefined {
+    if (!this.#isNew && this.#added.length === 0) return undefined;
+    const row = { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] };
+    this.#tx.put(counterparties, row);
+    const contacts = this.#added.map(({ id }) => ({ contact_id: id }));
+    const addresses = this.#isNew ? row.addresses.map(({ id }) => ({ address_id: id })) : [];
+    return { row, isNew: this.#isNew, parts: [...contacts, ...addresses] };
   }
 }
 
 const newCounterparty = (
   tx: Transaction,
-  { name, is_individual, organization_type }: NamedParty,
+  { name, is_individual, organization_type, address }: NamedParty,
   workspace_id: number,
   at: number,
 ): Counterparty => ({
@@ -85,7 +91,7 @@ const newCounterparty = (
   id: tx.next("counterparty"),
   brand_name: null,
   contacts: [],
-  addresses: [],
+  addresses: address ? [newAddress(tx, address, true)] : [],
   custom_fields: {},
   status: "ACTIVE",
   created_at: at,

@@ -36,6 +36,19 @@ export const Counterparty = z.strictObject({
 });
 export type Counterparty = z.infer<typeof Counterparty>;
 
+/** The contact or the address that an activity is about. */
+export interface CounterpartyPart {
+  readonly contact_id?: number;
+  readonly address_id?: number;
+}
+
+/** A counterparty that a contract has brought into being, or to which it has added contacts. */
+export interface CounterpartyNews {
+  readonly row: Counterparty;
+  readonly isNew: boolean;
+  readonly parts: readonly CounterpartyPart[];
+}
+
 /** A value of the index `name`. */
 export const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 

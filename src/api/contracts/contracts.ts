@@ -4,7 +4,7 @@ import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { CounterPartyDetails, ExternalMetadataIn, SignatoryDetails } from "./shapes/parties.ts";
+import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, SignatoryDetails } from "./shapes/parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
 
@@ -75,7 +75,7 @@ export const createContract = operation({
   request: { body: json(CreateContractRequest) },
   responses: { 201: json(CreatedContract) },
   failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
-  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...sending],
+  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...sending],
   cli: { by: "contracts create" },
   basis: "specified",
   examples: [

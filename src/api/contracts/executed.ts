@@ -4,7 +4,7 @@ import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
-import { CounterPartyDetails, ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
+import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, PocDetails } from "./shapes/parties.ts";
 import { ListedContract } from "./shapes/records.ts";
 
 /** A number, or its digits as text: systems that keep ids as text send them so. */
@@ -45,7 +45,7 @@ export const importExecuted = operation({
   request: { body: json(ImportExecutedRequest) },
   responses: { 201: json(ListedContract) },
   failures: ["unknown-object-configuration", "pdfs-busy"],
-  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
   cli: { command: "contracts import-executed" },
   basis: "specified",
   examples: [

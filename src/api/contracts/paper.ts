@@ -64,7 +64,13 @@ export const uploadForReview = operation({
   description: "The contract stays out of signature until its review is complete.",
   path: "/api/v2.1/public/contracts/upload_review_contracts/",
   request: { body: json(UploadReviewRequest) },
-  emits: ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_REVIEW_REQUESTED"],
+  emits: [
+    "COUNTER_PARTY_CREATED",
+    "COUNTER_PARTY_CONTACT_CREATED",
+    "CONTRACT_CREATED",
+    "CONTRACT_EXTERNAL_METADATA_CREATED",
+    "CONTRACT_REVIEW_REQUESTED",
+  ],
   cli: { command: "contracts upload-review" },
   examples: [
     {
@@ -89,10 +95,13 @@ export const uploadForSignature = operation({
   path: "/api/v2.1/public/contracts/upload_sign_contracts/",
   request: { body: json(UploadSignRequest) },
   emits: [
+    "COUNTER_PARTY_CREATED",
+    "COUNTER_PARTY_CONTACT_CREATED",
     "CONTRACT_CREATED",
     "CONTRACT_EXTERNAL_METADATA_CREATED",
     "CONTRACT_SIGNATURE_REQUESTED",
     "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
+    "SIGNING_EMAIL_DELIVERED",
   ],
   cli: { command: "contracts upload-sign" },
   examples: [

@@ -3,6 +3,7 @@ import type { ImportExecutedRequest } from "../../../../src/api/contracts/execut
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
+import { tellNews } from "../../counterparties/activities.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { Problems } from "../../field-problems.ts";
 import { type Checked, checkPdf } from "../../pdf/pdf.ts";
@@ -30,12 +31,14 @@ export const executedHandlers = {
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
       const { type, entity } = await acceptable(tx, workspace, body, checked, fail);
+      const { parties, news } = await partiesOf(tx, counterparties(body), workspace, at);
+      await tellNews(tx, { clock, caller }, news);
       const contract = newContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",
         contract_type_id: type.id,
         entity_id: entity.id,
-        counterparties: await partiesOf(tx, counterparties(body), workspace, at),
+        counterparties: [...parties],
         external_metadata: body.external_metadata ?? null,
         versions: [newVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });

@@ -1,4 +1,5 @@
 import type { Call } from "../../../http/handler.ts";
+import { tellNews } from "../../counterparties/activities.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { checkPdf } from "../../pdf/pdf.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../../world.ts";
@@ -35,14 +36,15 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
     const { type, entity, party, reviewer, owner } = await acceptable(tx, workspace, route, body, checked, fail);
-    const counterparties = await partiesOf(tx, [party], workspace, at);
-    const people = await paperSignatories(tx, workspace, body.creator_signatories ?? [], counterparties);
+    const { parties, news } = await partiesOf(tx, [party], workspace, at);
+    await tellNews(tx, { clock, caller }, news);
+    const people = await paperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = newContract(tx, caller, at, {
       name: body.contract_name,
       kind: route === "review" ? "THIRD_PARTY_CONTRACT" : "SIGN_CONTRACT",
       contract_type_id: type.id,
       entity_id: entity?.id ?? null,
-      counterparties,
+      counterparties: [...parties],
       signatories: await signatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [openReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,

@@ -3,6 +3,7 @@ import type { CreateContractRequest } from "../../../../src/api/contracts/contra
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
+import type { CounterpartyNews } from "../../counterparties/rows.ts";
 import { Problems } from "../../field-problems.ts";
 import { problemsOf, withDefaults } from "../../templates/answers.ts";
 import { ownTemplate } from "../../workspace/own-rows.ts";
@@ -18,14 +19,20 @@ import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signa
 type Request = z.output<typeof CreateContractRequest>;
 type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** The draft that a creation request asks for, not stored yet (DECISIONS.md, C10, F11). */
+/** A draft, not stored yet, and the counterparties that are new by it, of whom nobody is told yet. */
+interface Draft {
+  readonly draft: Contract;
+  readonly news: readonly CounterpartyNews[];
+}
+
+/** The draft that a creation request asks for (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
   caller: Member,
   body: Request,
   at: number,
   fail: Fail<Refusals>,
-): Promise<Contract> {
+): Promise<Draft> {
   const { workspace } = caller;
   const problems = new Problems();
   const template = await usableTemplate(tx, workspace, body.contract_template_id);
@@ -42,10 +49,10 @@ export async function draftFromTemplate(
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const counterparties = await partiesOf(tx, partyInputs(body.counter_party_details), workspace, at);
-  const people = signatoriesOf(given, counterparties, template, fail);
-  const others = counterparties.map((party) => party.name).join(", ");
-  return newContract(tx, caller, at, {
+  const { parties, news } = await partiesOf(tx, partyInputs(body.counter_party_details), workspace, at);
+  const people = signatoriesOf(given, parties, template, fail);
+  const others = parties.map((party) => party.name).join(", ");
+  const draft = newContract(tx, caller, at, {
     name: body.contract_name ?? (others ? `${template.name} - ${others}` : template.name),
     kind: "TEMPLATE_CONTRACT",
     contract_type_id: template.contract_type_id,
@@ -53,10 +60,11 @@ export async function draftFromTemplate(
     counterparty_review: template.counterparty_review,
     entity_id: entity?.id ?? null,
     contract_data,
-    counterparties,
+    counterparties: [...parties],
     signatories: await signatoryRows(tx, workspace, people, at),
     external_metadata: body.external_metadata ?? null,
   });
+  return { draft, news };
 }
 
 /** The template, or what is wrong with the id. */

@@ -9,7 +9,7 @@ export const PocDetails = z.object({
   email,
 });
 
-const Address = z.object({
+export const Address = z.object({
   line_one: z.string().min(1),
   line_two: z.string().nullish(),
   city: z.string().min(1),
@@ -58,3 +58,10 @@ export const ExternalMetadataIn = z.object({
   record_data: z.record(z.string(), z.unknown()).optional().describe("Free-form"),
   object_configuration_id: z.uuid().optional().describe("Needs record_type"),
 });
+
+/** What a contract tells of the counterparties that are new by it, before it tells of itself (DECISIONS.md, C8). */
+export const namingCounterparties = [
+  "COUNTER_PARTY_CREATED",
+  "COUNTER_PARTY_CONTACT_CREATED",
+  "COUNTER_PARTY_ADDRESS_CREATED",
+] as const;

@@ -4,13 +4,15 @@ import { type ForbiddenMove, lifecycle, type Move, type Trigger } from "../../..
 import type { Operation } from "../../../../src/api/operation.ts";
 import { registry } from "../../../../src/api/registry.ts";
 
+const parties = ["COUNTER_PARTY_CREATED", "COUNTER_PARTY_CONTACT_CREATED"];
+
 /** The triggers that an operation may pull, and what it tells beside them. */
 const triggersOf: Readonly<
   Record<string, { readonly triggers: readonly Trigger[]; readonly beside?: readonly string[] }>
 > = {
   "contracts.create": {
     triggers: ["create-from-template", "send"],
-    beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
+    beside: [...parties, "COUNTER_PARTY_ADDRESS_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
   },
   "contracts.send": { triggers: ["send"] },
   "execution.mark": { triggers: ["mark-for-execution"] },
@@ -18,11 +20,17 @@ const triggersOf: Readonly<
   "execution.void": { triggers: ["void"] },
   "execution.request-review": { triggers: ["request-review"] },
   "documents.upload-version": { triggers: ["upload-version", "upload-executed-version", "executed-outside"] },
-  "executed.import": { triggers: ["import-executed"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
-  "paper.upload-for-review": { triggers: ["upload-for-review"], beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"] },
+  "executed.import": {
+    triggers: ["import-executed"],
+    beside: [...parties, "COUNTER_PARTY_ADDRESS_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  },
+  "paper.upload-for-review": {
+    triggers: ["upload-for-review"],
+    beside: [...parties, "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  },
   "paper.upload-for-signature": {
     triggers: ["upload-for-signature"],
-    beside: ["CONTRACT_EXTERNAL_METADATA_CREATED"],
+    beside: [...parties, "CONTRACT_EXTERNAL_METADATA_CREATED"],
   },
   "approvals.create": { triggers: ["request-approval"] },
   "emulator-contracts.sign": { triggers: ["sign", "all-signed"] },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { draft, pdfBase64 } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { activitiesTold, subscribe, type Told } from "../../../support/told.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
@@ -101,6 +102,86 @@ describe("counterparties.create", () => {
       await assertRefused(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
     });
   }
+});
+
+describe("counterparties that a contract names", () => {
+  const told = [
+    "COUNTER_PARTY_CREATED",
+    "COUNTER_PARTY_CONTACT_CREATED",
+    "COUNTER_PARTY_ADDRESS_CREATED",
+    "CONTRACT_CREATED",
+  ] as const;
+  const poc = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
+  const address = { line_one: "2 High Street", line_two: "Floor 3", city: "Munich", country_iso_code: "DE" };
+  const party = {
+    ...acme,
+    poc_details: poc,
+    organization_details: { jurisdiction_iso_code: "DE", address: { ...address, phone: "123" } },
+  };
+  const few = (all: readonly Told[]) =>
+    all.map(({ activity, contract_id, activity_data: { counterparty_id, contact_id, address_id } }) =>
+      [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
+    );
+
+  it("by a template's contract are told of before it when they are new, and keep the address that came", async (t) => {
+    const on = await emulator(t);
+    const next = await subscribe(t, on, told);
+    const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
+    await draft(on.api, { counter_party_details: [party, other] });
+    assert.deepEqual(few(await next()), [
+      ["COUNTER_PARTY_CREATED", 1],
+      ["COUNTER_PARTY_CONTACT_CREATED", 1, 1],
+      ["COUNTER_PARTY_ADDRESS_CREATED", 1, 1],
+      ["COUNTER_PARTY_CREATED", 2],
+      ["COUNTER_PARTY_CONTACT_CREATED", 2, 2],
+      ["CONTRACT_CREATED", 1],
+    ]);
+    const { body } = await on.api("GET", at(1));
+    assert.deepEqual((body as { primary_address: object }).primary_address, {
+      id: 1,
+      line_one: "2 High Street, Floor 3",
+      city_name: "Munich",
+      state_name: "",
+      zipcode: "",
+      country_name: "Germany",
+      phone: "123",
+    });
+    // The second time only what is new, with the contract that the counterparty has.
+    await draft(on.api, { counter_party_details: [{ ...party, poc_details: { ...poc, email: "al@acme.example" } }] });
+    const [contact, ...rest] = await next();
+    assert.deepEqual(
+      [contact?.activity, contact?.contract_id, contact?.activity_data.contact_id],
+      ["COUNTER_PARTY_CONTACT_CREATED", 1, 3],
+    );
+    assert.deepEqual(few(rest), [["CONTRACT_CREATED", 2]]);
+  });
+
+  it("by an import and by paper are told of too", async (t) => {
+    const on = await emulator(t);
+    const next = await subscribe(t, on, told);
+    const file = { file_name: "a.pdf", file_base64: await pdfBase64(), contract_type_id: 301, contract_name: "Paper" };
+    const named = { counterparty_organization_name: "Acme Corp", counterparty_poc_details: poc };
+    const paths = ["executed_contracts/", "upload_review_contracts/", "upload_sign_contracts/"];
+    for (const [i, path] of paths.entries()) {
+      const body = {
+        ...file,
+        ...named,
+        counterparty_organization_name: `Acme ${i + 1}`,
+        ...(i === 0 && { creator_organization_entity_id: 401 }),
+        ...(i === 2 && {
+          creator_signatories: [{ email: "ada@northwind.example" }],
+          intake_form_data: { purpose: "x" },
+        }),
+      };
+      const answer = await on.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(few(await next()), [
+        ["COUNTER_PARTY_CREATED", i + 1],
+        ["COUNTER_PARTY_CONTACT_CREATED", i + 1, i + 1],
+        ["CONTRACT_CREATED", i + 1],
+      ]);
+    }
+  });
 });
 
 describe("counterparties.list, show and update", () => {
