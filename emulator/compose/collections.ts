@@ -21,6 +21,7 @@ import * as subscriptions from "../webhooks/subscriptions.ts";
 import * as apps from "../world/apps.ts";
 import * as chatBIssuer from "../world/chat-b-issuer.ts";
 import * as clusters from "../world/clusters.ts";
+import * as emails from "../world/emails.ts";
 import * as oauthClients from "../world/oauth-clients.ts";
 import * as provider from "../world/provider.ts";
 import * as workspaces from "../world/workspaces.ts";
@@ -50,6 +51,7 @@ const modules = [
   trialSignups,
   signatories,
   mailer,
+  emails,
 ];
 
 const isCollection = (value: unknown): value is Collection =>

@@ -2,9 +2,11 @@ import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { controlClusterHandlers } from "./clusters.ts";
+import { contractDetailHandlers } from "./contract-details.ts";
 import { controlContractHandlers } from "./contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
+import { emailHandlers } from "./emails.ts";
 import { faultHandlers } from "./faults.ts";
 import { inboxHandlers } from "./inbox.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
@@ -13,6 +15,7 @@ import { ownerHandlers } from "./owners.ts";
 import { providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
 import { stateHandlers } from "./state.ts";
+import { trialListHandlers } from "./trials.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
 import type { ControlHandlers } from "./world.ts";
@@ -29,6 +32,9 @@ export const controlHandlers = {
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,
+  ...contractDetailHandlers,
+  ...emailHandlers,
+  ...trialListHandlers,
   ...activityHandlers,
   ...waitHandlers,
   ...faultHandlers,

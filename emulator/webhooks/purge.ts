@@ -1,4 +1,5 @@
 import type { Transaction } from "../store/port.ts";
+import { purgeEmails } from "../world/emails.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "./deliveries.ts";
 
 /**
@@ -16,5 +17,5 @@ export async function purge(tx: Transaction, now: number, limit = 50): Promise<n
   }
   const unheard = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
   for (const { id } of unheard) tx.delete(webhookEvents, String(id));
-  return over.length + unheard.length;
+  return over.length + unheard.length + (await purgeEmails(tx, now, limit));
 }

@@ -24,9 +24,11 @@ import * as emulatorActivities from "./emulator/activities.ts";
 import * as emulatorChatB from "./emulator/chat-b.ts";
 import * as emulatorClock from "./emulator/clock.ts";
 import * as emulatorClusters from "./emulator/clusters.ts";
+import * as emulatorContractDetails from "./emulator/contract-details.ts";
 import * as emulatorContracts from "./emulator/contracts.ts";
 import * as emulatorDeliveries from "./emulator/deliveries.ts";
 import * as emulatorDeviceGrants from "./emulator/device-grants.ts";
+import * as emulatorEmails from "./emulator/emails.ts";
 import * as emulatorFaults from "./emulator/faults.ts";
 import * as emulatorInbox from "./emulator/inbox.ts";
 import * as emulatorLifecycle from "./emulator/lifecycle.ts";
@@ -35,6 +37,7 @@ import * as emulatorOwners from "./emulator/owners.ts";
 import * as emulatorProvider from "./emulator/provider.ts";
 import * as emulatorRequests from "./emulator/requests.ts";
 import * as emulatorState from "./emulator/state.ts";
+import * as emulatorTrials from "./emulator/trials.ts";
 import * as emulatorWait from "./emulator/wait.ts";
 import * as emulatorWebhooks from "./emulator/webhooks.ts";
 import type { ResourceName, resources } from "./resources.ts";
@@ -126,5 +129,8 @@ export const allResources: Declared = {
   "emulator/owners": emulatorOwners,
   "emulator/faults": emulatorFaults,
   "emulator/wait": emulatorWait,
+  "emulator/contract-details": emulatorContractDetails,
+  "emulator/emails": emulatorEmails,
+  "emulator/trials": emulatorTrials,
   "emulator/inbox": emulatorInbox,
 };

@@ -62,6 +62,9 @@ export const resources = {
   "emulator/owners": () => import("./emulator/owners.ts"),
   "emulator/faults": () => import("./emulator/faults.ts"),
   "emulator/wait": () => import("./emulator/wait.ts"),
+  "emulator/contract-details": () => import("./emulator/contract-details.ts"),
+  "emulator/emails": () => import("./emulator/emails.ts"),
+  "emulator/trials": () => import("./emulator/trials.ts"),
   "emulator/inbox": () => import("./emulator/inbox.ts"),
 } as const;
 

@@ -4,10 +4,11 @@ import { tellNews } from "../counterparties/activities.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
+import { contactPath, partyOfContact, signatoryPath } from "./links.ts";
 import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
 import { createdContract } from "./records.ts";
-import { compositeId, requireContract, requireContractNumber } from "./rows.ts";
+import { requireContract, requireContractNumber } from "./rows.ts";
 import { requireInScope } from "./user-scope.ts";
 
 export const contractHandlers = {
@@ -53,16 +54,15 @@ export const contractHandlers = {
       const email = query.recipient_email.toLowerCase();
       const signatory = row.signatories.find((each) => each.email.toLowerCase() === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}/contracts/${compositeId(row)}?signatory=${signatory.id}` };
+      return { link: `${cluster.url}${signatoryPath(row, signatory.id)}` };
     }),
 
   "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = query.cp_email_id.toLowerCase();
-      const party = row.counterparties.find(({ poc }) => poc?.email.toLowerCase() === email);
-      if (!party) return fail("not-a-contact", { email: query.cp_email_id });
-      return { url: `${cluster.url}/contracts/${compositeId(row)}?counterparty=${party.counterparty_id}` };
+      const email = query.cp_email_id;
+      if (!partyOfContact(row, email)) return fail("not-a-contact", { email });
+      return { url: `${cluster.url}${contactPath(row, email)}` };
     }),
 } satisfies ClusterHandlers;
 

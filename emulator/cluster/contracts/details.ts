@@ -1,4 +1,3 @@
-import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { templates } from "../../world/workspaces.ts";
@@ -7,8 +6,8 @@ import { activeUser, noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
 import { contractFacts } from "./facts.ts";
-import { pendingWith } from "./pending-with.ts";
 import { performer } from "./performer.ts";
+import { processMetrics } from "./process-metrics.ts";
 import { type Contract, contracts, requireContract, requireContractNumber } from "./rows.ts";
 import { requireInScope } from "./user-scope.ts";
 
@@ -73,25 +72,9 @@ export const contractDetailHandlers = {
   "contract-details.process-metrics": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
-      return {
-        contract_status: row.status,
-        type_of_workflow:
-          row.kind === "TEMPLATE_CONTRACT" ? ("TEMPLATE_WORKFLOW" as const) : ("UPLOAD_WORKFLOW" as const),
-        pending_with: pendingWith(row) ?? null,
-        contract_sent_to_cp_datetime: timeOf(row.sent_to_counterparty_at),
-        marked_for_signature_datetime: timeOf(row.sent_for_signature_at),
-        contract_executed_datetime: timeOf(row.executed_at),
-        contract_signed_by_signatory_list: row.signatories.flatMap(({ is_counterparty, email, action }) =>
-          action?.is_success
-            ? [{ is_creator_party: !is_counterparty, signed_datetime: isoSeconds(action.at), signatory_email: email }]
-            : [],
-        ),
-        contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
-      };
+      return processMetrics(row);
     }),
 } satisfies ClusterHandlers;
-
-const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
 
 /** A contract has one note, which is empty at first; its id is the contract's number. */
 const noteOf = ({ id, note }: Contract) => ({

@@ -5,6 +5,7 @@ import type { View } from "../../store/port.ts";
 import { contractTypes } from "../../world/workspaces.ts";
 import { orgUser } from "../workspace/people.ts";
 import type { ClusterWorld } from "../world.ts";
+import { contractPath } from "./links.ts";
 import { type Contract, compositeId, referenceId } from "./rows.ts";
 
 type Where = Pick<ClusterWorld, "cluster">;
@@ -37,7 +38,7 @@ async function recordOf(view: View, { cluster }: Where, row: Contract) {
     created: isoSeconds(row.created_at),
     contract_name: row.name,
     // DECISIONS.md, C25
-    contract_link: `${cluster.url}/contracts/${compositeId(row)}`,
+    contract_link: `${cluster.url}${contractPath(row)}`,
     contract_status: row.status,
     counter_party_name: row.counterparties.map((party) => party.name).join(", "),
     contract_type_name: type?.name ?? "",

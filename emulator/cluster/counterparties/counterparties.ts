@@ -1,6 +1,8 @@
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import type { Workspace } from "../../world/workspaces.ts";
+import { renameParty } from "../contracts/entities.ts";
+import { performer } from "../contracts/performer.ts";
 import { pageOfList, pageOfSlice } from "../paging.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty, tellOfNewCounterparty } from "./activities.ts";
@@ -62,6 +64,7 @@ export const counterpartyHandlers = {
       };
       tx.put(counterparties, after);
       await tellOfCounterparty(tx, world, "COUNTER_PARTY_UPDATED", after);
+      await renameParty(tx, { clock: world.clock, by: performer(world.caller) }, after);
       return counterpartyRecord(after);
     }),
 } satisfies ClusterHandlers;

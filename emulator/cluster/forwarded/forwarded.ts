@@ -8,6 +8,7 @@ import { json } from "../answer.ts";
 import { contractPage } from "../contracts/page.ts";
 import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
+import { takeMailerEvent } from "../emails/mailer-events.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
 import type { ClusterWorld } from "../world.ts";
 import type { Inbox } from "./inbox.ts";
@@ -15,7 +16,7 @@ import type { Inbox } from "./inbox.ts";
 /** Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404. */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
 
-type Answer = (request: ReceivedRequest, world: ClusterWorld) => Promise<Passthrough>;
+type Answer = (request: ReceivedRequest, world: ClusterWorld, finding: Finding) => Promise<Passthrough>;
 
 /** What an emulated cluster does with forwarded requests that it knows, by method and path. */
 const known = lookupTable<Answer>({
@@ -24,6 +25,7 @@ const known = lookupTable<Answer>({
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
+  "POST /api/v1/emails/mailer/webhook": takeMailerEvent,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
   ...crmAAnswers,
   ...crmBAnswers,
@@ -51,7 +53,7 @@ export const forwardedTo =
     const path = request.target.split("?")[0]!;
     const answer =
       (await scripted(request, path, world)) ??
-      (await known[`${request.method} ${path}`]?.(request, world)) ??
+      (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });

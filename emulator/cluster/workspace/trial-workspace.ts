@@ -3,6 +3,7 @@ import { sameSecret } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { type Rows, rows, type Transaction } from "../../store/port.ts";
+import { sendEmail } from "../../world/emails.ts";
 import { type CreatedWorkspace, NewWorkspace } from "../../world/new-workspace.ts";
 import { entities, roles, users, workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
@@ -20,7 +21,7 @@ export const trialWorkspaces = rows<{ readonly signup_token: string; readonly wo
 /** Creates the workspace of a completed signup, at the router's request (DECISIONS.md, R24). */
 export async function createTrialWorkspace(
   { headers, body }: ReceivedRequest,
-  { store, cluster, ids }: ClusterWorld,
+  { store, clock, cluster, ids }: ClusterWorld,
 ): Promise<Passthrough> {
   if (!sameSecret(headers["x-cluster-key"] ?? "", cluster.key)) return json(401, { detail: "Invalid cluster key" });
   const request = NewWorkspace.safeParse(parsed(body));
@@ -29,7 +30,7 @@ export async function createTrialWorkspace(
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
       ? await tx.get(workspaces, String(known.workspace_id))
-      : await addWorkspace(tx, { cluster, ids }, request.data);
+      : await addWorkspace(tx, { clock, cluster, ids }, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} is gone`);
     return {
       workspace_id: workspace.id,
@@ -43,7 +44,7 @@ export async function createTrialWorkspace(
 /** A workspace in which contracts can be made: its owner, a role, an entity, and what an entity may be. */
 async function addWorkspace(
   tx: Transaction,
-  { cluster, ids }: Pick<ClusterWorld, "cluster" | "ids">,
+  { clock, cluster, ids }: Pick<ClusterWorld, "clock" | "cluster" | "ids">,
   { signup_token, email, first_name, last_name, job_title, company_name, invited_users }: NewWorkspace,
 ) {
   const id = await freeId(tx, workspaces, "workspace");
@@ -67,6 +68,12 @@ async function addWorkspace(
     counterparty_tokens: [],
   };
   tx.put(workspaces, workspace);
+  for (const [i, { email: recipient }] of invited_users.entries()) {
+    const token = workspace.creator_tokens[i]!;
+    const path = `/auth/v3/invite_info/?${new URLSearchParams({ token })}`;
+    const of = { cluster_id: cluster.id, workspace_id: id };
+    sendEmail(tx, { ...of, purpose: "invitation", recipient: recipient.trim(), path, token, sent_at: clock.now() });
+  }
   tx.put(users, {
     id: userId,
     workspace_id: id,

@@ -7,7 +7,7 @@ import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../wor
 import { mappingTables } from "../mapping/tables.ts";
 import { askCluster } from "../proxied/ask-cluster.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
-import { isTaken, signupOfToken, type TrialSignup, trialSignups } from "./signups.ts";
+import { isTaken, signupOfToken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
 type Form = InputOf<typeof declared.completeTrialSignup>["body"];
 type Refusals =
@@ -29,14 +29,19 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     throw error;
   });
   const { workspace_id } = created;
-  const isMapped = await endClaim(store, signup, async (tx) => {
-    // Somebody may have mapped the address while the cluster was asked.
-    if (await isTaken(tx, call, signup)) return null;
-    tx.map(mappingTables.cluster_clients, cluster.id, [created.client_id]);
-    tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
-    tx.map(mappingTables.creator_tokens, cluster.id, created.creator_tokens);
-    return { cluster_id: cluster.id, workspace_id };
-  });
+  const isMapped = await endClaim(
+    store,
+    signup,
+    async (tx) => {
+      // Somebody may have mapped the address while the cluster was asked.
+      if (await isTaken(tx, call, signup)) return null;
+      tx.map(mappingTables.cluster_clients, cluster.id, [created.client_id]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
+      tx.map(mappingTables.creator_tokens, cluster.id, created.creator_tokens);
+      return { cluster_id: cluster.id, workspace_id };
+    },
+    answersIn(body),
+  );
   if (!isMapped) {
     call.finding("workspace-not-mapped", `${cluster.id} made workspace ${workspace_id} for nobody`);
     call.fail("account-exists");
@@ -52,12 +57,13 @@ const endClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
   workspaceOf: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
+  answers: TrialAnswers | null = null,
 ): Promise<boolean> =>
   store.transaction("trial.complete: end of the claim", async (tx) => {
     const signup = await tx.get(trialSignups, String(id));
     if (!signup?.claimed) return true;
     const workspace = await workspaceOf(tx);
-    tx.put(trialSignups, { ...signup, claimed: false, workspace });
+    tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && answers });
     return workspace !== null;
   });
 
@@ -82,6 +88,13 @@ const clusterAt = (clusters: readonly Cluster[], location: string | null | undef
   location === undefined || location === null
     ? clusters[0]
     : (clusters.find(({ id }) => id === location) ?? clusters.find(({ label }) => label === location));
+
+const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
+  ...body,
+  last_name: body.last_name ?? null,
+  cluster_location: body.cluster_location ?? null,
+  invited_users: body.invited_users ?? [],
+});
 
 const requestFor = ({ token, email }: TrialSignup, body: Form): NewWorkspace => ({
   signup_token: token,

@@ -4,6 +4,19 @@ import { rows, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import type { RouterWorld } from "../world.ts";
 
+/** What was said when a signup was completed. */
+const TrialAnswers = z.strictObject({
+  first_name: z.string(),
+  last_name: z.string().nullable(),
+  job_title: z.string(),
+  company_name: z.string(),
+  industry: z.string(),
+  use_case: z.string(),
+  cluster_location: z.string().nullable(),
+  invited_users: z.array(z.strictObject({ email: z.string(), first_name: z.string() })),
+});
+export type TrialAnswers = z.infer<typeof TrialAnswers>;
+
 /** A trial signup, pending until its workspace exists (DECISIONS.md, R23 to R25). */
 const TrialSignup = z.strictObject({
   id: z.int(),
@@ -14,11 +27,15 @@ const TrialSignup = z.strictObject({
   /** A cluster is creating the workspace. */
   claimed: z.boolean(),
   workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int() }).nullable(),
+  /** Null until its workspace exists. */
+  answers: TrialAnswers.nullable(),
 });
 export type TrialSignup = z.infer<typeof TrialSignup>;
 
 export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   name: "trial_signups",
+  version: 2,
+  migrate: [(row) => ({ ...row, answers: null })],
   schema: TrialSignup,
   key: (row) => String(row.id),
   indexes: {

@@ -3,6 +3,7 @@ import { sameSecret } from "../../../src/base/hmac.ts";
 import { keepNewest } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
 import { appsOf } from "../../world/apps.ts";
+import { keepNewestTrials, sendEmail } from "../../world/emails.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { completeTrialSignup } from "./completion.ts";
@@ -31,7 +32,7 @@ type NewSignup = Pick<TrialSignup, "email" | "oauth_provider" | "account_details
 /** The pending signup of an address, made now if it has none. */
 async function pending(
   tx: Transaction,
-  world: Pick<RouterCall, "ids" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
+  world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: NewSignup,
 ): Promise<TrialSignup> {
   const known = await signupOfEmail(tx, signup.email);
@@ -39,10 +40,24 @@ async function pending(
   const made = known
     ? // Whoever comes back by way of a provider is known better than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
-    : { id: tx.next("trial_signup"), token: `trl_${world.ids.token(24)}`, ...signup, claimed: false, workspace: null };
+    : {
+        id: tx.next("trial_signup"),
+        token: `trl_${world.ids.token(24)}`,
+        ...signup,
+        claimed: false,
+        workspace: null,
+        answers: null,
+      };
   tx.put(trialSignups, made);
+  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, world.clock.now(), made);
   await keepNewest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
+}
+
+/** Whoever signs up by e-mail goes on with the token in it; no page of the emulator asks for it. */
+async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
+  sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
+  await keepNewestTrials(tx);
 }
 
 /** TrialSignupDomainModel */

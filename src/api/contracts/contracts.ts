@@ -4,6 +4,7 @@ import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { toldBy } from "./lifecycle.ts";
 import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, SignatoryDetails } from "./shapes/parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
@@ -54,15 +55,6 @@ export const CreateContractRequest = z.object({
 
 const params = z.object({ composite_id: compositeIdParam });
 
-/** What sending causes, also when creation sends at once. */
-const sending = [
-  "CONTRACT_SIGNATURE_REQUESTED",
-  "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-  "SIGNING_EMAIL_DELIVERED",
-  "CONTRACT_SENT_TO_COUNTERPARTY",
-  "REDLINING_EMAIL_DELIVERED",
-] as const;
-
 export const createContract = operation({
   id: "contracts.create",
   service: contracts,
@@ -75,7 +67,7 @@ export const createContract = operation({
   request: { body: json(CreateContractRequest) },
   responses: { 201: json(CreatedContract) },
   failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
-  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...sending],
+  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...toldBy("send")],
   cli: { by: "contracts create" },
   basis: "specified",
   examples: [
@@ -111,7 +103,7 @@ export const sendContract = operation({
   request: { params, body: json(SendRequest.default({})) },
   responses: { 200: json(z.strictObject({})) },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: sending,
+  emits: toldBy("send"),
   cli: { by: "contracts send" },
   basis: "specified",
   examples: [{ title: "Ask for signatures", params: { composite_id: "T-1" }, body: {} }],

@@ -144,7 +144,7 @@ export const updateCounterparty = operation({
   },
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
-  emits: ["COUNTER_PARTY_UPDATED"],
+  emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
   basis: "public",
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],

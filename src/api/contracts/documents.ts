@@ -3,6 +3,7 @@ import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { toldBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
@@ -163,7 +164,7 @@ export const uploadVersion = operation({
   },
   responses: { 201: empty() },
   failures: ["not-found", "forbidden-move", "pdfs-busy"],
-  emits: ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"],
+  emits: toldBy("upload-version", "upload-executed-version", "executed-outside"),
   cli: { command: "contracts upload-version" },
   basis: "public",
   examples: [

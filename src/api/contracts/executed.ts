@@ -2,6 +2,7 @@ import * as z from "zod";
 import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { toldBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
 import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, PocDetails } from "./shapes/parties.ts";
@@ -45,7 +46,7 @@ export const importExecuted = operation({
   request: { body: json(ImportExecutedRequest) },
   responses: { 201: json(ListedContract) },
   failures: ["unknown-object-configuration", "pdfs-busy"],
-  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  emits: [...namingCounterparties, ...toldBy("import-executed"), "CONTRACT_EXTERNAL_METADATA_CREATED"],
   cli: { command: "contracts import-executed" },
   basis: "specified",
   examples: [

@@ -3,6 +3,7 @@ import { oneOf } from "../choices.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { deliveredLater, toldBy } from "./lifecycle.ts";
 import { compositeIdParam, contractIdParam } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
 
@@ -26,12 +27,7 @@ export const markForExecution = operation({
   },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: [
-    "CONTRACT_MARK_FOR_EXECUTION",
-    "CONTRACT_SIGNATURE_REQUESTED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
-  ],
+  emits: toldBy("mark-for-execution"),
   cli: { command: "contracts mark" },
   basis: "public",
   examples: [{ title: "The review is done", params: { composite_id: "T-1" }, body: {} }],
@@ -48,7 +44,7 @@ export const unmarkForExecution = operation({
   request: { params, body: json(z.object({ note: z.string().optional().describe("Why") }).default({})) },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],
-  emits: ["CONTRACT_UNMARK_FOR_EXECUTION"],
+  emits: toldBy("unmark-for-execution"),
   cli: { command: "contracts unmark" },
   basis: "public",
   examples: [{ title: "Something is to be changed", params: { composite_id: "T-1" }, body: { note: "New price" } }],
@@ -64,7 +60,7 @@ export const voidContract = operation({
   request: { params, body: json(z.object({ note: z.string().min(1).describe("Why") })) },
   responses: { 204: empty() },
   failures: ["not-found", "forbidden-move", "cannot-void-executed"],
-  emits: ["CONTRACT_VOIDED"],
+  emits: toldBy("void"),
   cli: { command: "contracts void", confirm: "name" },
   basis: "public",
   examples: [{ title: "The deal is off", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
@@ -91,7 +87,7 @@ export const requestReview = operation({
   },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move"],
-  emits: ["CONTRACT_REVIEW_REQUESTED"],
+  emits: toldBy("request-review"),
   cli: { command: "contracts request-review" },
   basis: "public",
   examples: [{ title: "Legal looks at it", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
@@ -107,7 +103,7 @@ export const resendEmail = operation({
   request: { params, body: json(z.object({ email_id: email.describe("Address of the signatory") })) },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed"],
-  emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"],
+  emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", ...deliveredLater.signing],
   cli: { command: "contracts resend-email" },
   basis: "public",
   examples: [{ title: "Remind somebody", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],

@@ -28,6 +28,12 @@ export const triggers = {
 } as const;
 export type Trigger = keyof typeof triggers;
 
+/** What is told one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
+export const deliveredLater = {
+  signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
+  redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
+} as const satisfies Record<string, readonly Activity[]>;
+
 /** Chooses among the moves of one trigger: the first whose condition holds is taken. */
 export const conditions = {
   "template-asks-for-review": "the template shares it with the counterparty for review first",
@@ -59,8 +65,8 @@ export interface Move {
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
   /** A notification is sent to each signatory whose turn has come by the move: to nobody, to one, or to several. */
   readonly emits: readonly Activity[];
-  /** One virtual minute later, one for each e-mail that went out, unless the contract has left the state by then. */
-  readonly later?: readonly Activity[];
+  /** E-mails that go out. One virtual minute later their provider reports each as delivered, unless the contract has left the state by then. */
+  readonly sends?: "signing" | "redlining";
   /** The service does it by itself. */
   readonly by?: "SYSTEM";
 }
@@ -76,7 +82,6 @@ const open = ["DRAFT", "REDLINING", "SIGN"] as const;
 const editable = ["DRAFT", "REDLINING"] as const;
 const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
 const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
-const signingEmail = ["SIGNING_EMAIL_DELIVERED"] as const;
 
 /**
  * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What stands in no
@@ -95,7 +100,7 @@ export const lifecycle = [
     from: ["(new)"],
     to: "SIGN",
     emits: ["CONTRACT_CREATED", ...invitation],
-    later: signingEmail,
+    sends: "signing",
   },
   { trigger: "import-executed", from: ["(new)"], to: "EXECUTED", emits: ["CONTRACT_CREATED"] },
   {
@@ -105,7 +110,7 @@ export const lifecycle = [
     requires: ["reviews-complete", "approvals-complete"],
     to: "REDLINING",
     emits: ["CONTRACT_SENT_TO_COUNTERPARTY"],
-    later: ["REDLINING_EMAIL_DELIVERED"],
+    sends: "redlining",
   },
   {
     trigger: "send",
@@ -113,7 +118,7 @@ export const lifecycle = [
     requires: ["reviews-complete", "approvals-complete", "has-signatories"],
     to: "SIGN",
     emits: invitation,
-    later: signingEmail,
+    sends: "signing",
   },
   { trigger: "request-review", from: editable, to: "=", emits: ["CONTRACT_REVIEW_REQUESTED"] },
   {
@@ -131,7 +136,7 @@ export const lifecycle = [
     requires: ["has-signatories"],
     to: "SIGN",
     emits: invitation,
-    later: signingEmail,
+    sends: "signing",
   },
   { trigger: "complete-review", from: editable, requires: ["review-open"], to: "=", emits: [] },
   { trigger: "request-approval", from: editable, to: "=", emits: ["CONTRACT_APPROVAL_REQUESTED"] },
@@ -141,7 +146,7 @@ export const lifecycle = [
     when: "approval-was-last",
     to: "SIGN",
     emits: ["CONTRACT_APPROVAL_COMPLETED", ...invitation],
-    later: signingEmail,
+    sends: "signing",
   },
   {
     trigger: "approve",
@@ -156,7 +161,7 @@ export const lifecycle = [
     requires: ["reviews-complete", "approvals-complete", "has-signatories"],
     to: "SIGN",
     emits: ["CONTRACT_MARK_FOR_EXECUTION", ...invitation],
-    later: signingEmail,
+    sends: "signing",
   },
   {
     trigger: "unmark-for-execution",
@@ -174,7 +179,7 @@ export const lifecycle = [
     from: ["SIGN"],
     to: "=",
     emits: ["CONTRACT_SIGNED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"],
-    later: signingEmail,
+    sends: "signing",
   },
   { trigger: "all-signed", from: ["SIGN"], to: "EXECUTED", emits: ["CONTRACT_EXECUTED"], by: "SYSTEM" },
   {
@@ -211,3 +216,24 @@ export type RefusalOf<T extends Trigger> =
   | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
   | OwnRefusalOf<RowOf<T>>;
+
+const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
+
+/**
+ * All that pulling these triggers can cause, in the order in which it is told: at once, and what is told of the e-mails.
+ * Metrics change wherever the status does, and with each signature (DECISIONS.md, C23).
+ */
+export function toldBy(...triggers: readonly Trigger[]): readonly Activity[] {
+  const moves = triggers.flatMap((trigger) =>
+    rows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [row] : [])),
+  );
+  const told = moves.flatMap(({ trigger, from, to, emits, sends }): Activity[] => {
+    const changes = !from.includes("(new)") && ((to !== "=" && to !== "(deleted)") || trigger === "sign");
+    return [
+      ...emits,
+      ...(changes ? ["CONTRACT_PROCESS_METRIC_UPDATED" as const] : []),
+      ...(sends ? deliveredLater[sends] : []),
+    ];
+  });
+  return [...new Set(told)];
+}

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { toldBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
 import { ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
@@ -67,9 +68,8 @@ export const uploadForReview = operation({
   emits: [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
-    "CONTRACT_CREATED",
+    ...toldBy("upload-for-review"),
     "CONTRACT_EXTERNAL_METADATA_CREATED",
-    "CONTRACT_REVIEW_REQUESTED",
   ],
   cli: { command: "contracts upload-review" },
   examples: [
@@ -97,11 +97,8 @@ export const uploadForSignature = operation({
   emits: [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
-    "CONTRACT_CREATED",
+    ...toldBy("upload-for-signature"),
     "CONTRACT_EXTERNAL_METADATA_CREATED",
-    "CONTRACT_SIGNATURE_REQUESTED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
   ],
   cli: { command: "contracts upload-sign" },
   examples: [

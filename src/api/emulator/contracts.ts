@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { toldBy } from "../contracts/lifecycle.ts";
 import { ContractStatus } from "../contracts/shapes/records.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
@@ -17,7 +18,8 @@ const Act = z
   })
   .default({});
 
-const MovedContract = z.strictObject({
+/** The contract as it stands after something was done to it. */
+export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),
   contract_status: ContractStatus,
@@ -37,12 +39,7 @@ export const signContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
-  emits: [
-    "CONTRACT_SIGNED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
-    "CONTRACT_EXECUTED",
-  ],
+  emits: toldBy("sign", "all-signed"),
   cli: { command: "emulator sign" },
   examples: [{ title: "One signatory signs", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });
@@ -56,7 +53,7 @@ export const declineContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
-  emits: ["CONTRACT_SIGNATURE_DECLINED"],
+  emits: toldBy("decline"),
   cli: { command: "emulator decline" },
   examples: [{ title: "With a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
 });
@@ -71,12 +68,7 @@ export const completeReview = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "no-open-review", "no-signatories"],
-  emits: [
-    "CONTRACT_REVIEW_COMPLETED",
-    "CONTRACT_SIGNATURE_REQUESTED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
-  ],
+  emits: toldBy("complete-review"),
   cli: { command: "emulator complete-review" },
   examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
 });
@@ -89,12 +81,7 @@ export const approveContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "no-pending-approval"],
-  emits: [
-    "CONTRACT_APPROVAL_COMPLETED",
-    "CONTRACT_SIGNATURE_REQUESTED",
-    "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-    "SIGNING_EMAIL_DELIVERED",
-  ],
+  emits: toldBy("approve"),
   cli: { command: "emulator approve" },
   examples: [{ title: "Finance approves", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
@@ -107,7 +94,7 @@ export const voidByControl = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "cannot-void-executed"],
-  emits: ["CONTRACT_VOIDED"],
+  emits: toldBy("void"),
   cli: { command: "emulator void" },
   examples: [{ title: "It is off", params: { id: "T-1" }, body: { note: "Deal lost" } }],
 });
@@ -120,6 +107,7 @@ export const holdContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move"],
+  emits: toldBy("hold"),
   cli: { command: "emulator hold" },
   examples: [{ title: "Wait with it", params: { id: "T-1" }, body: {} }],
 });
@@ -133,6 +121,7 @@ export const resumeContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move"],
+  emits: toldBy("resume"),
   cli: { command: "emulator resume" },
   examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
 });
@@ -146,7 +135,7 @@ export const deleteContract = operation({
   request,
   responses,
   failures: ["no-such-contract"],
-  emits: ["CONTRACT_DELETED"],
+  emits: toldBy("delete"),
   cli: { command: "emulator delete" },
   examples: [{ title: "Move it to the deleted tab", params: { id: "T-1" }, body: {} }],
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { mailerEvents } from "../mailer-events.ts";
 import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding } from "./failures/index.ts";
@@ -9,7 +10,7 @@ export const receiveBlackhole = operation({
   service: router,
   summary: "Take an inbound e-mail and keep it from everybody",
   description:
-    "The emulator shows it in its state (svc emulator state export) and keeps the newest ones: 1,000 of them, in 16 MiB of base64.",
+    "The emulator keeps the newest ones, 1,000 of them in 16 MiB of base64, and lists them: svc emulator blackhole.",
   method: "POST",
   path: "/router/v1/mailer/inbound/blackhole",
   auth: "none",
@@ -21,6 +22,8 @@ export const receiveBlackhole = operation({
   examples: [{ title: "Swallow an inbound e-mail", body: { Subject: "Hello" } }],
 });
 
+const outcomes = [...new Set(Object.values(mailerEvents))];
+
 export const MailerWebhookAPIRequest = z.object({
   Metadata: z.record(z.string(), z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
 });
@@ -29,12 +32,19 @@ export const receiveMailerEvent = operation({
   id: "mailer.webhook",
   service: router,
   summary: "Forward an event of the e-mail provider to its cluster",
+  description:
+    "An emulated cluster finds the e-mail by what Metadata names of email_id, contract_id, recipient and purpose, records Delivery, Open, Click, Bounce, Drop or SpamComplaint, and tells the activities. The metadata of each e-mail: svc emulator emails.",
   method: "POST",
   path: "/api/v1/emails/mailer/webhook",
   auth: "none",
   request: { body: json(MailerWebhookAPIRequest) },
   responses: { 200: passthrough() },
   failures: forwarding,
+  emits: [
+    "MAILER_EMAIL_EVENT",
+    ...outcomes.map((outcome) => `SIGNING_EMAIL_${outcome}` as const),
+    ...outcomes.map((outcome) => `REDLINING_EMAIL_${outcome}` as const),
+  ],
   cli: { command: "mailer webhook" },
   basis: "specified",
   examples: [

@@ -1,4 +1,11 @@
-import { conditions, type ForbiddenMove, lifecycle, type Move, requirements } from "../../api/contracts/lifecycle.ts";
+import {
+  conditions,
+  deliveredLater,
+  type ForbiddenMove,
+  lifecycle,
+  type Move,
+  requirements,
+} from "../../api/contracts/lifecycle.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
 import { blocks, codes, table } from "./markdown.ts";
 
@@ -19,7 +26,7 @@ export const lifecycleSection = (): string =>
           : "",
         "refusedAs" in move ? `refused: ${move.refusedAs}` : (ends[move.to] ?? move.to),
         "emits" in move ? codes(move.emits) : "",
-        "later" in move ? codes(move.later ?? []) : "",
+        "sends" in move && move.sends ? codes(deliveredLater[move.sends]) : "",
       ]),
     ),
   );

@@ -1,5 +1,6 @@
 import type { Activity } from "../../../../src/api/activities.ts";
-import { isoMicros } from "../../../../src/base/clock.ts";
+import type { Email } from "../../../world/emails.ts";
+import { contactPath, signatoryPath } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Whom an e-mail to the counterparty goes to. */
@@ -12,22 +13,31 @@ export interface Addressees {
 const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail as its provider reports it: whom it went to, and whether as a copy (DECISIONS.md, F21). */
-export interface Mail {
-  readonly recipient: string;
-  readonly mode: "to" | "cc";
-}
-const mailTo = (recipient: string): Mail => ({ recipient, mode: "to" });
+/** An e-mail of a contract that is to be sent, not kept yet. */
+export type Mail = Pick<Email, "purpose" | "recipient" | "mode" | "path">;
 
 /** The e-mails that go to signatories whose turn has come; a copy goes to nobody (DECISIONS.md, C11). */
-export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
-  invited.map(({ email }) => mailTo(email));
+export const signingMails = (contract: Contract, invited: readonly Signatory[]): readonly Mail[] =>
+  invited.map(({ id, email }) => ({
+    purpose: "signing",
+    recipient: email,
+    mode: "to",
+    path: signatoryPath(contract, id),
+  }));
 
 /** The e-mails by which a contract is shared with the counterparties. */
-export const redliningMails = (contract: Contract, addressees?: Addressees): readonly Mail[] => [
-  ...counterpartyAddresses(contract, addressees).map(mailTo),
-  ...(addressees?.cc ?? []).map((recipient) => ({ recipient, mode: "cc" as const })),
-];
+export function redliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
+  const mail = (recipient: string, mode: Email["mode"]): Mail => ({
+    purpose: "redlining",
+    recipient,
+    mode,
+    path: contactPath(contract, recipient),
+  });
+  return [
+    ...counterpartyAddresses(contract, addressees).map((each) => mail(each, "to")),
+    ...(addressees?.cc ?? []).map((each) => mail(each, "cc")),
+  ];
+}
 
 /**
  * The further keys of `activity_data`, once for each time that the activity is told (DECISIONS.md, F21): most
@@ -54,8 +64,3 @@ export function dataPerPerson(
       return [{}];
   }
 }
-
-/** The key of the eight e-mail activities; `occured_at` is spelled so on the wire. */
-export const emailEventData = ({ recipient, mode }: Mail, at: number): Readonly<Record<string, unknown>> => ({
-  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: isoMicros(at) },
-});

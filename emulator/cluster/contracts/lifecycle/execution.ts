@@ -7,7 +7,8 @@ import type { ClusterHandlers } from "../../world.ts";
 import { contractFacts } from "../facts.ts";
 import { performer } from "../performer.ts";
 import { contracts, requireContract, requireContractNumber } from "../rows.ts";
-import { remindLater } from "./timers.ts";
+import { signingMails } from "./email-events.ts";
+import { send } from "./timers.ts";
 import { transition } from "./transition.ts";
 
 /** What moves a contract through the public API, beside sending it (DECISIONS.md, F12). */
@@ -72,7 +73,7 @@ export const executionHandlers = {
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
       tx.put(contracts, { ...row, signatories: sent, updated_at: at });
-      remindLater(tx, row, signatory.email, at);
+      send(tx, row, signingMails(row, [signatory]), at);
       await emit(tx, clock, {
         workspace_id: row.workspace_id,
         activity: "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",

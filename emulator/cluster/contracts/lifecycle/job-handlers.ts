@@ -5,17 +5,20 @@ import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { SYSTEM } from "../../../webhooks/payload.ts";
+import { emails } from "../../../world/emails.ts";
+import { emailEventData, isSettled, report } from "../../emails/report.ts";
 import { contractFacts } from "../facts.ts";
 import { type Contract, contracts } from "../rows.ts";
-import { emailEventData } from "./email-events.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleWorld } from "./transition.ts";
 
 type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
- * What the schedule does with contracts. `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`)
- * tells what the mail provider would; `auto-sign` (ref: `<contract id> <signatory id>`) signs (DECISIONS.md, C11).
+ * What the schedule does with contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail as
+ * delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
+ * (DECISIONS.md, C11). `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`) stands in schedules of
+ * states in which e-mails were no rows, and tells the activity alone.
  */
 export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   const { clock } = world;
@@ -36,6 +39,12 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   });
 
   return {
+    "email-delivery": handlerFor(async (tx, _, [emailId = ""]) => {
+      const email = await tx.get(emails, emailId);
+      if (!email || isSettled(email)) return "reported-before";
+      await report(tx, clock, email, { type: "Delivery", detail: null });
+      return "told";
+    }),
     "contract-activity": handlerFor(async (tx, contract, [activity, recipient = "", mode]) => {
       await emit(tx, clock, {
         workspace_id: contract.workspace_id,

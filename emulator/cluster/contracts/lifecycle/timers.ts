@@ -1,7 +1,7 @@
-import type { Activity } from "../../../../src/api/activities.ts";
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
+import { sendEmail } from "../../../world/emails.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
 
@@ -21,32 +21,30 @@ export interface Timing {
 /** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
 export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
-/** Puts into the schedule what follows by itself from the state just entered. */
+/** Sends the e-mails of a move, and puts into the schedule what follows by itself from the state just entered. */
 export function startTimers(tx: Transaction, contract: Contract, timing: Timing): void {
-  const { taken, leaves, at, autoSignMs } = timing;
-  for (const activity of taken.later ?? []) {
-    for (const mail of mailsOf(activity, contract, timing)) delivered(tx, contract, activity, mail, at);
-  }
+  const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
+  if (taken.sends === "signing") send(tx, contract, signingMails(contract, invited), at);
+  if (taken.sends === "redlining") send(tx, contract, redliningMails(contract, addressees), at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
-    timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", String(id));
+    timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
   }
 }
 
-/** The signing e-mail went out once more. */
-export const remindLater = (tx: Transaction, contract: Contract, recipient: string, at: number): void =>
-  delivered(tx, contract, "SIGNING_EMAIL_DELIVERED", { recipient, mode: "to" }, at);
+/** Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. */
+export function send(tx: Transaction, contract: Contract, mails: readonly Mail[], at: number): void {
+  const { id: contract_id, cluster_id, workspace_id } = contract;
+  for (const mail of mails) {
+    const { id } = sendEmail(tx, { ...mail, contract_id, cluster_id, workspace_id, sent_at: at });
+    timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+  }
+}
 
-const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ...ref: string[]): void =>
-  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), ref: [id, ...ref].join(" ") });
-
-const delivered = (tx: Transaction, contract: Contract, activity: Activity, { recipient, mode }: Mail, at: number) =>
-  timer(tx, contract, at + emailDeliveryMs, "contract-activity", activity, recipient, mode);
+const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ref: number): void =>
+  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), ref: `${id} ${ref}` });
 
 const inOrder = ({ signatories }: Contract) =>
   signatories
     .filter((signatory) => signatory.action === null)
     .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
-
-const mailsOf = (activity: Activity, contract: Contract, { invited, addressees }: Timing): readonly Mail[] =>
-  activity.startsWith("SIGNING_") ? signingMails(invited) : redliningMails(contract, addressees);

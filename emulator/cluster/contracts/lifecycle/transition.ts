@@ -6,6 +6,7 @@ import { emit } from "../../../webhooks/emit.ts";
 import { type Person, SYSTEM } from "../../../webhooks/payload.ts";
 import type { Settings } from "../../../world/settings.ts";
 import { contractFacts } from "../facts.ts";
+import { metricsDiffer } from "../process-metrics.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, dataPerPerson } from "./email-events.ts";
 import { invitedBy, move } from "./lifecycle.ts";
@@ -88,6 +89,10 @@ async function applied(
       const created = "CONTRACT_EXTERNAL_METADATA_CREATED";
       await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
     }
+  }
+  if (from !== "(new)" && metricsDiffer(before, after)) {
+    const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
+    await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
   }
   return after;
 }

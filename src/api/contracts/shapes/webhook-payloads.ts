@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../activities.ts";
+import { emailPurposes, mailerEventNames } from "../../mailer-events.ts";
 import { timestamp } from "../../timestamp.ts";
 import { ContractStatus } from "./records.ts";
 
@@ -51,6 +52,12 @@ const emailEvent = z.object({
     .optional()
     .describe("Absent where nobody is written to"),
 });
+const mailerEvent = emailEvent.extend({
+  mailer_event: z
+    .object({ type: z.enum(mailerEventNames), purpose: z.enum(emailPurposes) })
+    .optional()
+    .describe("What the provider reported, and of what e-mail; no payload of it is public"),
+});
 const ofCounterparty = { counterparty_id: z.int().optional() };
 const contactOf = z.object({ ...ofCounterparty, contact_id: z.int().optional() });
 const addressOf = z.object({ ...ofCounterparty, address_id: z.int().optional() });
@@ -69,6 +76,7 @@ const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT: z.object({
     signatory: z.object({ name: z.string(), email: z.string() }).optional(),
   }),
+  MAILER_EMAIL_EVENT: mailerEvent,
   CONTRACT_ACTIVITY_LOG_COMMENT_CREATED: z.object({
     comment: z.object({ id: z.int(), comment: z.string() }).optional(),
   }),
@@ -89,8 +97,11 @@ const payloadOf = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
     activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...dataOf(activity).shape }),
-    // A counterparty may have no contract yet (DECISIONS.md, C17).
-    ...(activity.startsWith("COUNTER_PARTY_") ? ContractFacts.partial() : ContractFacts).shape,
+    // A counterparty may have no contract yet, an e-mail may be about none (DECISIONS.md, C17).
+    ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
+      ? ContractFacts.partial()
+      : ContractFacts
+    ).shape,
   });
 
 /** The body that a receiver gets, for each of the activities. */

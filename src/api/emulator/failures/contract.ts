@@ -12,6 +12,22 @@ export const controlContractFailures = {
     says: ({ id }: { id: string }) => `No contract is called ${id}.`,
     hint: "Name it by its number (12) or its composite id (T-12).",
   }),
+  "no-such-entity": control({
+    status: 400,
+    when: "the workspace of the contract has no entity of that reference id",
+    basis: ours,
+    code: "no_such_entity",
+    says: ({ reference_id, known }: { reference_id: string; known: string }) =>
+      `The workspace has no entity ${reference_id}; it has: ${known}.`,
+  }),
+  "entity-fixed": control({
+    status: 400,
+    when: "the contract is neither in DRAFT nor in REDLINING",
+    basis: ours,
+    code: "entity_fixed",
+    says: ({ status }: { status: string }) => `A contract in status ${status} keeps its entity.`,
+    hint: "Unmark it for execution first, or resume it.",
+  }),
   "no-contract-yet": control({
     status: 404,
     when: "no contract is named, there is none, and no template to make one from",

@@ -1,0 +1,54 @@
+import { isoMillis } from "../../src/base/clock.ts";
+import { isOpen, replaceEntity } from "../cluster/contracts/entities.ts";
+import { type Contract, compositeId, type Review } from "../cluster/contracts/rows.ts";
+import type { View } from "../store/port.ts";
+import { entities, roles, users } from "../world/workspaces.ts";
+import { namedContract, personNamed } from "./named-contract.ts";
+import type { ControlHandlers } from "./world.ts";
+
+export const contractDetailHandlers = {
+  "emulator-contracts.show": ({ params }, { store, fail }) =>
+    store.read(async (view) => {
+      const row = await namedContract(view, params.id, fail);
+      const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+      return {
+        ...recordOf(row),
+        entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
+        counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
+        reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
+      };
+    }),
+
+  "emulator-contracts.entity": ({ params, body: { reference_id, email } }, { store, clock, fail }) =>
+    store.transaction("emulator-contracts.entity", async (tx) => {
+      const row = await namedContract(tx, params.id, fail);
+      const own = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
+      const known = own.map((each) => each.reference_id).join(", ");
+      const entity = own.find((each) => each.reference_id === reference_id);
+      if (!entity) return fail("no-such-entity", { reference_id, known });
+      if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
+      const { userId: _, ...by } = await personNamed(tx, row, email);
+      return recordOf(await replaceEntity(tx, { clock, by }, row, entity));
+    }),
+} satisfies ControlHandlers;
+
+const recordOf = (row: Contract) => ({
+  contract_id: row.id,
+  composite_id: compositeId(row),
+  contract_status: row.status,
+  contract_name: row.name,
+});
+
+async function reviewRecord(view: View, review: Review) {
+  const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
+  const user = reviewer_user_id === null ? undefined : await view.get(users, String(reviewer_user_id));
+  const role = reviewer_role_id === null ? undefined : await view.get(roles, String(reviewer_role_id));
+  return {
+    by,
+    user: user ? { id: user.id, name: user.name, email: user.email } : null,
+    role: role ? { id: role.id, name: role.name } : null,
+    description,
+    requested_at: isoMillis(requested_at),
+    completed_at: completed_at === null ? null : isoMillis(completed_at),
+  };
+}

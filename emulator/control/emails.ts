@@ -1,0 +1,67 @@
+import type { EmailPurpose } from "../../src/api/mailer-events.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import { blackholeMails } from "../router/apps/mailer-rows.ts";
+import type { Slice, View } from "../store/port.ts";
+import { type Email, emails, linkIn, metadataOf, purgeEmails } from "../world/emails.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
+
+export const emailHandlers = {
+  "emails.list": async ({ query: { limit, offset, ...wanted } }, world) => {
+    const now = world.clock.now();
+    await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+    return world.store.read(async (view) => {
+      const { rows, total } = await matching(view, wanted, { limit, offset });
+      return { items: rows.map((row) => emailRecord(row, world)), total };
+    });
+  },
+
+  "emails.blackhole": ({ query: { limit, offset } }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(blackholeMails, { reverse: true, limit, offset })).map((mail) => ({
+        id: mail.id,
+        received_at: isoMillis(mail.received_at),
+        content_type: mail.content_type,
+        body: mail.body_base64,
+      })),
+      total: await view.count(blackholeMails),
+    })),
+} satisfies ControlHandlers;
+
+interface Wanted {
+  readonly contract?: string | undefined;
+  readonly recipient?: string | undefined;
+  readonly purpose?: EmailPurpose | undefined;
+}
+
+/** Of the newest first: by what usually finds the fewest, the rest compared. */
+async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
+  const number = contract?.replace(/^[TH]-/, "");
+  const address = recipient?.trim().toLowerCase();
+  const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
+    address === undefined ? undefined : { by: "recipient", equals: address },
+    number === undefined ? undefined : { by: "contract", equals: Number(number) },
+    purpose === undefined ? undefined : { by: "purpose", equals: purpose },
+  ];
+  const [first = {}, ...others] = slices.filter((slice) => slice !== undefined);
+  if (others.length === 0) {
+    const rows = await view.list(emails, { ...first, ...page, reverse: true });
+    return { rows, total: await view.count(emails, first) };
+  }
+  const all = (await view.list(emails, { ...first, reverse: true })).filter(
+    (row) =>
+      (number === undefined || String(row.contract_id) === number) &&
+      (purpose === undefined || row.purpose === purpose),
+  );
+  return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
+}
+
+function emailRecord(row: Email, { settings, clusters }: ControlWorld) {
+  const { path: _, sent_at, events, ...rest } = row;
+  return {
+    ...rest,
+    sent_at: isoMillis(sent_at),
+    link: linkIn(row, settings, clusters),
+    metadata: metadataOf(row),
+    events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
+  };
+}

@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts";
+import { mostOfStrangers } from "../store/newest.ts";
+import { rows, type Transaction, type View } from "../store/port.ts";
+import type { Settings } from "./settings.ts";
+
+/** An e-mail that the platform would send, with what its provider has reported of it (DECISIONS.md, R27). */
+const Email = z.strictObject({
+  id: z.int(),
+  /** Null: of the router. */
+  cluster_id: z.string().nullable(),
+  workspace_id: z.int().nullable(),
+  contract_id: z.int().nullable(),
+  purpose: z.enum(emailPurposes),
+  recipient: z.string(),
+  mode: z.enum(["to", "cc"]),
+  /** Of the link in it, at the cluster where it is about a contract, else at the router. */
+  path: z.string().nullable(),
+  /** By which whoever has read it goes on: of a signup or an invitation. */
+  token: z.string().nullable(),
+  /** Virtual milliseconds. */
+  sent_at: z.number(),
+  /** Oldest first. */
+  events: z.array(z.strictObject({ type: z.enum(mailerEventNames), at: z.number(), detail: z.string().nullable() })),
+});
+export type Email = z.infer<typeof Email>;
+export type EmailEvent = Email["events"][number];
+
+export const emails = rows<Email, "recipient" | "contract" | "purpose" | "sent">({
+  name: "emails",
+  schema: Email,
+  key: (row) => String(row.id),
+  indexes: {
+    recipient: (row) => addressOf(row.recipient),
+    contract: (row) => row.contract_id ?? undefined,
+    purpose: (row) => row.purpose,
+    sent: (row) => row.sent_at,
+  },
+});
+
+/** Anybody may report events, and this many are kept of an e-mail; they are dropped with it. */
+const mostEvents = 100;
+const keptMs = 90 * 24 * 60 * 60_000;
+
+const addressOf = (email: string): string => email.trim().toLowerCase();
+
+/** Keeps an e-mail in the place of sending it. */
+export function sendEmail(
+  tx: Transaction,
+  given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
+): Email {
+  const blank = {
+    cluster_id: null,
+    workspace_id: null,
+    contract_id: null,
+    mode: "to",
+    path: null,
+    token: null,
+  } as const;
+  const email = { ...blank, ...given, id: tx.next("email"), events: [] };
+  tx.put(emails, email);
+  return email;
+}
+
+/** Trials are begun by anybody, as often as they like. */
+export async function keepNewestTrials(tx: Transaction): Promise<void> {
+  const trials = { by: "purpose", equals: "trial" } as const;
+  const limit = (await tx.count(emails, trials)) - mostOfStrangers;
+  if (limit <= 0) return;
+  for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, String(id));
+}
+
+/** Writes down what the provider reports of an e-mail. */
+export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
+  tx.put(emails, { ...email, events: [...email.events, event].slice(-mostEvents) });
+}
+
+/** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
+export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
+  const over = await tx.list(emails, { by: "sent", to: now - keptMs, limit });
+  for (const { id } of over) tx.delete(emails, String(id));
+  return over.length;
+}
+
+/** What the Metadata of an event says of the e-mail that it is about. */
+export interface EmailNamed {
+  readonly email_id?: string | undefined;
+  readonly cluster_id?: string | undefined;
+  /** 12 or T-12 */
+  readonly contract_id?: string | undefined;
+  readonly recipient?: string | undefined;
+  readonly purpose?: string | undefined;
+}
+
+/** The newest e-mail to which all fits that is named; undefined also where neither recipient nor id is. */
+export async function emailNamed(view: View, named: EmailNamed): Promise<Email | undefined> {
+  const { email_id, cluster_id, contract_id, recipient, purpose } = named;
+  const fits = (row: Email): boolean =>
+    (cluster_id === undefined || row.cluster_id === cluster_id) &&
+    (contract_id === undefined || String(row.contract_id) === contract_id.replace(/^[TH]-/, "")) &&
+    (recipient === undefined || addressOf(row.recipient) === addressOf(recipient)) &&
+    (purpose === undefined || row.purpose === purpose);
+  if (email_id !== undefined) {
+    const row = await view.get(emails, email_id);
+    return row && fits(row) ? row : undefined;
+  }
+  if (recipient === undefined) return undefined;
+  const theirs = await view.list(emails, { by: "recipient", equals: addressOf(recipient), reverse: true });
+  return theirs.find(fits);
+}
+
+/** The Metadata that an e-mail carries, and that every event about it brings back. */
+export const metadataOf = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
+  ...(cluster_id !== null && { cluster_id }),
+  email_id: String(id),
+  ...(contract_id !== null && { contract_id: String(contract_id) }),
+  recipient,
+  purpose,
+});
+
+/** The link in an e-mail, where things listen now. */
+export function linkIn(
+  { path, contract_id, cluster_id }: Email,
+  { publicUrl }: Settings,
+  clusters: readonly { readonly id: string; readonly url: string }[],
+): string | null {
+  if (path === null) return null;
+  const cluster = contract_id === null ? undefined : clusters.find(({ id }) => id === cluster_id);
+  return `${cluster?.url ?? publicUrl}${path}`;
+}

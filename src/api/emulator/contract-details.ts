@@ -1,0 +1,85 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { ContractStatus } from "../contracts/shapes/records.ts";
+import { email } from "../email.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+import { MovedContract } from "./contracts.ts";
+
+const ours = assumed(
+  "The application shows and changes it, no public route does; the control plane is the emulator's own.",
+);
+
+const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+
+const Named = z.strictObject({ id: z.int(), name: z.string() });
+
+export const showContract = operation({
+  id: "emulator-contracts.show",
+  service: emulator,
+  summary: "Show what the contract API does not show of a contract",
+  description: "Its entity, its counterparties with all details that came with them, and who reviews it.",
+  method: "GET",
+  path: "/_emulator/contracts/{id}",
+  auth: "control-token",
+  request: { params },
+  responses: {
+    200: json(
+      z.strictObject({
+        contract_id: z.int(),
+        composite_id: z.string(),
+        contract_status: ContractStatus,
+        contract_name: z.string(),
+        entity: z.strictObject({ reference_id: z.string(), name: z.string() }).nullable(),
+        counterparties: z.array(
+          z.strictObject({
+            counterparty_id: z.int(),
+            name: z.string(),
+            is_individual: z.boolean(),
+            organization_type: z.string().nullable(),
+            organization_details: z.record(z.string(), z.unknown()).nullable(),
+          }),
+        ),
+        reviews: z.array(
+          z.strictObject({
+            by: z.enum(["internal", "counterparty"]),
+            user: Named.extend({ email: z.string() }).nullable(),
+            role: Named.nullable(),
+            description: z.string(),
+            requested_at: timestamp,
+            completed_at: timestamp.nullable(),
+          }),
+        ),
+      }),
+    ),
+  },
+  failures: ["no-such-contract"],
+  cli: { command: "emulator contract" },
+  basis: ours,
+  examples: [{ title: "Who reviews it?", params: { id: "T-1" } }],
+});
+
+export const replaceEntity = operation({
+  id: "emulator-contracts.entity",
+  service: emulator,
+  summary: "Let another entity of the workspace be the contract's",
+  method: "POST",
+  path: "/_emulator/contracts/{id}/entity",
+  auth: "control-token",
+  request: {
+    params,
+    body: json(
+      z.object({
+        reference_id: z.string().min(1).describe("Reference id of the entity: NW-US"),
+        email: email.optional().describe("Who does it; without it the contract's owner"),
+      }),
+    ),
+  },
+  responses: { 200: json(MovedContract) },
+  failures: ["no-such-contract", "no-such-entity", "entity-fixed"],
+  emits: ["CONTRACT_ENTITY_UPDATED"],
+  cli: { command: "emulator entity" },
+  basis: ours,
+  examples: [{ title: "The American branch takes it", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
+});

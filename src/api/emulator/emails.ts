@@ -1,0 +1,97 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { emailPurposes, mailerEventNames } from "../mailer-events.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+
+const ours = assumed("The control plane is the emulator's own (DECISIONS.md, R27).");
+
+const Email = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string().nullable().describe("Null: of the router"),
+  workspace_id: z.int().nullable(),
+  contract_id: z.int().nullable(),
+  purpose: z.enum(emailPurposes),
+  recipient: z.string(),
+  mode: z.enum(["to", "cc"]),
+  link: z.string().nullable().describe("What the recipient opens"),
+  token: z.string().nullable().describe("By which a signup or an invitation goes on"),
+  sent_at: timestamp,
+  metadata: z.record(z.string(), z.string()).describe("For Metadata of an event that is reported of it"),
+  events: z
+    .array(
+      z.strictObject({
+        type: z.enum(mailerEventNames),
+        at: timestamp,
+        detail: z.string().nullable().describe("What was clicked, or why it did not come"),
+      }),
+    )
+    .describe("What the provider has reported, oldest first; the last 100"),
+});
+
+const limit = z.int().min(1).max(500).default(50).describe("How many at most");
+const offset = z.int().min(0).default(0).describe("How many to pass over first");
+const total = z.int().describe("How many there are on all pages");
+
+export const listEmails = operation({
+  id: "emails.list",
+  service: emulator,
+  summary: "List the e-mails that the platform would send, newest first",
+  description:
+    "No e-mail leaves the emulator: each is a row, kept for 90 virtual days. What becomes of one is reported by svc mailer webhook, with its metadata; what goes to signatories and counterparties counts as delivered after one virtual minute.",
+  method: "GET",
+  path: "/_emulator/emails",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      contract: z
+        .string()
+        .regex(/^([TH]-)?[1-9]\d{0,14}$/)
+        .optional()
+        .describe("Only of this contract: 12 or T-12"),
+      recipient: z.string().optional().describe("Only to this address"),
+      purpose: z.enum(emailPurposes).optional().describe("Only for this"),
+      limit,
+      offset,
+    }),
+  },
+  responses: { 200: json(z.strictObject({ items: z.array(Email), total })) },
+  failures: [],
+  cli: {
+    command: "emulator emails",
+    rows: "items",
+    columns: ["id", "sent_at", "purpose", "recipient", "contract_id", { name: "link", cut: 1 }],
+  },
+  basis: ours,
+  examples: [{ title: "Who was asked to sign?", query: { purpose: "signing" } }],
+});
+
+export const listBlackhole = operation({
+  id: "emails.blackhole",
+  service: emulator,
+  summary: "List the inbound e-mails that the blackhole swallowed, newest first",
+  method: "GET",
+  path: "/_emulator/blackhole",
+  auth: "control-token",
+  request: { query: z.object({ limit, offset }) },
+  responses: {
+    200: json(
+      z.strictObject({
+        items: z.array(
+          z.strictObject({
+            id: z.int(),
+            received_at: timestamp,
+            content_type: z.string().nullable(),
+            body: z.string().describe("The bytes, in base64"),
+          }),
+        ),
+        total,
+      }),
+    ),
+  },
+  failures: [],
+  cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
+  basis: ours,
+  examples: [{ title: "What was sent to nobody?" }],
+});

@@ -1,0 +1,55 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { OAuthProviderType } from "../router/external-oauth.ts";
+import { InvitedUser } from "../router/trial.ts";
+import { emulator } from "../services.ts";
+
+const Trial = z.strictObject({
+  id: z.int(),
+  token: z.string(),
+  email: z.string(),
+  oauth_provider: OAuthProviderType.nullable(),
+  account_details: z.record(z.string(), z.unknown()).nullable(),
+  answers: z
+    .strictObject({
+      first_name: z.string(),
+      last_name: z.string().nullable(),
+      job_title: z.string(),
+      company_name: z.string(),
+      industry: z.string(),
+      use_case: z.string(),
+      cluster_location: z.string().nullable(),
+      invited_users: z.array(InvitedUser),
+    })
+    .nullable()
+    .describe("What was said when it was completed; null until then"),
+  cluster_id: z.string().nullable().describe("Null until the workspace is made"),
+  workspace_id: z.int().nullable(),
+});
+
+export const listTrials = operation({
+  id: "trials.list",
+  service: emulator,
+  summary: "List the trial signups with what was answered, newest first",
+  method: "GET",
+  path: "/_emulator/trials",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
+      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+    }),
+  },
+  responses: {
+    200: json(z.strictObject({ items: z.array(Trial), total: z.int().describe("How many there are on all pages") })),
+  },
+  failures: [],
+  cli: {
+    command: "emulator trials",
+    rows: "items",
+    columns: ["id", "email", "answers.company_name", "cluster_id", "workspace_id"],
+  },
+  basis: assumed("The control plane is the emulator's own (DECISIONS.md, R24)."),
+  examples: [{ title: "Who has a trial?" }],
+});

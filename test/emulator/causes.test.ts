@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { activities } from "../../src/api/activities.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import { registry } from "../../src/api/registry.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { operationCall } from "../support/operation-call.ts";
+import { stories } from "./causes.ts";
+
+const operations: readonly Operation[] = registry;
+/** Those that cause what they say: to fire one by hand is no cause. */
+const causing = operations.filter(({ id, emits = [] }) => emits.length > 0 && id !== "activities.fire");
+
+/** Every activity that was told so far, in order. */
+async function toldOn({ ask }: TestEmulator): Promise<string[]> {
+  const { body } = await ask("GET", "state");
+  const { rows } = body as { rows: { webhook_events: { id: number; activity: string }[] } };
+  return rows.webhook_events.sort((a, b) => a.id - b.id).map(({ activity }) => activity);
+}
+
+const laterOn = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
+
+/** What follows from a story, and from nothing before it; with the operation that was last called. */
+async function played(t: TestContext, story: (typeof stories)[string][number]) {
+  const on = await emulator(t);
+  const act = await story({ ...on, call: operationCall(on) });
+  await laterOn(on);
+  const before = await toldOn(on);
+  const { status, body } = await act();
+  assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
+  const { body: log } = await on.ask("GET", "requests");
+  const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
+  await laterOn(on);
+  const told = (await toldOn(on)).slice(before.length);
+  await on.close();
+  return { told, called };
+}
+
+describe("the activities that an operation says it causes", () => {
+  for (const { id, emits = [] } of causing) {
+    it(`follow from it, and no others: ${id}`, async (t) => {
+      const caused = new Set<string>();
+      for (const story of stories[id] ?? []) {
+        const { told, called } = await played(t, story);
+        assert.ok(called.includes(id), `${id} was not called`);
+        for (const activity of told) caused.add(activity);
+      }
+      assert.deepEqual([...caused].sort(), [...emits].sort());
+    });
+  }
+
+  it("are all that there are", () => {
+    const caused = new Set(causing.flatMap(({ emits = [] }) => emits));
+    assert.deepEqual(
+      activities.filter((activity) => !caused.has(activity)),
+      [],
+    );
+  });
+
+  it("are told by no operation that says nothing of them", async (t) => {
+    const on = await emulator(t);
+    const call = operationCall(on);
+    await call("contracts.create", {}, { ...contract, ...metadata });
+    await call("contracts.create", {}, contract);
+    await call("contracts.send", { composite_id: "T-2" });
+    await laterOn(on);
+    const before = await toldOn(on);
+    const without = operations.filter(
+      ({ id, emits = [], request, service }) =>
+        emits.length === 0 && !moving.test(id) && request.body?.kind !== "stream" && service.name !== "storage",
+    );
+    for (const { id, examples } of without) {
+      const [example] = examples;
+      await call(id, example?.params, example?.body).catch(() => assert.fail(id));
+    }
+    assert.deepEqual((await toldOn(on)).slice(before.length), []);
+  });
+});
+
+/** These stop the emulator, go on without end, let time pass, or put another state in the place of this one. */
+const moving = /^(lifecycle|clock|state)\.|\.(watch|stop|reset|import)$|^activities\.|^wait\.|^emulator\.stop/;
+
+const metadata = { external_metadata: { id: "deal-1" } };
+const contract = {
+  contract_template_id: 101,
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+};

@@ -1,0 +1,214 @@
+import { mailerEventNames } from "../../src/api/mailer-events.ts";
+import { acme, jo, pdfBase64, request } from "../support/contracts.ts";
+import type { Answer, TestEmulator } from "../support/emulator.ts";
+import type { OperationCall } from "../support/operation-call.ts";
+
+interface Stage extends TestEmulator {
+  readonly call: OperationCall;
+}
+
+/** Prepares what an operation needs; what comes back is the one call of it. */
+type Story = (on: Stage) => Promise<() => Promise<Answer>>;
+
+const t1 = { composite_id: "T-1" };
+const one = { contract_id: 1 };
+const id = { id: "T-1" };
+const metadata = { external_metadata: { id: "deal-1" } };
+const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE" };
+const withAddress = { ...acme, organization_details: { address } };
+
+const create = ({ call }: Stage, more: object = {}) => call("contracts.create", {}, request(more));
+const autoSend = { workflow_config: { auto_send_to_counterparty: true } };
+const signed = (...names: readonly string[]) => ({
+  signatories: names.map((name, i) => ({
+    name,
+    email: `${name}@acme.example`,
+    is_counterparty_signatory: true,
+    counterparty_name: "Acme Inc.",
+    sign_order: i + 1,
+  })),
+});
+const paper = async (more: object = {}) => ({
+  contract_name: "Paper",
+  contract_type_id: 301,
+  file_name: "paper.pdf",
+  file_base64: await pdfBase64(),
+  counterparty_organization_name: "Acme Inc.",
+  counterparty_poc_details: jo,
+  ...more,
+});
+
+/** A contract from that template, out to whom it goes first. */
+const sent = (on: Stage, template = 101) => create(on, { contract_template_id: template, ...autoSend });
+const onDraft =
+  (...[operation, params, body]: Parameters<OperationCall>): Story =>
+  async (on) => {
+    await create(on);
+    return () => on.call(operation, params, body);
+  };
+const onSent =
+  (...[operation, params, body]: Parameters<OperationCall>): Story =>
+  async (on) => {
+    await sent(on);
+    return () => on.call(operation, params, body);
+  };
+
+const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] };
+const document = async () => ({ document_name: "v2.pdf", document_base_64: await pdfBase64() });
+const party = { is_individual: false, organization_name: "Acme Inc." };
+const place = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
+const ofOne = { counter_party_id: 1 };
+const onParty =
+  (...[operation, params, body]: Parameters<OperationCall>): Story =>
+  async ({ call }) => {
+    const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
+    await call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
+    return () => call(operation, params, body);
+  };
+const pointer = { key_pointers: [{ key_pointer_field_name: "expiry_date", value: "2032-01-01" }] };
+
+/** For each operation that causes activities: stories that together cause all of them. */
+export const stories: Readonly<Record<string, readonly Story[]>> = {
+  "contracts.create": [
+    async (on) => () => create(on, { counter_party_details: [withAddress], ...metadata, ...autoSend }),
+    async (on) => () => sent(on, 104),
+  ],
+  "contracts.send": [
+    onDraft("contracts.send", t1),
+    async (on) => {
+      await create(on, { contract_template_id: 104 });
+      return () => on.call("contracts.send", t1);
+    },
+  ],
+  "executed.import": [
+    async ({ call }) => {
+      const file = { contract_name: "Old", contract_type_id: 301, file_name: "a.pdf", file_base64: await pdfBase64() };
+      const body = { ...file, creator_organization_entity_id: 401, counterparty_details: [withAddress], ...metadata };
+      return () => call("executed.import", {}, body);
+    },
+  ],
+  "paper.upload-for-review": [
+    async ({ call }) => {
+      const body = await paper(metadata);
+      return () => call("paper.upload-for-review", {}, body);
+    },
+  ],
+  "paper.upload-for-signature": [
+    async ({ call }) => {
+      const ready = { creator_signatories: [{ email: "ada@northwind.example" }], intake_form_data: { purpose: "x" } };
+      const body = await paper({ ...ready, ...metadata });
+      return () => call("paper.upload-for-signature", {}, body);
+    },
+  ],
+  "execution.mark": [onDraft("execution.mark", t1, {})],
+  "execution.unmark": [onSent("execution.unmark", t1, {})],
+  "execution.void": [onDraft("execution.void", t1, { note: "Off" })],
+  "execution.request-review": [onDraft("execution.request-review", one, { assignee_user_id: 12 })],
+  "execution.resend-email": [onSent("execution.resend-email", t1, { email_id: "jo@acme.example" })],
+  "documents.upload-version": [
+    async (on) => {
+      await create(on);
+      const body = { ...(await document()), is_executed_version: true };
+      return () => on.call("documents.upload-version", one, body);
+    },
+  ],
+  "approvals.create": [onDraft("approvals.create", t1, finance)],
+  "contract-details.update-data": [onDraft("contract-details.update-data", t1, { data: {} })],
+  "intake-form.update": [
+    async ({ call }) => {
+      await call("paper.upload-for-review", {}, await paper());
+      return () => call("intake-form.update", t1, { purpose: "y" });
+    },
+  ],
+  "external-metadata.put": [
+    onDraft("external-metadata.put", { contract_id: "T-1" }, metadata),
+    async (on) => {
+      await create(on, metadata);
+      return () => on.call("external-metadata.put", { contract_id: "T-1" }, metadata);
+    },
+  ],
+  "key-pointers.set": [
+    onDraft("key-pointers.set", t1, pointer),
+    async (on) => {
+      await create(on);
+      await on.call("key-pointers.set", t1, pointer);
+      return () => on.call("key-pointers.set", t1, pointer);
+    },
+  ],
+  "key-pointers.update": [
+    async (on) => {
+      await create(on);
+      await on.call("key-pointers.set", t1, pointer);
+      return () => on.call("key-pointers.update", { ...t1, key_pointer_id: 1 }, { value: "2033-01-01" });
+    },
+  ],
+  "comments.create": [onDraft("comments.create", one, { comment: "Waiting" })],
+  "counterparties.create": [
+    async ({ call }) => {
+      const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
+      return () => call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
+    },
+  ],
+  "counterparties.update": [onDraft("counterparties.update", ofOne, { name: "Acme GmbH" })],
+  "counterparty-contacts.create": [
+    onParty("counterparty-contacts.create", ofOne, { name: "Kim", email: "kim@acme.example" }),
+  ],
+  "counterparty-contacts.update-many": [
+    onParty("counterparty-contacts.update-many", ofOne, { contacts: [{ id: 1, name: "Kim" }] }),
+  ],
+  "counterparty-contacts.update": [
+    onParty("counterparty-contacts.update", { ...ofOne, contact_id: 1 }, { name: "Kim" }),
+  ],
+  "counterparty-addresses.create": [onParty("counterparty-addresses.create", ofOne, place)],
+  "counterparty-addresses.update": [
+    onParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
+  ],
+  "emulator-contracts.sign": [
+    async (on) => {
+      await create(on, { ...signed("jo", "kim"), ...autoSend });
+      return () => on.call("emulator-contracts.sign", id, {});
+    },
+    onSent("emulator-contracts.sign", id, {}),
+  ],
+  "emulator-contracts.decline": [onSent("emulator-contracts.decline", id, {})],
+  "emulator-contracts.complete-review": [
+    async (on) => {
+      await on.call("paper.upload-for-review", {}, await paper());
+      return () => on.call("emulator-contracts.complete-review", id, {});
+    },
+    async (on) => {
+      await sent(on, 104);
+      return () => on.call("emulator-contracts.complete-review", id, {});
+    },
+  ],
+  "emulator-contracts.approve": [
+    async (on) => {
+      await sent(on, 104);
+      await on.call("approvals.create", t1, finance);
+      await on.call("emulator-contracts.complete-review", id, {});
+      return () => on.call("emulator-contracts.approve", id, {});
+    },
+  ],
+  "emulator-contracts.void": [onDraft("emulator-contracts.void", id, {})],
+  "emulator-contracts.hold": [onDraft("emulator-contracts.hold", id, {})],
+  "emulator-contracts.resume": [
+    async (on) => {
+      await create(on);
+      await on.call("emulator-contracts.hold", id, {});
+      return () => on.call("emulator-contracts.resume", id, {});
+    },
+  ],
+  "emulator-contracts.delete": [onDraft("emulator-contracts.delete", id, {})],
+  "emulator-contracts.entity": [onDraft("emulator-contracts.entity", id, { reference_id: "NW-US" })],
+  "mailer.webhook": [101, 104].flatMap((template) =>
+    mailerEventNames.map(
+      (RecordType): Story =>
+        async (on) => {
+          await sent(on, template);
+          const { body } = await on.call("emails.list");
+          const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
+          return () => on.call("mailer.webhook", {}, { RecordType, Metadata });
+        },
+    ),
+  ),
+};

@@ -1,0 +1,25 @@
+import type { Operation } from "../../src/api/operation.ts";
+import { registry } from "../../src/api/registry.ts";
+import { fillTemplate } from "../../src/base/url-template.ts";
+import type { Answer, TestEmulator } from "./emulator.ts";
+
+/** Calls an operation by its id, where the emulator has it, with the credentials that it needs. */
+export type OperationCall = (
+  id: string,
+  params?: Readonly<Record<string, string | number>>,
+  body?: unknown,
+) => Promise<Answer>;
+
+export const operationNamed = (id: string): Operation =>
+  (registry as readonly Operation[]).find((each) => each.id === id)!;
+
+export const operationCall =
+  ({ api, router, ask }: TestEmulator): OperationCall =>
+  (id, params = {}, body = undefined) => {
+    const { method, path, service } = operationNamed(id);
+    const target = fillTemplate(path, params);
+    const sent = body === undefined ? {} : { body };
+    const verb = [method].flat()[0]!;
+    if (service.name === "emulator") return ask(verb, target.replace("/_emulator", ""), sent);
+    return (service.name === "contracts" ? api : router)(verb, target, sent);
+  };
