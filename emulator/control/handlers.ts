@@ -1,9 +1,9 @@
-import { activityHandlers } from "./activities.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { controlClusterHandlers } from "./clusters.ts";
-import { contractDetailHandlers } from "./contract-details.ts";
-import { controlContractHandlers } from "./contracts.ts";
+import { activityHandlers } from "./contracts/activities.ts";
+import { contractDetailHandlers } from "./contracts/contract-details.ts";
+import { controlContractHandlers } from "./contracts/contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";

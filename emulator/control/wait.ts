@@ -5,7 +5,7 @@ import { compositeId, contracts } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
-import { namedContract } from "./named-contract.ts";
+import { namedContract } from "./contracts/named-contract.ts";
 import type { ControlHandlers } from "./world.ts";
 
 type Awaited = InputOf<typeof wait>["query"];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
@@ -20,18 +21,30 @@ async function toldOn({ ask }: TestEmulator): Promise<string[]> {
 
 const laterOn = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
 
+/** What the process metrics of the first contract say, where there is one. */
+async function metricsOn({ api }: TestEmulator): Promise<unknown> {
+  const { status, body } = await api("GET", "/api/v2.1/public/contracts/1/process_metrics/");
+  return status === 200 ? body : undefined;
+}
+
 /** What follows from a story, and from nothing before it; with the operation that was last called. */
 async function played(t: TestContext, story: (typeof stories)[string][number]) {
   const on = await emulator(t);
   const act = await story({ ...on, call: operationCall(on) });
   await laterOn(on);
   const before = await toldOn(on);
+  const metrics = await metricsOn(on);
   const { status, body } = await act();
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
+  const after = await metricsOn(on);
   const { body: log } = await on.ask("GET", "requests");
   const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
   await laterOn(on);
   const told = (await toldOn(on)).slice(before.length);
+  if (metrics && after) {
+    const differ = !isDeepStrictEqual(metrics, after);
+    assert.equal(told.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
+  }
   await on.close();
   return { told, called };
 }
@@ -78,7 +91,7 @@ describe("the activities that an operation says it causes", () => {
 });
 
 /** These stop the emulator, go on without end, let time pass, or put another state in the place of this one. */
-const moving = /^(lifecycle|clock|state)\.|\.(watch|stop|reset|import)$|^activities\.|^wait\.|^emulator\.stop/;
+const moving = /^(clock|state|activities)\.|\.(watch|stop|wait)$/;
 
 const metadata = { external_metadata: { id: "deal-1" } };
 const contract = {

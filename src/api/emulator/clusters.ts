@@ -18,7 +18,7 @@ export const listControlClusters = operation({
   id: "emulator.clusters",
   service: emulator,
   summary: "List the clusters with their addresses and keys",
-  description: "With the API key of the first workspace of each: what svc emulator env prints is made of it.",
+  description: "With --json also with the API key of the first workspace of each: what svc emulator env prints is made of it.",
   method: "GET",
   path: "/_emulator/clusters",
   auth: "control-token",
@@ -27,7 +27,7 @@ export const listControlClusters = operation({
   failures: [],
   cli: {
     command: "emulator clusters",
-    columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external"],
+    columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external", "cluster_key"],
   },
   basis: assumed("The control plane is the emulator's own."),
   examples: [{ title: "Where does each cluster listen?" }],

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 
-it("names every cluster with its keys and the API key of its first workspace, and shows none of them in a table", async (t) => {
+it("names every cluster with its keys and the API key of its first workspace, and shows the clusters' own in a table", async (t) => {
   const twin = await emulator(t);
   assert.deepEqual(plain(await twin.ask("GET", "clusters")), {
     status: 200,
@@ -22,6 +22,11 @@ it("names every cluster with its keys and the API key of its first workspace, an
   const { out } = await runCli(["emulator", "clusters"], { env });
   assert.equal(
     out,
-    ["eu", "us"].map((label, i) => `${twin.clusters[i]?.id}\t${label}\t${twin.clusters[i]?.url}\tfalse\n`).join(""),
+    ["eu", "us"]
+      .map(
+        (label, i) =>
+          `${twin.clusters[i]?.id}\t${label}\t${twin.clusters[i]?.url}\tfalse\t${twin.clusters[i]?.clusterKey}\n`,
+      )
+      .join(""),
   );
 });

@@ -1,10 +1,10 @@
-import type { Activity } from "../../src/api/activities.ts";
-import type { Fail } from "../../src/api/failures.ts";
-import { draftFromTemplate } from "../cluster/contracts/creation/template-contract.ts";
-import { type Contract, contracts } from "../cluster/contracts/rows.ts";
-import type { Transaction, View } from "../store/port.ts";
-import { subscriptions } from "../webhooks/subscriptions.ts";
-import { type Template, templates, users, workspaces } from "../world/workspaces.ts";
+import type { Activity } from "../../../src/api/activities.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
+import { type Contract, contracts } from "../../cluster/contracts/rows.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import { subscriptions } from "../../webhooks/subscriptions.ts";
+import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
 
 const counterparty = {
   is_individual: false,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { emulator, plain } from "../../support/emulator.ts";
-import { apiOf } from "../../support/workspace-api.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
 
 it("an activity makes the contract that it needs where there is none, in the workspace that wants to know", async (t) => {
   const on = await emulator(t);

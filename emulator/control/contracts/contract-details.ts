@@ -1,10 +1,10 @@
-import { isoMillis } from "../../src/base/clock.ts";
-import { isOpen, replaceEntity } from "../cluster/contracts/entities.ts";
-import { type Contract, compositeId, type Review } from "../cluster/contracts/rows.ts";
-import type { View } from "../store/port.ts";
-import { entities, roles, users } from "../world/workspaces.ts";
+import { isoMillis } from "../../../src/base/clock.ts";
+import { isOpen, replaceEntity } from "../../cluster/contracts/entities.ts";
+import { type Contract, compositeId, type Review } from "../../cluster/contracts/rows.ts";
+import type { View } from "../../store/port.ts";
+import { entities, roles, users } from "../../world/workspaces.ts";
+import type { ControlHandlers } from "../world.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
-import type { ControlHandlers } from "./world.ts";
 
 export const contractDetailHandlers = {
   "emulator-contracts.show": ({ params }, { store, fail }) =>

@@ -1,13 +1,17 @@
-import type { Trigger } from "../../src/api/contracts/lifecycle.ts";
-import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import { approve } from "../cluster/contracts/lifecycle/approve.ts";
-import { decline, sign } from "../cluster/contracts/lifecycle/signatures.ts";
-import { type LifecycleWorld, type TransitionOptions, transition } from "../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
-import type { Call, World } from "../http/handler.ts";
-import type { Transaction } from "../store/port.ts";
+import type { Trigger } from "../../../src/api/contracts/lifecycle.ts";
+import type { Fail, FailureCode } from "../../../src/api/failures.ts";
+import { approve } from "../../cluster/contracts/lifecycle/approve.ts";
+import { decline, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
+import {
+  type LifecycleWorld,
+  type TransitionOptions,
+  transition,
+} from "../../cluster/contracts/lifecycle/transition.ts";
+import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
+import type { Call, World } from "../../http/handler.ts";
+import type { Transaction } from "../../store/port.ts";
+import type { ControlHandlers } from "../world.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
-import type { ControlHandlers } from "./world.ts";
 
 type ContractWorld = World & LifecycleWorld;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";

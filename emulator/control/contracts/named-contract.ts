@@ -1,8 +1,8 @@
-import type { Fail } from "../../src/api/failures.ts";
-import { type Contract, compositeId, contracts } from "../cluster/contracts/rows.ts";
-import type { View } from "../store/port.ts";
-import type { Person } from "../webhooks/payload.ts";
-import { users } from "../world/workspaces.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import type { View } from "../../store/port.ts";
+import type { Person } from "../../webhooks/payload.ts";
+import { users } from "../../world/workspaces.ts";
 
 /** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
 export async function namedContract(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {

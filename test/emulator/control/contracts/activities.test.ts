@@ -1,26 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { activities } from "../../../src/api/activities.ts";
-import type { Operation } from "../../../src/api/operation.ts";
-import { registry } from "../../../src/api/registry.ts";
-import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts";
-import { begin, draft, statusOf } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
-import { subscribe } from "../../support/told.ts";
-
-/** What no operation brings about: it happens in mail programs, in the application, or outside. */
-const onlyFired = [
-  "CONTRACT_PROCESS_METRIC_UPDATED",
-  "CONTRACT_ENTITY_UPDATED",
-  "MAILER_EMAIL_EVENT",
-  "SIGNING_EMAIL_OPENED",
-  "SIGNING_EMAIL_NOT_DELIVERED",
-  "SIGNING_EMAIL_LINK_CLICKED",
-  "REDLINING_EMAIL_OPENED",
-  "REDLINING_EMAIL_NOT_DELIVERED",
-  "REDLINING_EMAIL_LINK_CLICKED",
-];
+import { activities } from "../../../../src/api/activities.ts";
+import { contentHash, contentHashHeader } from "../../../../src/schemes/webhook.ts";
+import { begin, draft, statusOf } from "../../../support/contracts.ts";
+import { emulator } from "../../../support/emulator.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { subscribe } from "../../../support/told.ts";
 
 describe("each of the 39 activities", () => {
   for (const activity of activities) {
@@ -54,18 +39,6 @@ describe("each of the 39 activities", () => {
       assert.equal(await statusOf(api, contract), "DRAFT");
     });
   }
-
-  it("is brought about by some operation too, but for those that happen outside", () => {
-    const caused = new Set(
-      (registry as readonly Operation[])
-        .filter(({ id }) => id !== "activities.fire")
-        .flatMap(({ emits = [] }) => emits),
-    );
-    assert.deepEqual(
-      activities.filter((activity) => !caused.has(activity)),
-      onlyFired,
-    );
-  });
 });
 
 describe("a payload that differs", () => {

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const path = "/api/v1/emails/mailer/webhook";
+
+interface Email {
+  readonly id: number;
+  readonly recipient: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly events: readonly { readonly type: string; readonly detail: string | null }[];
+}
+
+async function emailsOn({ ask }: TestEmulator): Promise<readonly Email[]> {
+  return ((await ask("GET", "emails")).body as { items: Email[] }).items;
+}
+
+async function findingsOn({ ask }: TestEmulator): Promise<string[]> {
+  const { body } = await ask("GET", "requests");
+  const { items } = body as { items: { listener: string; findings: { code: string }[] }[] };
+  return items
+    .filter(({ listener }) => listener !== "router")
+    .flatMap(({ findings }) => findings.map(({ code }) => code));
+}
+
+const told = [
+  "MAILER_EMAIL_EVENT",
+  "SIGNING_EMAIL_DELIVERED",
+  "SIGNING_EMAIL_NOT_DELIVERED",
+  "SIGNING_EMAIL_OPENED",
+] as const;
+
+describe("an event of the e-mail provider", () => {
+  it("is kept with the e-mail that its metadata names, and told", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const next = await subscribe(t, on, told);
+    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    const answer = await on.router("POST", path, {
+      body: { RecordType: "Open", Metadata, Recipient: "jo@acme.example" },
+    });
+    assert.deepEqual(plain(answer), { status: 200, body: {} });
+    const events = (await next()).map(
+      ({ activity, activity_data: { performed_by, timestamp: _, ...data }, contract_id }) => ({
+        activity,
+        performed_by,
+        contract_id,
+        ...data,
+      }),
+    );
+    const of = { performed_by: { name: "SYSTEM" }, contract_id: 1 };
+    const email_event_data = {
+      recipient_email: "jo@acme.example",
+      email_mode: "to",
+      occured_at: "2031-01-02T03:04:05.000000Z",
+    };
+    assert.deepEqual(events, [
+      { activity: "MAILER_EMAIL_EVENT", ...of, email_event_data, mailer_event: { type: "Open", purpose: "signing" } },
+      { activity: "SIGNING_EMAIL_OPENED", ...of, email_event_data },
+    ]);
+    assert.deepEqual((await emailsOn(on))[0]?.events, [{ type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null }]);
+  });
+
+  it("finds the newest e-mail of a recipient where no id is named, by contract and purpose", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    await sent(on.api);
+    const of = (Metadata: object, more: object) =>
+      on.router("POST", path, {
+        body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...more },
+      });
+    const clicked = async () =>
+      (await emailsOn(on)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
+    await of({}, { Recipient: "JO@acme.example", OriginalLink: "https://x.example/1" });
+    await of({ contract_id: "T-1", recipient: "jo@acme.example", purpose: "signing" }, { OriginalLink: "2" });
+    assert.deepEqual(await clicked(), [
+      [2, "https://x.example/1"],
+      [1, "2"],
+    ]);
+    // None of these is true of an e-mail.
+    await of({ contract_id: "T-1", purpose: "redlining" }, { Recipient: "jo@acme.example" });
+    await of({ email_id: "1", contract_id: "T-2" }, {});
+    await of({}, {});
+    assert.equal((await clicked()).flat().length, 4);
+    assert.deepEqual(await findingsOn(on), ["unknown-email", "unknown-email", "unknown-email"]);
+  });
+
+  it("that is unknown or cannot be read is taken, noted, and changes nothing", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const before = (await on.ask("GET", "state")).body;
+    const Metadata = { cluster_id: "eu-1", email_id: "1" };
+    for (const event of [{ RecordType: "SubscriptionChange" }, {}, { RecordType: 1 }, { RecordType: "__proto__" }]) {
+      assert.deepEqual(plain(await on.router("POST", path, { body: { ...event, Metadata } })), {
+        status: 200,
+        body: {},
+      });
+    }
+    assert.deepEqual((await on.ask("GET", "state")).body, before);
+    const codes = [
+      "unknown-mailer-event",
+      "unreadable-mailer-event",
+      "unreadable-mailer-event",
+      "unknown-mailer-event",
+    ];
+    assert.deepEqual(await findingsOn(on), codes);
+  });
+
+  it("says that an e-mail bounced, and it is not delivered a minute later; said twice, it is told twice", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const next = await subscribe(t, on, told);
+    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    for (let time = 0; time < 2; time += 1) {
+      await on.router("POST", path, { body: { RecordType: "Bounce", Metadata, Description: "No such mailbox" } });
+    }
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.deepEqual(activitiesTold(await next()), [
+      "MAILER_EMAIL_EVENT",
+      "SIGNING_EMAIL_NOT_DELIVERED",
+      "MAILER_EMAIL_EVENT",
+      "SIGNING_EMAIL_NOT_DELIVERED",
+    ]);
+    const bounced = { type: "Bounce", at: "2031-01-02T03:04:05.000Z", detail: "No such mailbox" };
+    assert.deepEqual((await emailsOn(on))[0]?.events, [bounced, bounced]);
+  });
+
+  it("is told of no contract that is deleted, and kept; the last hundred are", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    await on.ask("POST", "contracts/T-1/delete", { body: {} });
+    const next = await subscribe(t, on, told);
+    for (let time = 0; time < 103; time += 1) {
+      await on.router("POST", path, { body: { RecordType: "Click", Metadata, OriginalLink: String(time) } });
+    }
+    assert.deepEqual(await next(), []);
+    const details = (await emailsOn(on))[0]!.events.map(({ detail }) => detail);
+    assert.deepEqual([details.length, details[0], details.at(-1)], [100, "3", "102"]);
+  });
+});
+
+it("a reminder is an e-mail of its own, and a draft sends none", async (t) => {
+  const on = await emulator(t);
+  await draft(on.api);
+  assert.deepEqual(await emailsOn(on), []);
+  await on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} });
+  await on.api("POST", "/api/v2.1/public/contracts/T-1/signatories/resend_email/", {
+    body: { email_id: "jo@acme.example" },
+  });
+  assert.deepEqual(
+    (await emailsOn(on)).map(({ recipient }) => recipient),
+    ["jo@acme.example", "jo@acme.example"],
+  );
+});

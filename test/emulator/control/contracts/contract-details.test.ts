@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { acme, draft, jo, made, pdfBase64, sent } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { subscribe } from "../../../support/told.ts";
+
+const at = "2031-01-02T03:04:05.000Z";
+
+describe("emulator-contracts.show", () => {
+  it("shows who reviews a contract, by name or by role", async (t) => {
+    const on = await emulator(t);
+    const upload = async (reviewer: object) =>
+      made(
+        on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+          body: {
+            contract_name: "Their paper",
+            contract_type_id: 301,
+            file_name: "paper.pdf",
+            file_base64: await pdfBase64(),
+            counterparty_organization_name: "Acme Inc.",
+            counterparty_poc_details: jo,
+            reviewer,
+          },
+        }),
+      );
+    await upload({ org_user_email: "ben@northwind.example", description: "Section 4" });
+    await upload({ role_id: 1 });
+    await on.ask("POST", "contracts/T-2/complete-review", { body: {} });
+    const reviewsOf = async (id: string) => {
+      const { status, body } = await on.ask("GET", `contracts/${id}`);
+      assert.equal(status, 200);
+      return (body as { reviews: unknown }).reviews;
+    };
+    const review = { by: "internal", requested_at: at };
+    assert.deepEqual(await reviewsOf("T-1"), [
+      {
+        ...review,
+        user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
+        role: null,
+        description: "Section 4",
+        completed_at: null,
+      },
+    ]);
+    assert.deepEqual(await reviewsOf("2"), [
+      { ...review, user: null, role: { id: 1, name: "Legal" }, description: "", completed_at: at },
+    ]);
+  });
+
+  it("shows the entity, and the details that came with the counterparties", async (t) => {
+    const on = await emulator(t);
+    const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE", tax_id: "DE 1" };
+    const organization_details = { jurisdiction_iso_code: "DE", address };
+    const details = { organization_type: "Corporation", organization_details };
+    await draft(on.api, { counter_party_details: [{ ...acme, ...details }] });
+    assert.deepEqual(plain(await on.ask("GET", "contracts/T-1")), {
+      status: 200,
+      body: {
+        contract_id: 1,
+        composite_id: "T-1",
+        contract_status: "DRAFT",
+        contract_name: "NDA with Acme",
+        entity: { reference_id: "NW-DE", name: "Northwind GmbH" },
+        counterparties: [
+          {
+            counterparty_id: 1,
+            name: "Acme Inc.",
+            is_individual: false,
+            organization_type: "Corporation",
+            organization_details: { ...organization_details, address: { ...address, state: "", zipcode: "" } },
+          },
+        ],
+        reviews: [],
+      },
+    });
+    assert.equal((await on.ask("GET", "contracts/T-9")).status, 404);
+  });
+});
+
+describe("the entities of a contract", () => {
+  it("emulator-contracts.entity puts another one of ours in its place, and tells it once", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
+    const body = { reference_id: "NW-US", email: "ben@northwind.example" };
+    const moved = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "NDA with Acme" };
+    for (let time = 0; time < 2; time += 1) {
+      assert.deepEqual(plain(await on.ask("POST", "contracts/T-1/entity", { body })), { status: 200, body: moved });
+    }
+    const [once, ...again] = await told();
+    assert.deepEqual(again, []);
+    assert.deepEqual(once?.entity, {
+      reference_id: "NW-US",
+      name: "Northwind Inc.",
+      jurisdiction: "United States",
+      type: "Corporation",
+    });
+    assert.deepEqual(once?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
+  });
+
+  it("stay where the name is not known, or the contract is out for signature", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    await sent(on.api);
+    const entity = (id: string, reference_id: string) => () =>
+      on.ask("POST", `contracts/${id}/entity`, { body: { reference_id } });
+    await assertRefused(on, entity("T-1", "CT-FR"), {
+      status: 400,
+      body: {
+        error: { code: "no_such_entity", message: "The workspace has no entity CT-FR; it has: NW-DE, NW-US." },
+      },
+    });
+    await assertRefused(on, entity("T-2", "NW-US"), {
+      status: 400,
+      body: {
+        error: {
+          code: "entity_fixed",
+          message: "A contract in status SIGN keeps its entity.",
+          hint: "Unmark it for execution first, or resume it.",
+        },
+      },
+    });
+  });
+
+  it("follow a counterparty that is renamed, while the contract is open, and its signatories do", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    await sent(on.api);
+    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
+    const rename = (body: object) => on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
+    await rename({ name: "Acme GmbH" });
+    await rename({ brand_name: "ACME" });
+    const few = (await told()).map(({ activity, contract_id }) => [activity, contract_id]);
+    assert.deepEqual(few, [
+      ["COUNTER_PARTY_UPDATED", 2],
+      ["CONTRACT_ENTITY_UPDATED", 1],
+      ["COUNTER_PARTY_UPDATED", 2],
+    ]);
+    const { results } = (await on.api("GET", "/api/v2.1/public/contracts/")).body as {
+      results: { id: string; counter_party_name: string }[];
+    };
+    assert.deepEqual(
+      results.map(({ id, counter_party_name }) => [id, counter_party_name]),
+      [
+        ["T-2", "Acme Inc."],
+        ["T-1", "Acme GmbH"],
+      ],
+    );
+    const { rows } = (await on.ask("GET", "state")).body as {
+      rows: { contracts: { signatories: { counterparty_name: string }[] }[] };
+    };
+    assert.deepEqual(
+      rows.contracts.map(({ signatories }) => signatories[0]?.counterparty_name),
+      ["Acme GmbH", "Acme Inc."],
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+
+const at = "2031-01-02T03:04:05.000Z";
+const trial = "/router/v1/trial/signup";
+const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
+
+async function trialOn({ router }: TestEmulator, more: object = {}): Promise<string> {
+  const { body } = await router("POST", trial, { body: { email: "zoe@newco.example", captcha: "yes" } });
+  const { token } = body as { token: string };
+  const invited_users = [{ email: "bob@newco.example", first_name: "Bob" }];
+  const answer = await router("POST", `${trial}/complete`, { body: { ...form, token, invited_users, ...more } });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return token;
+}
+
+describe("the e-mails of the platform", () => {
+  it("emails.list shows those for signing, with the link of the recipient and the metadata of their events", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const link = `${on.clusters[0]!.url}/contracts/T-1?signatory=1`;
+    assert.deepEqual(plain(await on.ask("GET", "emails")), {
+      status: 200,
+      body: {
+        items: [
+          {
+            id: 1,
+            cluster_id: "eu-1",
+            workspace_id: 1,
+            contract_id: 1,
+            purpose: "signing",
+            recipient: "jo@acme.example",
+            mode: "to",
+            link,
+            token: null,
+            sent_at: at,
+            metadata: {
+              cluster_id: "eu-1",
+              email_id: "1",
+              contract_id: "1",
+              recipient: "jo@acme.example",
+              purpose: "signing",
+            },
+            events: [],
+          },
+        ],
+        total: 1,
+      },
+    });
+    assert.equal((await fetch(link)).status, 200);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { items } = (await on.ask("GET", "emails")).body as { items: [{ events: unknown }] };
+    assert.deepEqual(items[0].events, [{ type: "Delivery", at: "2031-01-02T03:05:05.000Z", detail: null }]);
+  });
+
+  it("are searched by contract, recipient and purpose, and paged", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const shared = await draft(on.api, { contract_template_id: 104 });
+    await on.api("POST", `/api/v2.1/public/contracts/${shared.id}/send_to_counterparties`, {
+      body: { cc_emails: ["cc@acme.example"] },
+    });
+    await trialOn(on);
+    const found = async (query: string) => {
+      const { items, total } = (await on.ask("GET", `emails?${query}`)).body as {
+        items: { id: number; link: string | null; mode: string }[];
+        total: number;
+      };
+      return [total, ...items.map(({ id, mode, link }) => `${id} ${mode} ${link && new URL(link).pathname}`)];
+    };
+    assert.deepEqual(await found("limit=2"), [5, "5 to /auth/v3/invite_info/", "4 to null"]);
+    assert.deepEqual(await found("offset=3"), [5, "2 to /contracts/T-2", "1 to /contracts/T-1"]);
+    assert.deepEqual(await found("contract=T-2"), [2, "3 cc /contracts/T-2", "2 to /contracts/T-2"]);
+    assert.deepEqual(await found("recipient=JO@acme.example&purpose=redlining"), [1, "2 to /contracts/T-2"]);
+    assert.deepEqual(await found("recipient=jo@acme.example&contract=1"), [1, "1 to /contracts/T-1"]);
+    assert.deepEqual(await found("purpose=trial"), [1, "4 to null"]);
+    assert.deepEqual(await found("contract=9"), [0]);
+    assert.equal((await on.ask("GET", "emails?purpose=spam")).status, 400);
+  });
+
+  it("hold the token of a trial and of an invitation", async (t) => {
+    const on = await emulator(t);
+    const token = await trialOn(on);
+    const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
+    const [invitation, signup] = items;
+    assert.deepEqual([signup?.token, signup?.cluster_id], [token, null]);
+    assert.match(invitation!.token, /^creator-/);
+    const { body } = await on.ask("GET", `owners?identifier=${invitation!.token}`);
+    assert.deepEqual(body, [{ table: "creator_tokens", key: invitation!.token, cluster_id: "eu-1" }]);
+  });
+
+  it("are dropped after ninety days", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "P89D" } });
+    assert.equal(((await on.ask("GET", "emails")).body as { total: number }).total, 1);
+    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
+    assert.deepEqual((await on.ask("GET", "emails")).body, { items: [], total: 0 });
+  });
+});
+
+it("emails.blackhole shows what the blackhole swallowed, newest first", async (t) => {
+  const on = await emulator(t);
+  const path = "/router/v1/mailer/inbound/blackhole";
+  const headers = { "content-type": "text/plain" };
+  for (const body of ["one", "two"]) await on.router("POST", path, { body, headers });
+  const row = (id: number, text: string) => ({
+    id,
+    received_at: at,
+    content_type: "text/plain",
+    body: Buffer.from(text).toString("base64"),
+  });
+  assert.deepEqual(plain(await on.ask("GET", "blackhole")), {
+    status: 200,
+    body: { items: [row(2, "two"), row(1, "one")], total: 2 },
+  });
+  assert.deepEqual((await on.ask("GET", "blackhole?limit=1&offset=1")).body, { items: [row(1, "one")], total: 2 });
+});
+
+it("trials.list shows what was answered, newest first", async (t) => {
+  const on = await emulator(t);
+  const token = await trialOn(on, { last_name: "Park", cluster_location: "us" });
+  await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
+  const { body } = await on.ask("GET", "trials");
+  const { items, total } = body as { items: { token: string }[]; total: number };
+  const [pending, made] = items.map(({ token: _, ...rest }) => rest);
+  const blank = { oauth_provider: null, account_details: null };
+  assert.equal(total, 2);
+  assert.equal(items[1]?.token, token);
+  assert.deepEqual(pending, {
+    id: 2,
+    email: "al@newco.example",
+    ...blank,
+    answers: null,
+    cluster_id: null,
+    workspace_id: null,
+  });
+  assert.deepEqual(made, {
+    id: 1,
+    email: "zoe@newco.example",
+    ...blank,
+    answers: {
+      ...form,
+      last_name: "Park",
+      cluster_location: "us",
+      invited_users: [{ email: "bob@newco.example", first_name: "Bob" }],
+    },
+    cluster_id: "us-1",
+    workspace_id: 4,
+  });
+});
