@@ -79,6 +79,24 @@ describe("states of earlier formats", () => {
   }
 });
 
+it("a signatory of a state in which nobody from outside had a number has the id of no member, and keeps it", async (t) => {
+  const folder = await temporaryFolder(t);
+  await cp(join(states, "2/closed"), folder, { recursive: true });
+  const on = await startEmulator({ file: join(folder, "emulator.json"), clock: { mode: "manual" } });
+  t.after(() => on.close());
+  const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
+  const api = sender(url, { "client-id": clientId, "client-secret": clientSecret });
+  for (let time = 0; time < 2; time += 1) {
+    const { body } = await api("GET", "/api/v2.1/public/contracts/T-9/recipients/");
+    const { items } = body as { items: { recipient: { id: number; user: { id: number; email: string } } }[] };
+    // Ada is user 11.
+    assert.deepEqual(
+      items.map(({ recipient: { id, user } }) => [id, user.email, user.id]),
+      [[11, "jo@acme.example", 1_000_000_011]],
+    );
+  }
+});
+
 describe("a journal of the first format", () => {
   it("whose last line a crash cut short opens with all that was before it, and says what was left out", async (t) => {
     const journal = "emulator.json.journal.3";

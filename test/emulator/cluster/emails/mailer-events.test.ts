@@ -9,6 +9,7 @@ const path = "/api/v1/emails/mailer/webhook";
 interface Email {
   readonly id: number;
   readonly recipient: string;
+  readonly link: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly events: readonly { readonly type: string; readonly detail: string | null }[];
 }
@@ -140,6 +141,30 @@ describe("an event of the e-mail provider", () => {
     const details = (await emailsOn(on))[0]!.events.map(({ detail }) => detail);
     assert.deepEqual([details.length, details[0], details.at(-1)], [100, "3", "102"]);
   });
+});
+
+it("a link that is opened counts as clicked, that of a signatory and that of a contact, and no other", async (t) => {
+  const on = await emulator(t);
+  await sent(on.api);
+  await draft(on.api, { contract_template_id: 104 });
+  await on.api("POST", "/api/v2.1/public/contracts/T-2/send_to_counterparties", { body: {} });
+  const next = await subscribe(t, on, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
+  const [redlining, signing] = await emailsOn(on);
+  const { origin } = new URL(signing!.link);
+  assert.equal(redlining!.link, `${origin}/contracts/T-2?counterparty=1`);
+  for (const link of [
+    redlining!.link,
+    `${origin}/contracts/T-1`,
+    `${origin}/contracts/T-1?signatory=9`,
+    signing!.link,
+  ]) {
+    assert.equal((await fetch(link)).status, 200);
+  }
+  assert.deepEqual(
+    (await emailsOn(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
+    [[["Click", "/contracts/T-2?counterparty=1"]], [["Click", "/contracts/T-1?signatory=1"]]],
+  );
+  assert.deepEqual(activitiesTold(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
 });
 
 it("a reminder is an e-mail of its own, and a draft sends none", async (t) => {
