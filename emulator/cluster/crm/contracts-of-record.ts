@@ -1,5 +1,6 @@
 import type { View } from "../../store/port.ts";
-import { type Contract, compositeId, contracts, inCluster } from "../contracts/rows.ts";
+import { contractPath } from "../contracts/links.ts";
+import { type Contract, contracts, inCluster } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
 
 /** The record beside which a CRM shows the app. */
@@ -27,4 +28,4 @@ const fits = (asked: string | undefined, named: string | undefined): boolean =>
 
 /** The page of a contract (DECISIONS.md, C25). */
 export const pageOf = ({ cluster }: Pick<ClusterWorld, "cluster">, row: Contract): string =>
-  `${cluster.url}/contracts/${compositeId(row)}`;
+  `${cluster.url}${contractPath(row)}`;

@@ -18,7 +18,8 @@ export const listControlClusters = operation({
   id: "emulator.clusters",
   service: emulator,
   summary: "List the clusters with their addresses and keys",
-  description: "With --json also with the API key of the first workspace of each: what svc emulator env prints is made of it.",
+  description:
+    "With --json also with the API key of the first workspace of each: what svc emulator env prints is made of it.",
   method: "GET",
   path: "/_emulator/clusters",
   auth: "control-token",
