@@ -5,8 +5,8 @@ import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { operationCall } from "../support/operation-call.ts";
 import { stories } from "./causes.ts";
+import { operationCall } from "./operation-call.ts";
 
 const operations: readonly Operation[] = registry;
 /** Those that cause what they say: to fire one by hand is no cause. */

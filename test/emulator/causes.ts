@@ -1,7 +1,7 @@
 import { mailerEventNames } from "../../src/api/mailer-events.ts";
 import { acme, jo, pdfBase64, request } from "../support/contracts.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
-import type { OperationCall } from "../support/operation-call.ts";
+import type { OperationCall } from "./operation-call.ts";
 
 interface Stage extends TestEmulator {
   readonly call: OperationCall;

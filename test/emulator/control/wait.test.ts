@@ -111,7 +111,11 @@ describe("waiting", () => {
     assert.deepEqual(body, {
       reached: false,
       now,
-      activities: [{ activity: "CONTRACT_CREATED", contract_id: 1, at: now }],
+      activities: [
+        { activity: "CONTRACT_CREATED", contract_id: 1, at: now },
+        { activity: "COUNTER_PARTY_CONTACT_CREATED", contract_id: null, at: now },
+        { activity: "COUNTER_PARTY_CREATED", contract_id: null, at: now },
+      ],
       deliveries: [],
       contract: null,
     });

@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { fillTemplate } from "../../src/base/url-template.ts";
-import type { Answer, TestEmulator } from "./emulator.ts";
+import type { Answer, TestEmulator } from "../support/emulator.ts";
 
 /** Calls an operation by its id, where the emulator has it, with the credentials that it needs. */
 export type OperationCall = (
