@@ -43,7 +43,7 @@ export const forbiddenHost = (given: string | undefined): string =>
  * a link is not that: pages of the control plane that anybody may open are reached so, though not within a frame.
  */
 export function isCrossSite(
-  { headers, method }: IncomingMessage,
+  { headers, method }: Asking,
   isOpenPage: boolean,
   publicOrigin: string | undefined,
 ): boolean {
@@ -55,5 +55,17 @@ export function isCrossSite(
   return origin === "null" || ![`http://${own}`, `https://${own}`, publicOrigin].includes(origin);
 }
 
-const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: IncomingMessage["headers"]) =>
+/** As much of a request as says where it comes from. */
+interface Asking {
+  readonly method?: string | undefined;
+  readonly headers: {
+    readonly host?: string | undefined;
+    readonly origin?: string | undefined;
+    readonly "sec-fetch-site"?: string | string[] | undefined;
+    readonly "sec-fetch-mode"?: string | string[] | undefined;
+    readonly "sec-fetch-dest"?: string | string[] | undefined;
+  };
+}
+
+const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: Asking["headers"]) =>
   mode === "navigate" && (destination === undefined || destination === "document");

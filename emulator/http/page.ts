@@ -26,6 +26,14 @@ const written = (piece: Piece): string => {
 export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
+/** Names and values, one below the other; those that are undefined are left out. */
+export const listOf = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
+  const rows = Object.entries(entries).flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
+  );
+  return html`<dl>${rows}</dl>`;
+};
+
 /** What went wrong, to the person who filled in the form. */
 export const alarm = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
@@ -42,7 +50,10 @@ const strict: Policy & Record<string, string | null> = {
   "frame-ancestors": "'none'",
 };
 
-/** For a page on which nothing can be clicked. */
+/**
+ * For a page on which nothing can be clicked, or only what its own URL is the authority for: whoever can put that page
+ * into a frame could as well ask for what the click does.
+ */
 export const framedByAnybody: Policy = { "frame-ancestors": null };
 
 /** For a form that ends at somebody else's page: Chromium would hold each redirect of theirs against `form-action`. */

@@ -24,8 +24,11 @@ footer { color: var(--quiet); }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0; }
 a { color: var(--strong); }
 label { display: block; font-weight: 600; }
-input, select, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
-input, select {
+h2 { font-size: 1.15rem; line-height: 1.3; margin: 1.75rem 0 .5rem; }
+h2 + ul, h2 + p { margin-top: 0; }
+form + form { margin-top: 1.75rem; }
+input, select, textarea, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
+input, select, textarea {
   display: block; width: 100%; margin-top: .25rem; font-weight: 400;
   background: var(--back); color: var(--text); border: 1px solid var(--line);
 }
@@ -36,6 +39,9 @@ button.other { background: var(--back); color: var(--strong); }
 ul { list-style: none; padding: 0; }
 li a { display: block; }
 li { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+li small { color: var(--quiet); }
+.as-typed { white-space: pre-wrap; }
+textarea { resize: vertical; }
 dt { color: var(--quiet); }
 dd { margin: 0 0 .5rem; }
 iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }

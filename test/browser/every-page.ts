@@ -3,9 +3,10 @@ import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { signCrmA } from "../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../src/schemes/crm-b.ts";
 import type { Tab } from "../support/browser.ts";
-import { request as contract } from "../support/contracts.ts";
+import { request as contract, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { device } from "../support/identity/devices.ts";
+import { signingLink } from "../support/identity/recipient-page.ts";
 import { authorizePath, changed, request } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
 
@@ -39,6 +40,34 @@ export async function stage(t: Pick<TestContext, "after">, page: Tab): Promise<S
 }
 
 type Open = (stage: Stage) => Promise<unknown>;
+
+/** Jo signs first, then Ada. */
+const ordered = {
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+  signatories: [
+    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
+    {
+      name: "Jo",
+      email: "jo@acme.example",
+      is_counterparty_signatory: true,
+      counterparty_name: "Acme Inc.",
+      sign_order: 1,
+    },
+  ],
+};
+
+/** Words without a place to break them. */
+const long = {
+  contract_name: "Rahmenvertrag".repeat(10),
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Gesellschaft".repeat(10),
+      poc_details: { first_name: "Maximiliana".repeat(6), last_name: "Waldenburg".repeat(6), email: "jo@acme.example" },
+    },
+  ],
+};
 
 const provider: Open = ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
@@ -92,6 +121,21 @@ export const pages: Readonly<Record<string, Open>> = {
     await page.goto(`${world.clusters[0]!.url}/contracts/${(body as { id: string }).id}`);
   },
   "a contract that is not there": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
+  "a contract that waits for the signature of whose link it is": async ({ page, world }) =>
+    page.goto(await signingLink(world, await sent(world.api), "jo@acme.example")),
+  "a contract that waits for somebody else": async ({ page, world }) =>
+    page.goto(await signingLink(world, await sent(world.api, ordered), "ada@northwind.example")),
+  "a contract whose names are long, and its form refused": async ({ page, world }) => {
+    await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.getByLabel("Note").fill("Fine");
+    await world.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
+    await page.getByRole("button", { name: "Sign" }).click();
+    await page.getByRole("alert").waitFor();
+  },
+  "a link with another's key": async ({ page, world }) => {
+    const link = await signingLink(world, await sent(world.api), "jo@acme.example");
+    await page.goto(link.replace("jo%40", "eve%40"));
+  },
   "the app in crm_a": async ({ page, world }) => {
     const url = `${world.routerUrl}/router/v1/crm_a/iframe?portalId=62515&associatedObjectId=245`;
     const timestamp = String(world.clock.now());

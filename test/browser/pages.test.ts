@@ -21,6 +21,11 @@ async function barriers(page: Tab): Promise<string[]> {
 const linksOf: Readonly<Record<string, number>> = {
   "the sign-in": 4,
   "the sign-in of somebody at another cluster": 1,
+  // Their document.
+  "a contract": 1,
+  "a contract that waits for the signature of whose link it is": 1,
+  "a contract that waits for somebody else": 1,
+  "a contract whose names are long, and its form refused": 1,
 };
 
 /** Texts that stick out of the window, and user codes that are broken over lines. */

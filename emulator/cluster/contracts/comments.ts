@@ -1,9 +1,12 @@
 import * as z from "zod";
-import { rows } from "../../store/port.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import type { Person } from "../../webhooks/payload.ts";
 import { pageOfSlice } from "../paging.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { tellOfContract } from "./activities.ts";
-import { requireContractNumber } from "./rows.ts";
+import { performer } from "./performer.ts";
+import { type Contract, requireContractNumber } from "./rows.ts";
 
 const Comment = z.strictObject({
   id: z.int(),
@@ -34,20 +37,29 @@ export const commentHandlers = {
   "comments.create": ({ params, body }, world) =>
     world.store.transaction("comments.create", async (tx) => {
       const contract = await requireContractNumber(tx, world.caller, params.contract_id, world.fail);
-      const row: Comment = {
-        id: tx.next("comment"),
-        contract_id: contract.id,
-        comment: body.comment,
-        created_by: world.caller.user.id,
-        created_at: world.clock.now(),
-      };
-      tx.put(comments, row);
-      await tellOfContract(tx, world, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, {
-        comment: { id: row.id, comment: row.comment },
-      });
-      return commentRecord(row);
+      const by = performer(world.caller);
+      return commentRecord(await addComment(tx, world, contract, body.comment, { by, id: world.caller.user.id }));
     }),
 } satisfies ClusterHandlers;
+
+/** Writes a comment of somebody, by name and number, into the activity log of a contract. */
+export async function addComment(
+  tx: Transaction,
+  { clock }: { readonly clock: Clock },
+  contract: Contract,
+  comment: string,
+  { by, id: created_by }: { readonly by: Person; readonly id: number },
+): Promise<Comment> {
+  const row = { id: tx.next("comment"), contract_id: contract.id, comment, created_by, created_at: clock.now() };
+  tx.put(comments, row);
+  const data = { comment: { id: row.id, comment } };
+  await tellOfContract(tx, { clock, by }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
+  return row;
+}
+
+/** The comments of a contract, oldest first. */
+export const commentsOn = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
+  view.list(comments, { by: "contract", equals: id });
 
 // Replies are written in the application alone.
 const commentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });

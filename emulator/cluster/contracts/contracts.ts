@@ -4,7 +4,7 @@ import { tellNews } from "../counterparties/activities.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
-import { contactPath, partyOfContact, signatoryPath } from "./links.ts";
+import { addressOf, partyOfContact, personPath } from "./links.ts";
 import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
 import { createdContract } from "./records.ts";
@@ -51,10 +51,10 @@ export const contractHandlers = {
   "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = query.recipient_email.toLowerCase();
-      const signatory = row.signatories.find((each) => each.email.toLowerCase() === email);
+      const email = addressOf(query.recipient_email);
+      const signatory = row.signatories.find((each) => addressOf(each.email) === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}${signatoryPath(row, signatory.id)}` };
+      return { link: `${cluster.url}${await personPath(view, row, email)}` };
     }),
 
   "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
@@ -62,7 +62,7 @@ export const contractHandlers = {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
       const email = query.cp_email_id;
       if (!partyOfContact(row, email)) return fail("not-a-contact", { email });
-      return { url: `${cluster.url}${contactPath(row, email)}` };
+      return { url: `${cluster.url}${await personPath(view, row, email)}` };
     }),
 } satisfies ClusterHandlers;
 

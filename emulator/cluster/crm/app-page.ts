@@ -41,11 +41,3 @@ const contextElement = (context: object): Html =>
   new Html(
     `<script type="application/json" id="context">${JSON.stringify(context).replaceAll("<", "\\u003c")}</script>`,
   );
-
-/** Names and values, one below the other. */
-export const listOf = (entries: Readonly<Record<string, string | undefined>>): Html => {
-  const rows = Object.entries(entries).flatMap(([name, value]) =>
-    value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
-  );
-  return html`<dl>${rows}</dl>`;
-};

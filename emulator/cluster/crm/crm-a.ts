@@ -1,11 +1,11 @@
 import { queryOf } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { html } from "../../http/page.ts";
+import { html, listOf } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { json, redirect } from "../answer.ts";
 import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
-import { appPage, listOf } from "./app-page.ts";
+import { appPage } from "./app-page.ts";
 import { type CrmRecord, contractsOfRecord, pageOf } from "./contracts-of-record.ts";
 
 const iframePath = "/router/v1/crm_a/iframe";

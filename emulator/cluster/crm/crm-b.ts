@@ -1,12 +1,12 @@
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
 import { formFields, queryOf, textAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { html } from "../../http/page.ts";
+import { html, listOf } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { appsOf, frontEndOf } from "../../world/apps.ts";
 import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { appPage, listOf } from "./app-page.ts";
+import { appPage } from "./app-page.ts";
 
 const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";

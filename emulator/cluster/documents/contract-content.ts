@@ -7,7 +7,7 @@ import { pdfText } from "../pdf/pdf.ts";
 import { busy } from "../pdf/reader.ts";
 import { noSuchRow } from "../workspace/people.ts";
 import type { ClusterWorld, Member } from "../world.ts";
-import { bytesOf, madePdf, sheetOf } from "./contract-pdf.ts";
+import { bytesOf, latestDocument, sheetIfMade } from "./contract-pdf.ts";
 import { pdfType } from "./inline-file.ts";
 
 /** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
@@ -17,13 +17,13 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
 ) => {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireInScope(view, caller, { params, headers }, fail);
-    return { row, sheet: row.template_id === null ? undefined : await sheetOf(view, row) };
+    return { row, sheet: await sheetIfMade(view, row) };
   });
   const { contract_version_id: id, text_format } = query;
   const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
   if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
 
-  const document = version ?? (sheet && (await madePdf(sheet)));
+  const document = version ?? (await latestDocument(row, sheet));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
   const reading = await pdfText(await whole(bytesOf(blobs, document)), pdfs);

@@ -29,6 +29,15 @@ export function newestVersion({ versions }: Contract, contentType: string): Kept
   return found && { ...found, version_id: found.id };
 }
 
+/** The document as it stands: the newest version, else what is made of the template (DECISIONS.md, F19). */
+export async function latestDocument({ versions }: Contract, sheet: Sheet | undefined): Promise<Document | undefined> {
+  return versions.at(-1) ?? (sheet && (await madePdf(sheet)));
+}
+
+/** What the document of a contract is made of; undefined for one that came as a file. */
+export const sheetIfMade = async (view: View, row: Contract): Promise<Sheet | undefined> =>
+  row.template_id === null ? undefined : sheetOf(view, row);
+
 /** It stands in a header, which has room for few thousand characters. */
 const longestName = 200;
 
@@ -54,7 +63,7 @@ export function bytesOf(blobs: Blobs, document: Document): Buffer | AsyncIterabl
 }
 
 /** What the document of a template contract says. */
-export async function sheetOf(view: View, row: Contract): Promise<Sheet> {
+async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, String(row.template_id));
   const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);

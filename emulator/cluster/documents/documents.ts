@@ -14,7 +14,16 @@ import { ownTemplate } from "../workspace/own-rows.ts";
 import { noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
 import { contentOf } from "./contract-content.ts";
-import { bytesOf, type Document, docxType, kept, madePdf, newestVersion, previewOf, sheetOf } from "./contract-pdf.ts";
+import {
+  bytesOf,
+  type Document,
+  docxType,
+  kept,
+  madePdf,
+  newestVersion,
+  previewOf,
+  sheetIfMade,
+} from "./contract-pdf.ts";
 import { keepFile, newVersion, pdfType } from "./inline-file.ts";
 import { uploadOf } from "./uploaded-document.ts";
 
@@ -126,7 +135,7 @@ async function documentOf(
 ): Promise<{ readonly row: Contract; readonly document: Document }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
-    return { row, sheet: row.template_id === null ? undefined : await sheetOf(view, row) };
+    return { row, sheet: await sheetIfMade(view, row) };
   });
   const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
   if (docx) return { row, document: docx };

@@ -5,10 +5,10 @@ import type { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
 import { json } from "../answer.ts";
-import { contractPage } from "../contracts/page.ts";
 import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
 import { takeMailerEvent } from "../emails/mailer-events.ts";
+import { recipientPage } from "../recipient-pages/recipient-pages.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
 import type { ClusterWorld } from "../world.ts";
 import type { Inbox } from "./inbox.ts";
@@ -48,7 +48,7 @@ export const forwardedTo =
   (world: ClusterWorld, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: Finding): Promise<Passthrough | undefined> => {
     // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await contractPage(request, world);
+    const page = await recipientPage(request, world);
     if (page) return page;
     const path = request.target.split("?")[0]!;
     const answer =

@@ -4,6 +4,7 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { type ContractType, contractTypes } from "../../world/workspaces.ts";
 import { tellOfContract } from "../contracts/activities.ts";
+import { performer } from "../contracts/performer.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
 import { requireInScope } from "../contracts/user-scope.ts";
 import { noSuchRow } from "../workspace/people.ts";
@@ -152,8 +153,9 @@ function problemWith(fieldName: string, value: unknown, type: ContractType): rea
 
 const tell = (
   tx: Transaction,
-  world: Pick<ClusterWorld, "clock"> & { readonly caller: Member },
+  { clock, caller }: Pick<ClusterWorld, "clock"> & { readonly caller: Member },
   activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",
   contract: Contract,
   { id, field_name, value }: KeyPointer,
-): Promise<void> => tellOfContract(tx, world, activity, contract, { key_pointer: { id, field_name, value } });
+): Promise<void> =>
+  tellOfContract(tx, { clock, by: performer(caller) }, activity, contract, { key_pointer: { id, field_name, value } });

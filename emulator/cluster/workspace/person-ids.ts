@@ -33,11 +33,16 @@ export async function memberNamed(view: View, workspaceId: number, email: string
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
+/** The id of a person, member or outsider; undefined for one who was given none so far. */
+export async function personId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
+  const member = await memberNamed(view, workspaceId, email);
+  return member?.id ?? (await view.get(outsiders, outsiderKey(workspaceId, email)))?.id;
+}
+
 /** Gives those an id who are neither members nor have one. */
 export async function numberPeople(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
-    if (await memberNamed(tx, workspaceId, email)) continue;
-    if (await tx.get(outsiders, outsiderKey(workspaceId, email))) continue;
+    if ((await personId(tx, workspaceId, email)) !== undefined) continue;
     tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: email.trim().toLowerCase() });
   }
 }

@@ -1,21 +1,25 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/entities.ts";
 import { type Contract, compositeId, type Review } from "../../cluster/contracts/rows.ts";
+import { participantsOf } from "../../cluster/recipient-pages/people.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
 
 export const contractDetailHandlers = {
-  "emulator-contracts.show": ({ params }, { store, fail }) =>
+  "emulator-contracts.show": ({ params }, { store, clusters, fail }) =>
     store.read(async (view) => {
       const row = await namedContract(view, params.id, fail);
       const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+      const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
+      const people = await participantsOf(view, row);
       return {
         ...recordOf(row),
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
         reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
+        people: people.map(({ name, email, path, turn }) => ({ name, email, link: `${url}${path}`, turn: [...turn] })),
       };
     }),
 

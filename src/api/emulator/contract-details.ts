@@ -19,7 +19,8 @@ export const showContract = operation({
   id: "emulator-contracts.show",
   service: emulator,
   summary: "Show what the contract API does not show of a contract",
-  description: "Its entity, its counterparties with all details that came with them, and who reviews it.",
+  description:
+    "Its entity, its counterparties with all details that came with them, who reviews it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
   auth: "control-token",
@@ -51,13 +52,21 @@ export const showContract = operation({
             completed_at: timestamp.nullable(),
           }),
         ),
+        people: z.array(
+          z.strictObject({
+            name: z.string(),
+            email: z.string(),
+            link: z.string().describe("Of their page; it is the authority to act as them"),
+            turn: z.array(z.enum(["sign", "review", "approve"])).describe("What it is their turn to do"),
+          }),
+        ),
       }),
     ),
   },
   failures: ["no-such-contract"],
   cli: { command: "emulator contract" },
   basis: ours,
-  examples: [{ title: "Who reviews it?", params: { id: "T-1" } }],
+  examples: [{ title: "Who reviews it, and by which link?", params: { id: "T-1" } }],
 });
 
 export const replaceEntity = operation({

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { signingLink } from "../../support/identity/recipient-page.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const trial = "/router/v1/trial/signup";
@@ -19,8 +20,7 @@ async function trialOn({ router }: TestEmulator, more: object = {}): Promise<str
 describe("the e-mails of the platform", () => {
   it("emails.list shows those for signing, with the link of the recipient and the metadata of their events", async (t) => {
     const on = await emulator(t);
-    await sent(on.api);
-    const link = `${on.clusters[0]!.url}/contracts/T-1?signatory=1`;
+    const link = await signingLink(on, await sent(on.api), "jo@acme.example");
     assert.deepEqual(plain(await on.ask("GET", "emails")), {
       status: 200,
       body: {

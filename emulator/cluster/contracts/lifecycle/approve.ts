@@ -7,18 +7,25 @@ import { withTurnsToApprove } from "./approval-order.ts";
 import { type LifecycleWorld, transition } from "./transition.ts";
 
 /**
- * Approves the next pending approval: the first of that approver, or the first of all. The lifecycle table decides
+ * Approves that approval, or the next pending one: the first of that approver, or the first of all. The lifecycle table decides
  * before the approval is marked, since it asks whether this one is the last.
  */
 export async function approve(
   tx: Transaction,
   world: LifecycleWorld,
   contract: Contract,
-  act: { readonly approver?: number | undefined; readonly by: Person; readonly note?: string | undefined },
+  act: {
+    readonly approval?: number | undefined;
+    readonly approver?: number | undefined;
+    readonly by: Person;
+    readonly note?: string | undefined;
+  },
   fail: Fail<RefusalOf<"approve">>,
 ): Promise<Contract> {
   const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
-  const chosen = open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
+  const chosen =
+    open.find(({ id }) => id === act.approval) ??
+    open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
   const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
   const mark = (each: Approval): Approval =>

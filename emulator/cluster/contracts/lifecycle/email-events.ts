@@ -1,6 +1,5 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Email } from "../../../world/emails.ts";
-import { contactPath, signatoryPath } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Whom an e-mail to the counterparty goes to. */
@@ -14,25 +13,15 @@ const counterpartyAddresses = (contract: Contract, addressees?: Addressees): rea
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
 /** An e-mail of a contract that is to be sent, not kept yet. */
-export type Mail = Pick<Email, "purpose" | "recipient" | "mode" | "path">;
+export type Mail = Pick<Email, "purpose" | "recipient" | "mode">;
 
 /** The e-mails that go to signatories whose turn has come; a copy goes to nobody (DECISIONS.md, C11). */
-export const signingMails = (contract: Contract, invited: readonly Signatory[]): readonly Mail[] =>
-  invited.map(({ id, email }) => ({
-    purpose: "signing",
-    recipient: email,
-    mode: "to",
-    path: signatoryPath(contract, id),
-  }));
+export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
+  invited.map(({ email }) => ({ purpose: "signing", recipient: email, mode: "to" }));
 
 /** The e-mails by which a contract is shared with the counterparties. */
 export function redliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
-  const mail = (recipient: string, mode: Email["mode"]): Mail => ({
-    purpose: "redlining",
-    recipient,
-    mode,
-    path: contactPath(contract, recipient),
-  });
+  const mail = (recipient: string, mode: Email["mode"]): Mail => ({ purpose: "redlining", recipient, mode });
   return [
     ...counterpartyAddresses(contract, addressees).map((each) => mail(each, "to")),
     ...(addressees?.cc ?? []).map((each) => mail(each, "cc")),

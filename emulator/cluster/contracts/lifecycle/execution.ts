@@ -73,7 +73,7 @@ export const executionHandlers = {
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
       tx.put(contracts, { ...row, signatories: sent, updated_at: at });
-      send(tx, row, signingMails(row, [signatory]), at);
+      await send(tx, row, signingMails([signatory]), at);
       await emit(tx, clock, {
         workspace_id: row.workspace_id,
         activity: "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",

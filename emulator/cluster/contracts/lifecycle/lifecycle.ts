@@ -10,7 +10,7 @@ import {
 } from "../../../../src/api/contracts/lifecycle.ts";
 import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/one-of.ts";
-import type { Contract, Signatory } from "../rows.ts";
+import type { Contract, Review, Signatory } from "../rows.ts";
 
 /** The moved contract and the row of the table that moved it, or the failure it is refused with. */
 export type TransitionResult =
@@ -107,10 +107,14 @@ function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: numb
   return contract;
 }
 
-/** An internal review comes first: the other side's is not complete before ours is. */
-function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
+/** The review to complete next. An internal one comes first: the other side's is not complete before ours is. */
+export function nextToReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
-  const done = waiting.find((review) => review.by === "internal") ?? waiting[0];
+  return waiting.find((review) => review.by === "internal") ?? waiting[0];
+}
+
+function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
+  const done = nextToReview({ reviews });
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
@@ -143,10 +147,10 @@ export function waitsFor(signatories: readonly Signatory[], { sign_order }: Sign
   );
 }
 
-/** Of those whose turn it is, the first; undefined when all have acted. */
-export function nextToSign(signatories: readonly Signatory[]): Signatory | undefined {
+/** Those whose turn it is; nobody when all have acted. */
+export function nextToSign(signatories: readonly Signatory[]): Signatory[] {
   const first = firstOrder(signatories);
-  return signatories.find((each) => each.action === null && hasTurn(each, first));
+  return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
 /** Puts the contract before those whose turn has come. */

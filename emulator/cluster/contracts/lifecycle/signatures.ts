@@ -57,7 +57,7 @@ function whoActs(
   const forbidden = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
   if (contract.status !== "SIGN") return forbidden();
   if (email === undefined) {
-    return nextToSign(contract.signatories) ?? forbidden();
+    return nextToSign(contract.signatories)[0] ?? forbidden();
   }
   const address = email.trim().toLowerCase();
   const theirs = contract.signatories.filter((each) => each.email.toLowerCase() === address);

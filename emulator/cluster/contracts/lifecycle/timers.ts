@@ -2,6 +2,7 @@ import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { sendEmail } from "../../../world/emails.ts";
+import { personPath } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
 
@@ -22,10 +23,10 @@ export interface Timing {
 export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
 /** Sends the e-mails of a move, and puts into the schedule what follows by itself from the state just entered. */
-export function startTimers(tx: Transaction, contract: Contract, timing: Timing): void {
+export async function startTimers(tx: Transaction, contract: Contract, timing: Timing): Promise<void> {
   const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
-  if (taken.sends === "signing") send(tx, contract, signingMails(contract, invited), at);
-  if (taken.sends === "redlining") send(tx, contract, redliningMails(contract, addressees), at);
+  if (taken.sends === "signing") await send(tx, contract, signingMails(invited), at);
+  if (taken.sends === "redlining") await send(tx, contract, redliningMails(contract, addressees), at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
     timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -33,10 +34,11 @@ export function startTimers(tx: Transaction, contract: Contract, timing: Timing)
 }
 
 /** Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. */
-export function send(tx: Transaction, contract: Contract, mails: readonly Mail[], at: number): void {
+export async function send(tx: Transaction, contract: Contract, mails: readonly Mail[], at: number): Promise<void> {
   const { id: contract_id, cluster_id, workspace_id } = contract;
   for (const mail of mails) {
-    const { id } = sendEmail(tx, { ...mail, contract_id, cluster_id, workspace_id, sent_at: at });
+    const path = await personPath(tx, contract, mail.recipient);
+    const { id } = sendEmail(tx, { ...mail, path, contract_id, cluster_id, workspace_id, sent_at: at });
     timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
 }

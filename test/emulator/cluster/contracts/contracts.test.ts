@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../../emulator/http/stylesheet.ts";
-import { begin, domain, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
+import { begin, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
@@ -57,29 +57,6 @@ describe("the signatories of a contract", () => {
       "jo@acme.example IN_PROGRESS",
     ]);
   });
-
-  it("each have a link, and nobody else has", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
-    const link = (address: string) =>
-      on.api(
-        "GET",
-        `/api/v2.1/public/contracts/${contract.number}/recipients/recipient_link/?recipient_email=${address}`,
-      );
-    const answer = await link("jo@acme.example");
-    assert.deepEqual(plain(answer), {
-      status: 200,
-      body: { link: `${on.clusters[0]!.url}/contracts/T-1?signatory=1` },
-    });
-    const page = await fetch((answer.body as { link: string }).link);
-    assert.equal(page.status, 200);
-    assert.match(await page.text(), /<h1>NDA with Acme<\/h1>[\s\S]*T-1: SIGN[\s\S]*Jo Doe has not signed/);
-    await assertRefused(
-      on,
-      () => link("eve@evil.example"),
-      domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
-    );
-  });
 });
 
 describe("the people of a contract", () => {
@@ -127,26 +104,6 @@ describe("the people of a contract", () => {
     assert.equal((await on.router("POST", "/router/v1/trial/signup/complete", { body: form })).status, 200);
     const { rows } = (await on.ask("GET", "state")).body as { rows: { users: { id: number; email: string }[] } };
     assert.deepEqual(rows.users.find(({ email }) => email === signup.email)?.id, 3);
-  });
-});
-
-describe("the embedded link of a contract", () => {
-  it("leads a counterparty's contact to a page that may be framed, and nobody else", async (t) => {
-    const on = await emulator(t);
-    const { number } = await draft(on.api);
-    const link = (address: string, id = number) =>
-      on.api("GET", `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=${address}`);
-    const answer = await link("Jo@acme.example");
-    assert.deepEqual(plain(answer), {
-      status: 200,
-      body: { url: `${on.clusters[0]!.url}/contracts/T-1?counterparty=1` },
-    });
-    const page = await fetch((answer.body as { url: string }).url);
-    assert.doesNotMatch(page.headers.get("content-security-policy") ?? "frame-ancestors", /frame-ancestors/);
-    assert.match(await page.text(), /<h1>NDA with Acme<\/h1>/);
-    const stranger = "eve@evil.example is not a contact of a counterparty of this contract.";
-    await assertRefused(on, () => link("eve@evil.example"), domain("SVC_ASSUMED_115", stranger));
-    await assertRefused(on, () => link("jo@acme.example", 7), notFound);
   });
 });
 

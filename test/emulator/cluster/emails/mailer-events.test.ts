@@ -151,18 +151,19 @@ it("a link that is opened counts as clicked, that of a signatory and that of a c
   const next = await subscribe(t, on, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
   const [redlining, signing] = await emailsOn(on);
   const { origin } = new URL(signing!.link);
-  assert.equal(redlining!.link, `${origin}/contracts/T-2?counterparty=1`);
   for (const link of [
     redlining!.link,
     `${origin}/contracts/T-1`,
     `${origin}/contracts/T-1?signatory=9`,
+    signing!.link,
+    // Loading the page again is no second click.
     signing!.link,
   ]) {
     assert.equal((await fetch(link)).status, 200);
   }
   assert.deepEqual(
     (await emailsOn(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
-    [[["Click", "/contracts/T-2?counterparty=1"]], [["Click", "/contracts/T-1?signatory=1"]]],
+    [redlining, signing].map((email) => [["Click", email!.link.replace(origin, "")]]),
   );
   assert.deepEqual(activitiesTold(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
 });

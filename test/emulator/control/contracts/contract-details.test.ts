@@ -53,6 +53,8 @@ describe("emulator-contracts.show", () => {
     const organization_details = { jurisdiction_iso_code: "DE", address };
     const details = { organization_type: "Corporation", organization_details };
     await draft(on.api, { counter_party_details: [{ ...acme, ...details }] });
+    const embedded = "/api/v2.1/public/embedded/contracts/1/counter_party/?cp_email_id=jo@acme.example";
+    const { url } = (await on.api("GET", embedded)).body as { url: string };
     assert.deepEqual(plain(await on.ask("GET", "contracts/T-1")), {
       status: 200,
       body: {
@@ -71,6 +73,7 @@ describe("emulator-contracts.show", () => {
           },
         ],
         reviews: [],
+        people: [{ name: "Jo Doe", email: "jo@acme.example", link: url, turn: [] }],
       },
     });
     assert.equal((await on.ask("GET", "contracts/T-9")).status, 404);

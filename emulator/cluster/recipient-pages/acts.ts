@@ -1,0 +1,105 @@
+import type { Failure } from "../../../src/api/failure.ts";
+import { fail, failures, Refusal } from "../../../src/api/failures.ts";
+import { sameSecret } from "../../../src/base/hmac.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import type { Transaction } from "../../store/port.ts";
+import { addComment } from "../contracts/comments.ts";
+import { approve } from "../contracts/lifecycle/approve.ts";
+import { decline, sign } from "../contracts/lifecycle/signatures.ts";
+import { type LifecycleWorld, transition } from "../contracts/lifecycle/transition.ts";
+import type { Contract } from "../contracts/rows.ts";
+import type { Parameters } from "../identity/parameters.ts";
+import { numberPeople, personId } from "../workspace/person-ids.ts";
+import type { Person } from "./opened.ts";
+import { shownContract, shownTo } from "./shown.ts";
+import type { Turn } from "./turns.ts";
+
+/** Why a form was not carried out, in words for the person who sent it. */
+export interface Problem {
+  readonly status: number;
+  readonly words: string;
+}
+
+/** More than anybody writes into such a field. */
+export const longestText = 5_000;
+
+interface Acting {
+  readonly tx: Transaction;
+  readonly world: LifecycleWorld;
+  readonly contract: Contract;
+  readonly person: Person;
+  readonly turn: Turn;
+  readonly text: string | undefined;
+}
+
+/** What the buttons of the forms do, and whose turn it must be for that; undefined: anybody's who has one. */
+const acts = lookupTable<{ readonly for?: Turn["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
+  sign: {
+    for: "sign",
+    act: ({ tx, world, contract, person, text }) => sign(tx, world, contract, { ...person, note: text }, fail),
+  },
+  decline: {
+    for: "sign",
+    act: ({ tx, world, contract, person, text }) => decline(tx, world, contract, { ...person, note: text }, fail),
+  },
+  "complete-review": {
+    for: "review",
+    act: ({ tx, world, contract, person }) => transition(tx, world, contract, "complete-review", { by: person }, fail),
+  },
+  approve: {
+    for: "approve",
+    act: ({ tx, world, contract, person, turn, text }) => {
+      const approval = turn.work === "approve" ? turn.approval : undefined;
+      return approve(tx, world, contract, { approval, by: person, note: text }, fail);
+    },
+  },
+  comment: {
+    act: async ({ tx, world, contract, person, text }) => {
+      await numberPeople(tx, contract.workspace_id, [person.email]);
+      const id = (await personId(tx, contract.workspace_id, person.email))!;
+      await addComment(tx, world, contract, text ?? "", { by: person, id });
+    },
+  },
+});
+
+/** What does not depend on the contract: undefined where the form is one of the page's. */
+export function problemWith({ act = "", text }: Parameters): Problem | undefined {
+  if (acts[act] === undefined) return { status: 400, words: "This is no form of this page." };
+  if (act === "comment" && !text?.trim()) return { status: 400, words: "A comment needs some words." };
+  if ((text?.length ?? 0) > longestText) {
+    return { status: 400, words: `This is too long: at most ${longestText} characters are taken.` };
+  }
+  return undefined;
+}
+
+/**
+ * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
+ * showed it. Throws a Refusal where the move itself is refused.
+ */
+export async function perform(
+  tx: Transaction,
+  world: LifecycleWorld,
+  contract: Contract,
+  person: Person,
+  { act = "", text, form_token = "" }: Parameters,
+): Promise<Problem | undefined> {
+  const { mine, token } = await shownTo(tx, person, await shownContract(tx, { contract, person }));
+  const { for: work, act: carryOut } = acts[act]!;
+  const turn = mine.find((each) => work === undefined || each.work === work);
+  if (!turn) return { status: 409, words: "It is not your turn to do this." };
+  if (!sameSecret(form_token, token)) {
+    return {
+      status: 409,
+      words: "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+    };
+  }
+  await carryOut({ tx, world, contract, person, turn, text: text || undefined });
+  return undefined;
+}
+
+/** The words of a move that was refused, as the contract API says them. */
+export function problemOf(error: unknown): Problem {
+  if (!(error instanceof Refusal)) throw error;
+  const { status, body } = failures[error.code] as Failure<unknown>;
+  return { status, words: (body(error.data) as { readonly detail: string }).detail };
+}

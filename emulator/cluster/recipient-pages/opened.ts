@@ -1,0 +1,53 @@
+import type { View } from "../../store/port.ts";
+import type { User } from "../../world/workspaces.ts";
+import { addressOf, isPersonsKey } from "../contracts/links.ts";
+import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
+import { memberNamed } from "../workspace/person-ids.ts";
+
+/** Somebody who came by a link of their own. */
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** A contract whose page was asked for, and by whom. */
+export interface Opened {
+  readonly contract: Contract;
+  /** Undefined: anybody. */
+  readonly person: Person | undefined;
+}
+
+/** Why a link opens nothing. */
+export type Unopened = "no-contract" | "not-theirs";
+
+/** The cluster that is asked, and what path and query say. */
+export interface Link {
+  readonly cluster: string;
+  readonly composite: string;
+  readonly query: URLSearchParams;
+}
+
+/** What a link opens (DECISIONS.md, C25). */
+export async function opened(view: View, { cluster, composite, query }: Link): Promise<Opened | Unopened> {
+  const contract = await view.get(contracts, composite.slice(2));
+  const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
+  if (!contract || !isHere || compositeId(contract) !== composite) return "no-contract";
+  const email = query.get("person");
+  const key = query.get("key");
+  if (email === null && key === null) return { contract, person: undefined };
+  if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
+  const member = await memberNamed(view, contract.workspace_id, email);
+  return { contract, person: { name: nameOn(contract, email, member), email: addressOf(email) } };
+}
+
+/** As the contract calls the person, else as the workspace does. */
+function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
+  const is = (other: string) => addressOf(other) === addressOf(email);
+  const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;
+  return (
+    signatories.find((each) => is(each.email))?.name ??
+    (contact && `${contact.first_name} ${contact.last_name}`.trim()) ??
+    member?.name ??
+    addressOf(email)
+  );
+}

@@ -1,0 +1,85 @@
+import { isCrossSite } from "../../http/guard.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { Passthrough } from "../../http/reply.ts";
+import { linkOpened } from "../emails/opened-link.ts";
+import { type Parameters, parametersOf } from "../identity/parameters.ts";
+import type { ClusterWorld } from "../world.ts";
+import { type Problem, perform, problemOf, problemWith } from "./acts.ts";
+import { contractPage, personPage, problemPage } from "./contract-page.ts";
+import { documentAnswer } from "./document.ts";
+import { type Link, opened, type Unopened } from "./opened.ts";
+import { shownContract, shownTo } from "./shown.ts";
+
+const path = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
+
+/**
+ * The pages behind `contract_link` and the links of recipients, and the document that they show (DECISIONS.md, C25);
+ * undefined for any other request.
+ */
+export async function recipientPage(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough | undefined> {
+  const { method, target } = request;
+  const [place = "", search = ""] = target.split(/\?(.*)/s);
+  const [, composite, document] = path.exec(place) ?? [];
+  if (composite === undefined) return undefined;
+  const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(search) };
+  const found = await world.store.read((view) => opened(view, link));
+  if (typeof found === "string") return missing(found, link);
+
+  const { contract, person } = found;
+  const reads = method === "GET" || method === "HEAD";
+  if (document !== undefined && reads) {
+    const answer = await documentAnswer(contract, world);
+    return answer ?? problemPage(404, "No document", `${composite} has no document.`);
+  }
+  if (reads) {
+    if (person && method === "GET") await linkOpened(world, contract, person.email);
+    return shown(world, link);
+  }
+  if (method === "POST" && document === undefined && person) return submitted(request, world, link);
+  return problemPage(405, "Nothing to send here", "This page can only be read.", ["allow", "GET, HEAD"]);
+}
+
+const missing = (why: Unopened, { composite }: Link): Passthrough =>
+  why === "no-contract"
+    ? problemPage(404, "No such contract", `There is no ${composite} here.`)
+    : problemPage(404, "This link opens nothing", notTheirs);
+
+const notTheirs = "It is not whole, or its key is another person's or another contract's. Ask for a new link.";
+
+/** The page as things stand, with what went wrong and what was typed. */
+function shown({ store }: ClusterWorld, link: Link, problem?: Problem, typed?: Parameters): Promise<Passthrough> {
+  return store.read(async (view) => {
+    const found = await opened(view, link);
+    if (typeof found === "string") return missing(found, link);
+    const about = await shownContract(view, found);
+    if (found.person) return personPage(about, await shownTo(view, found.person, about), problem, typed);
+    return contractPage(about, isOutdated(link) ? outdated : undefined);
+  });
+}
+
+/** Links of releases in which they had no key named people by number, which anybody could guess. */
+const isOutdated = ({ query }: Link): boolean => query.has("signatory") || query.has("counterparty");
+const outdated =
+  "This link names somebody, but has no key to prove it: it shows the contract alone. Ask for a new link.";
+
+/** Carries a form out and shows the page again, so that loading it once more sends nothing. */
+async function submitted(request: ReceivedRequest, world: ClusterWorld, link: Link): Promise<Passthrough> {
+  if (isCrossSite(request, false, undefined)) return problemPage(403, "Not from its own page", fromElsewhere);
+  const form = parametersOf(request);
+  const problem = problemWith(form) ?? (await carriedOut(form, world, link));
+  if (typeof problem === "string") return missing(problem, link);
+  if (problem) return shown(world, link, problem, form);
+  return new Passthrough(303, ["location", request.target, "cache-control", "no-store"], Buffer.alloc(0));
+}
+
+const carriedOut = (form: Parameters, world: ClusterWorld, link: Link): Promise<Problem | Unopened | undefined> =>
+  world.store
+    .transaction("recipient-page.submit", async (tx) => {
+      const found = await opened(tx, link);
+      if (typeof found === "string") return found;
+      return found.person ? perform(tx, world, found.contract, found.person, form) : "not-theirs";
+    })
+    .catch(problemOf);
+
+const fromElsewhere =
+  "Forms are taken only from the page itself. A frame that is a sandbox needs allow-same-origin and allow-forms.";

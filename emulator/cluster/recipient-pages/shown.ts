@@ -1,0 +1,60 @@
+import type { View } from "../../store/port.ts";
+import { entities, users } from "../../world/workspaces.ts";
+import { commentsOn } from "../contracts/comments.ts";
+import { contractPath, formTokenOf, personQuery } from "../contracts/links.ts";
+import type { Contract } from "../contracts/rows.ts";
+import { pdfType } from "../documents/inline-file.ts";
+import { personId } from "../workspace/person-ids.ts";
+import type { Opened, Person } from "./opened.ts";
+import { type Turn, turnsOf, turnsWith } from "./turns.ts";
+
+/** What the page of a contract says to anybody. */
+export interface ShownContract {
+  readonly contract: Contract;
+  /** Names of the entity and of the counterparties. */
+  readonly parties: readonly string[];
+  readonly owner: string;
+  readonly turns: readonly Turn[];
+  /** Undefined where there is none. */
+  readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
+}
+
+/** What it says, beside that, to the person whose link was opened. */
+export interface ShownToPerson {
+  readonly person: Person;
+  readonly mine: readonly Turn[];
+  readonly comments: readonly string[];
+  /** Stands in the forms, and fits as long as the contract is as it was shown. */
+  readonly token: string;
+}
+
+export async function shownContract(view: View, { contract, person }: Opened): Promise<ShownContract> {
+  const entity = contract.entity_id === null ? undefined : await view.get(entities, String(contract.entity_id));
+  const owner = await view.get(users, String(contract.business_user_id));
+  const path = `${contractPath(contract)}/document`;
+  const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfType);
+  return {
+    contract,
+    parties: [...(entity ? [entity.name] : []), ...contract.counterparties.map(({ name }) => name)],
+    owner: owner?.name ?? "",
+    turns: await turnsOf(view, contract),
+    document:
+      newest === undefined
+        ? undefined
+        : {
+            path: person ? `${path}?${await personQuery(view, contract, person.email)}` : path,
+            format: newest === pdfType ? "PDF" : "DOCX",
+          },
+  };
+}
+
+export async function shownTo(view: View, person: Person, { contract, turns }: ShownContract): Promise<ShownToPerson> {
+  const all = await commentsOn(view, contract);
+  const id = await personId(view, contract.workspace_id, person.email);
+  return {
+    person,
+    mine: turnsWith(turns, person.email),
+    comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
+    token: await formTokenOf(view, contract, person.email, JSON.stringify([contract, all.length])),
+  };
+}

@@ -1,0 +1,92 @@
+import type { View } from "../../store/port.ts";
+import { emails } from "../../world/emails.ts";
+import { type User, users } from "../../world/workspaces.ts";
+import { nextToReview, nextToSign } from "../contracts/lifecycle/lifecycle.ts";
+import { addressOf } from "../contracts/links.ts";
+import type { Contract, Review } from "../contracts/rows.ts";
+
+interface Somebody {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** What a contract waits for somebody to do: everybody named may do it, and one who does is enough to review or approve. */
+export type Turn = Somebody &
+  ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
+
+/** Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anybody. */
+export async function turnsOf(view: View, contract: Contract): Promise<readonly Turn[]> {
+  switch (contract.status) {
+    case "SIGN":
+      return nextToSign(contract.signatories).map(({ name, email }) => ({ work: "sign", name, email }));
+    case "DRAFT":
+    case "REDLINING": {
+      const review = nextToReview(contract);
+      const reviewers = review ? await reviewersOf(view, contract, review) : [];
+      return [
+        ...reviewers.map((each) => ({ work: "review", ...each }) as const),
+        ...(await approvalTurns(view, contract)),
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Those turns that are one person's. */
+export const turnsWith = (turns: readonly Turn[], email: string): readonly Turn[] =>
+  turns.filter((turn) => addressOf(turn.email) === addressOf(email));
+
+async function approvalTurns(view: View, contract: Contract): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
+    if (status !== "PENDING") continue;
+    const approvers = await membersNamed(view, contract, approver_user_id, approver_role_id);
+    turns.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
+  }
+  return turns;
+}
+
+/** A review of ours that names nobody is the owner's. */
+export async function reviewersOf(view: View, contract: Contract, review: Review): Promise<readonly Somebody[]> {
+  if (review.by === "counterparty") return counterpartyOf(view, contract);
+  const { reviewer_user_id, reviewer_role_id } = review;
+  const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
+  return membersNamed(view, contract, owner, reviewer_role_id);
+}
+
+/** Those of the other side: their contacts, and to whom else the contract was sent for review. */
+export async function counterpartyOf(view: View, contract: Contract): Promise<readonly Somebody[]> {
+  const contacts = contract.counterparties.flatMap(({ poc }) =>
+    poc ? { name: `${poc.first_name} ${poc.last_name}`.trim(), email: poc.email } : [],
+  );
+  const sent = await view.list(emails, { by: "contract", equals: contract.id });
+  const addressees = sent
+    .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
+    .map(({ recipient }) => ({ name: recipient, email: recipient }));
+  return onceEach([...contacts, ...addressees]);
+}
+
+/** The active member of the workspace with that number, or all that have the role. */
+export async function membersNamed(
+  view: View,
+  { workspace_id }: Contract,
+  userId: number | null,
+  roleId: number | null,
+): Promise<readonly User[]> {
+  const isOne = (user: User | undefined): user is User =>
+    user?.is_active === true && user.workspace_id === workspace_id;
+  if (userId !== null) return [await view.get(users, String(userId))].filter(isOne);
+  if (roleId === null) return [];
+  const members = await view.list(users, { by: "workspace", equals: workspace_id });
+  return members.filter((user) => isOne(user) && user.roles.includes(roleId));
+}
+
+/** Everybody once, under the name that comes first. */
+export function onceEach<Person extends Somebody>(people: readonly Person[]): readonly Person[] {
+  const known = new Map<string, Person>();
+  for (const person of people) {
+    if (!known.has(addressOf(person.email))) known.set(addressOf(person.email), person);
+  }
+  return [...known.values()];
+}

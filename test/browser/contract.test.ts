@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { draft, type Made, sent, statusOf } from "../support/contracts.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { signingLink } from "../support/identity/recipient-page.ts";
+import { site } from "./every-page.ts";
+
+const { skip, tab } = browser();
+const jo = "jo@acme.example";
+
+interface Scene {
+  readonly page: Tab;
+  readonly world: TestEmulator;
+  readonly contract: Made;
+  readonly link: string;
+}
+
+async function scene(t: TestContext, more: object = {}): Promise<Scene> {
+  const page = await tab(t);
+  const world = await emulator(t);
+  const contract = await sent(world.api, more);
+  return { page, world, contract, link: await signingLink(world, contract, jo) };
+}
+
+const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("button", { name }).click();
+
+describe("the page of a contract in a browser", { skip }, () => {
+  it("lets a person read the document, comment and sign, and sends nothing twice", async (t) => {
+    const { page, world, contract, link } = await scene(t);
+    await page.goto(link);
+    const opens = page.waitForEvent("popup");
+    await page.getByRole("link", { name: "Read the PDF" }).click();
+    const document = await opens;
+    assert.equal(new URL(document.url()).pathname, "/contracts/T-1/document");
+    assert.equal(await document.evaluate("document.contentType"), "application/pdf");
+    await document.close();
+
+    await page.getByLabel("Comment").fill("Why three seats?");
+    await press(page, "Add the comment");
+    await page.getByText("Why three seats?").waitFor();
+    await page.reload();
+    assert.equal(await page.getByText("Why three seats?").count(), 1);
+    await page.getByLabel("Note").fill("Fine");
+    await press(page, "Sign");
+    await page.getByText("Signed 2031-01-02").waitFor();
+    await page.getByRole("heading", { name: "It is not your turn" }).waitFor();
+    assert.equal(await statusOf(world.api, contract), "EXECUTED");
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("is used with the keyboard alone", async (t) => {
+    const { page, world, contract, link } = await scene(t);
+    await page.goto(link);
+    const stops: string[] = [];
+    for (let stop = 0; stop < 6; stop += 1) {
+      await page.keyboard.press("Tab");
+      stops.push(
+        await page.evaluate("document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent"),
+      );
+    }
+    assert.deepEqual(
+      stops.map((name) => name.trim()),
+      ["Read the PDF (opens in a new tab)", "Note (may stay empty):", "Sign", "Decline", "Comment:", "Add the comment"],
+    );
+    for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
+    await page.getByText("Declined 2031-01-02").waitFor();
+    assert.equal(await statusOf(world.api, contract), "DRAFT");
+  });
+
+  it("keeps what was typed where the contract has changed meanwhile", async (t) => {
+    const { page, world, contract, link } = await scene(t);
+    await page.goto(link);
+    const body = { external_metadata: { id: "deal-1" } };
+    await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/external_metadata`, { body });
+    await page.getByLabel("Note").fill("Looks good");
+    await press(page, "Sign");
+    const alarm = await page.getByRole("alert").textContent();
+    assert.equal(
+      alarm,
+      "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+    );
+    assert.equal(await page.getByLabel("Note").inputValue(), "Looks good");
+    await press(page, "Sign");
+    await page.getByText("Signed 2031-01-02").waitFor();
+  });
+
+  it("acts in the frame of a customer's page, at another address and in a sandbox that lets it", async (t) => {
+    for (const sandbox of ["", ' sandbox="allow-forms allow-same-origin"']) {
+      const { page, world, contract } = await scene(t, { contract_template_id: 104 });
+      const path = `/api/v2.1/public/embedded/contracts/${contract.number}/counter_party/?cp_email_id=${jo}`;
+      const { url } = (await world.api("GET", path)).body as { url: string };
+      const customer = await site(
+        t,
+        `<iframe title="contract" src="${url.replaceAll("&", "&amp;")}"${sandbox}></iframe>`,
+      );
+      await page.goto(customer.url.replace("127.0.0.1", "customer.localhost"));
+      const frame = page.frameLocator("iframe");
+      await press(frame, "Complete the review");
+      await press(frame, "Sign");
+      await frame.getByText("Signed 2031-01-02").waitFor();
+      assert.equal(await statusOf(world.api, contract), "EXECUTED");
+      assert.deepEqual(page.complaints, []);
+    }
+  });
+
+  it("says in a sandbox that hides where it comes from why it cannot act", async (t) => {
+    const { page, world, contract, link } = await scene(t);
+    const src = link.replaceAll("&", "&amp;");
+    const customer = await site(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
+    await page.goto(customer.url);
+    const frame = page.frameLocator("iframe");
+    await press(frame, "Sign");
+    await frame.getByText("A frame that is a sandbox needs allow-same-origin and allow-forms.").waitFor();
+    assert.equal(await statusOf(world.api, contract), "SIGN");
+  });
+
+  it("takes no form of another site, not even with all that stands in it", async (t) => {
+    const { page, world, contract, link } = await scene(t);
+    await page.goto(link);
+    const token = await page.locator("input[name=form_token]").first().inputValue();
+    const evil = await site(
+      t,
+      `<form method="post" action="${link.replaceAll("&", "&amp;")}"><input name="form_token" value="${token}">
+<input name="act" value="sign"></form><script>document.forms[0].submit()</script>`,
+    );
+    for (const place of ["evil.localhost", "127.0.0.1"]) {
+      await page.goto(evil.url.replace("127.0.0.1", place));
+      await page.getByRole("heading", { name: "Not from its own page" }).waitFor();
+    }
+    assert.equal(await statusOf(world.api, contract), "SIGN");
+  });
+
+  it("shows names that are tags or written from right to left as they are", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    const name = "<script>alert(1)</script>";
+    const poc_details = { first_name: "\u202eevil\u202c", last_name: "<img src=x onerror=alert(1)>", email: jo };
+    const contract = await draft(world.api, {
+      contract_name: name,
+      counter_party_details: [{ is_individual: false, organization_name: name, poc_details }],
+    });
+    await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await page.goto(await signingLink(world, contract, jo));
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    assert.equal(await page.getByRole("img").count(), 0);
+    await press(page, "Sign");
+    await page.getByText("Signed 2031-01-02").waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { buttonsOn, done, linkOf, opened, peopleOf, signingLink } from "../../../support/identity/recipient-page.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const ada = "ada@northwind.example";
+const ben = "ben@northwind.example";
+const jo = "jo@acme.example";
+
+/** Jo signs first, then Ada. */
+const ordered = {
+  signatories: [
+    { name: "Ada", email: ada, is_counterparty_signatory: false, sign_order: 2 },
+    { name: "Jo", email: jo, is_counterparty_signatory: true, counterparty_name: "Acme Inc.", sign_order: 1 },
+  ],
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+};
+
+const redlining = (on: TestEmulator) => sent(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
+
+describe("a person's page of a contract", () => {
+  it("lets a signatory sign, by the moves of the control plane, and says so when it is loaded again", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    const link = await signingLink(on, contract, jo);
+    const page = await opened(link);
+    assert.equal(
+      page.text,
+      "NDA with Acme You are Jo Doe. Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. " +
+        "Status Out for signature (SIGN) Next Waits for Jo Doe to sign. " +
+        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (may stay empty): Sign Decline " +
+        "Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
+    );
+    assert.match((await done(link, { act: "sign", text: "Fine" })).text, /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/);
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    const [signed, executed, ...rest] = await told();
+    assert.deepEqual(rest, []);
+    assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: jo });
+    assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
+    const after = await opened(link);
+    assert.match(after.text, /It is not your turn Nothing is left to do\./);
+    assert.deepEqual(buttonsOn(after), []);
+  });
+
+  it("lets a signatory decline with a note", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const link = await signingLink(on, contract, jo);
+    const after = await done(link, { act: "decline", text: "Wrong amount" });
+    assert.match(after.text, /It is not your turn Waits for Ada Keller to send it\. Signatories Jo Doe.* Declined/);
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+  });
+
+  it("asks each signatory when it is their turn, and tells the others whose it is", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api, ordered);
+    const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
+    const waiting = await opened(adas);
+    assert.match(waiting.text, /You are Ada\. .*It is not your turn Waits for Jo to sign\. .*Signs after others/);
+    assert.deepEqual(buttonsOn(waiting), []);
+    await done(jos, { act: "sign" });
+    assert.deepEqual(buttonsOn(await opened(adas)), ["sign", "decline", "comment"]);
+    assert.match((await opened(jos)).text, /It is not your turn Waits for Ada to sign\./);
+    await done(adas, { act: "sign" });
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+  });
+
+  it("lets the other side complete its review, and sign by the same link", async (t) => {
+    const on = await emulator(t);
+    const contract = await redlining(on);
+    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
+    const link = items[0]!.link;
+    assert.deepEqual(buttonsOn(await opened(link)), ["complete-review", "comment"]);
+    assert.deepEqual(buttonsOn(await done(link, { act: "complete-review" })), ["sign", "decline", "comment"]);
+    await done(link, { act: "sign" });
+    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+  });
+
+  it("is everybody's to whom the review was sent, but not theirs who got a copy", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api, { contract_template_id: 104 });
+    const body = { to_emails: ["Max@acme.example"], cc_emails: ["copy@acme.example"] };
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
+    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string; mode: string }[] };
+    const [copy, max] = items.map(({ link }) => link);
+    const read = await opened(copy!);
+    assert.match(read.text, /You are copy@acme\.example\. .*Waits for Jo Doe or Max@acme\.example to review\./);
+    assert.deepEqual(buttonsOn(read), []);
+    await done(max!, { act: "complete-review" });
+    assert.equal(await statusOf(on.api, contract), "SIGN");
+  });
+
+  it("lets members of the workspace review and approve, one after the other", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const approvals = [
+      { name: "Legal", notes: "", approver_role_id: 1, order: 1 },
+      { name: "Finance", notes: "", approver_user_id: 12, order: 2 },
+    ];
+    const at = "/api/v2.1/public/contracts";
+    await on.api("POST", `${at}/${contract.number}/review_request/`, { body: { assignee_role_id: 2 } });
+    await on.api("POST", `${at}/approvals/${contract.id}/`, { body: { approvals } });
+    const turns = async () => (await peopleOf(on, contract)).map(({ email, turn }) => [email, ...turn]);
+    assert.deepEqual(await turns(), [[jo], [ben, "review"], [ada, "approve"]]);
+    const [adas, bens] = [await linkOf(on, contract, ada), await linkOf(on, contract, ben)];
+    assert.match((await opened(bens)).text, /Waits for Ben Okafor to review, and for Ada Keller to approve\./);
+    await done(adas, { act: "approve", text: "Good" });
+    assert.deepEqual(await turns(), [[jo], [ben, "review", "approve"], [ada]]);
+    await done(bens, { act: "approve" });
+    await done(bens, { act: "complete-review" });
+    assert.deepEqual(await turns(), [[jo], [ben], [ada]]);
+    assert.deepEqual(
+      (await told()).map(({ activity, activity_data }) => [activity, activity_data.performed_by]),
+      [
+        ["CONTRACT_APPROVAL_COMPLETED", { name: "Ada Keller", email: ada }],
+        ["CONTRACT_APPROVAL_COMPLETED", { name: "Ben Okafor", email: ben }],
+        ["CONTRACT_REVIEW_COMPLETED", { name: "Ben Okafor", email: ben }],
+      ],
+    );
+    const { body } = await on.api("GET", `${at}/approvals/${contract.id}/`);
+    const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
+    assert.deepEqual(
+      results.map(({ approval }) => [approval.approval_name, approval.status]),
+      [
+        ["Legal", "APPROVED"],
+        ["Finance", "APPROVED"],
+      ],
+    );
+  });
+
+  it("takes comments of whose turn it is, and shows a person their own", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const comments = `/api/v2.1/public/contracts/${contract.number}/comments/`;
+    await on.api("POST", comments, { body: { comment: "For us alone" } });
+    const link = await signingLink(on, contract, jo);
+    const after = await done(link, { act: "comment", text: "Why <b>three</b> seats?" });
+    assert.match(after.text, /Your comments Why <b>three<\/b> seats\? Signatories/);
+    assert.doesNotMatch(after.text, /For us alone/);
+    const { results } = (await on.api("GET", comments)).body as { results: { comment: string }[] };
+    assert.deepEqual(
+      results.map(({ comment }) => comment),
+      ["Why <b>three</b> seats?", "For us alone"],
+    );
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      [
+        { name: "Ada Keller", email: ada },
+        { name: "Jo Doe", email: jo },
+      ],
+    );
+  });
+
+  it("says of the e-mail, once, that its link was opened", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);
+    const link = await signingLink(on, contract, jo);
+    const clicked = ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED"];
+    await opened(link);
+    assert.deepEqual(activitiesTold(await told()), clicked);
+    await opened(link);
+    assert.deepEqual(activitiesTold(await told()), []);
+    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { events: object[] }[] };
+    assert.deepEqual(items[0]!.events, [
+      { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(on.clusters[0]!.url, "") },
+    ]);
+    // Another e-mail is another link to open.
+    const body = { email_id: jo };
+    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
+    await opened(link);
+    assert.deepEqual(activitiesTold(await told()), clicked);
+  });
+});

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, type Made, sent } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { hiddenIn } from "../../../support/identity/forms.ts";
+import {
+  buttonsOn,
+  done,
+  linkOf,
+  opened,
+  type Shown,
+  signingLink,
+  submitted,
+} from "../../../support/identity/recipient-page.ts";
+
+const ada = "ada@northwind.example";
+const jo = "jo@acme.example";
+const signatory = (name: string, email: string, sign_order: number) =>
+  email === ada
+    ? { name, email, is_counterparty_signatory: false, sign_order }
+    : { name, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc.", sign_order };
+/** Jo signs first, then Ada. */
+const ordered = {
+  signatories: [signatory("Ada", ada, 2), signatory("Jo", jo, 1)],
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+};
+
+async function scene(t: Parameters<typeof emulator>[0], more: object = {}) {
+  const on = await emulator(t);
+  const contract = await sent(on.api, more);
+  const link = await signingLink(on, contract, jo);
+  await opened(link);
+  return { on, contract, link };
+}
+
+/** The alarm of a page that refused a form. */
+const alarmOf = ({ status, html }: Shown) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
+
+/** Asserts status and words of a refusal, and that the state is the same as before, to the last row. */
+async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expected: readonly unknown[]) {
+  const before = (await ask("GET", "state")).body;
+  assert.deepEqual(alarmOf(await send()), expected);
+  assert.deepEqual((await ask("GET", "state")).body, before);
+}
+
+const changed = [
+  409,
+  "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+];
+const notTheirTurn = [409, "It is not your turn to do this."];
+const otherForm = [400, "This is no form of this page."];
+
+describe("a form of a person's page", () => {
+  it("is taken once", async (t) => {
+    const { on, link } = await scene(t);
+    const { form_token } = hiddenIn((await opened(link)).html);
+    const comment = { act: "comment", text: "Once", form_token: form_token! };
+    await done(link, comment);
+    await refused(on, () => submitted(link, comment), changed);
+    await done(link, { act: "sign" });
+    await refused(on, () => submitted(link, { act: "sign", form_token: form_token! }), notTheirTurn);
+  });
+
+  it("is taken only while the contract is what the page showed, and keeps what was typed", async (t) => {
+    const { on, contract, link } = await scene(t);
+    const { form_token } = hiddenIn((await opened(link)).html);
+    const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
+    await on.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
+    const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
+    const page = await submitted(link, typed);
+    assert.deepEqual(alarmOf(page), changed);
+    assert.match(
+      page.html,
+      /<textarea name="text" rows="2" maxlength="5000" >\nNo &#60;i&#62;way&#60;\/i&#62;<\/textarea>/,
+    );
+  });
+
+  it("is refused with another's token, another contract's, or none", async (t) => {
+    const { on, link } = await scene(t);
+    const other = await signingLink(on, await sent(on.api), jo);
+    const tokens = [hiddenIn((await opened(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
+    for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
+  });
+
+  it("is refused whose turn it is not", async (t) => {
+    const { on, contract, link } = await scene(t, ordered);
+    const adas = await signingLink(on, contract, ada);
+    const { form_token } = hiddenIn((await opened(link)).html);
+    for (const act of ["sign", "decline", "approve", "complete-review", "comment"]) {
+      await refused(on, () => submitted(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
+    }
+    for (const act of ["approve", "complete-review"]) {
+      await refused(on, () => submitted(link, { act }), notTheirTurn);
+    }
+  });
+
+  for (const [how, close] of [
+    ["on hold", (on: TestEmulator) => on.ask("POST", "contracts/T-1/hold", { body: {} })],
+    ["void", (on: TestEmulator) => on.ask("POST", "contracts/T-1/void", { body: {} })],
+    ["executed", (on: TestEmulator) => on.ask("POST", "contracts/T-1/sign", { body: {} })],
+    ["taken out of signature", unmarked],
+  ] as const) {
+    it(`is refused once the contract is ${how}`, async (t) => {
+      const { on, link } = await scene(t);
+      const { form_token } = hiddenIn((await opened(link)).html);
+      assert.equal((await close(on)).status, 200);
+      for (const act of ["sign", "decline", "comment"]) {
+        await refused(on, () => submitted(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
+      }
+      assert.deepEqual(buttonsOn(await opened(link)), []);
+    });
+  }
+
+  it("says why the move itself is refused", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api, { contract_template_id: 104 });
+    const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
+    state.rows.contracts[0]!.signatories = [];
+    assert.equal((await on.ask("PUT", "state", { body: state })).status, 204);
+    const link = await linkOf(on, contract, jo);
+    await opened(link);
+    const words = "No signatories are configured for this contract.";
+    await refused(on, () => submitted(link, { act: "complete-review" }), [400, words]);
+  });
+
+  it("is refused with what is in none of them, and with too much text", async (t) => {
+    const { on, link } = await scene(t);
+    for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
+      await refused(on, () => submitted(link, { act }), otherForm);
+    }
+    await refused(on, () => submitted(link, { act: "comment", text: " \r\n" }), [400, "A comment needs some words."]);
+    const long = [400, "This is too long: at most 5000 characters are taken."];
+    await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
+  });
+
+  it("is refused from another site, from a frame that hides where it comes from, and from another page of ours", async (t) => {
+    const { on, link } = await scene(t);
+    const { host } = new URL(link);
+    for (const headers of [
+      { origin: "http://evil.example" },
+      { origin: "null" },
+      { origin: `http://${host}1` },
+      { origin: on.routerUrl },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { "sec-fetch-site": "same-origin", origin: "null" },
+    ] as Record<string, string>[]) {
+      const before = (await on.ask("GET", "state")).body;
+      const page = await submitted(link, { act: "sign" }, headers);
+      assert.match(page.text, /^Not from its own page Forms are taken only from the page itself\./);
+      assert.equal(page.status, 403);
+      assert.deepEqual((await on.ask("GET", "state")).body, before);
+    }
+    const own = await submitted(link, { act: "sign" }, { origin: `http://${host}`, "sec-fetch-site": "same-origin" });
+    assert.equal(own.status, 303);
+  });
+
+  it("of any bytes breaks nothing", async (t) => {
+    const { on, link } = await scene(t);
+    const before = (await on.ask("GET", "state")).body;
+    const form = "application/x-www-form-urlencoded";
+    for (const [type, body] of [
+      [form, "%ff=%00&act=%zz"],
+      [form, "act=sign&act=sign".repeat(20_000)],
+      [form, `${"a=1&".repeat(20_000)}act=sign`],
+      ["application/json", "{"],
+      ["application/json", `${"[".repeat(100_000)}`],
+      ["application/json", '{"act":"sign","form_token":{}}'],
+      ["multipart/form-data; boundary=x", "--x\r\n"],
+      ["text/plain", "act=sign"],
+      ["", ""],
+    ] as const) {
+      const { status } = await fetch(link, { method: "POST", body, headers: { "content-type": type } });
+      assert.ok(status === 400 || status === 409, `${status} for ${type} ${body.slice(0, 20)}`);
+    }
+    assert.deepEqual((await on.ask("GET", "state")).body, before);
+  });
+});
+
+it("names that are tags stay names, on every page of a contract", async (t) => {
+  const tag = `"'><script>alert(1)</script>&amp;`;
+  const on = await emulator(t);
+  const contract: Made = await draft(on.api, {
+    contract_name: tag,
+    counter_party_details: [
+      { is_individual: false, organization_name: tag, poc_details: { first_name: tag, last_name: tag, email: jo } },
+    ],
+  });
+  await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+  const link = await signingLink(on, contract, jo);
+  await done(link, { act: "comment", text: tag });
+  const escaped = "&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#38;amp;";
+  for (const url of [link, link.split("?")[0]!]) {
+    const { html } = await opened(url);
+    assert.doesNotMatch(html, /<script|&amp;/);
+    assert.ok(html.includes(`<h1>${escaped}</h1>`) && html.includes(`<bdi>${escaped} ${escaped}</bdi>`));
+  }
+});
+
+async function unmarked({ api }: TestEmulator) {
+  return api("POST", "/api/v2.1/public/contracts/T-1/unmark_for_execution", { body: {} });
+}

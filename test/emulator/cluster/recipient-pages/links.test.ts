@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { domain, draft, pdf, sent } from "../../../support/contracts.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { linksIn } from "../../../support/identity/forms.ts";
+import { buttonsOn, opened, type Shown, signingLink, submitted } from "../../../support/identity/recipient-page.ts";
+import { assertRefused, notFound } from "../../../support/refused.ts";
+import { subscribe } from "../../../support/told.ts";
+
+const ada = "ada@northwind.example";
+const jo = "jo@acme.example";
+const both = {
+  signatories: [
+    { name: "Ada", email: ada, is_counterparty_signatory: false },
+    { name: "Jo", email: jo, is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
+  ],
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+};
+
+/** The link with other parameters; undefined takes one out. */
+function changed(link: string, changes: Readonly<Record<string, string | undefined>>): string {
+  const url = new URL(link);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  }
+  return url.href;
+}
+
+const keyIn = (link: string): string => new URL(link).searchParams.get("key")!;
+const plainPage = ({ status, text }: Shown) => ({ status, text });
+
+const notTheirs = {
+  status: 404,
+  text: "This link opens nothing It is not whole, or its key is another person's or another contract's. Ask for a new link.",
+};
+
+describe("the links of people", () => {
+  it("differ by person and by contract, and are the same whenever they are asked for", async (t) => {
+    const on = await emulator(t);
+    const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
+    const links = [
+      await signingLink(on, first, ada),
+      await signingLink(on, first, jo),
+      await signingLink(on, second, ada),
+      await signingLink(on, second, jo),
+    ];
+    assert.equal(new Set(links.map(keyIn)).size, 4);
+    assert.equal(await signingLink(on, first, "JO@acme.example"), links[1]);
+    const start = `${on.clusters[0]!.url}/contracts/T-1?person=jo%40acme.example&key=`;
+    assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
+  });
+
+  it("stand in no log", async (t) => {
+    const on = await emulator(t);
+    const link = await signingLink(on, await sent(on.api), jo);
+    await opened(link);
+    const { items } = (await on.ask("GET", "requests")).body as { items: { target: string }[] };
+    const pages = items.map(({ target }) => target).filter((target) => target.startsWith("/contracts/"));
+    assert.deepEqual(pages, ["/contracts/T-1?person=jo%40acme.example&key=[redacted]"]);
+  });
+
+  it("are the same again in a run with the same seed", async (t) => {
+    const link = async () => {
+      const on = await emulator(t, { deterministic: true });
+      return new URL(await signingLink(on, await sent(on.api), jo)).search;
+    };
+    assert.equal(await link(), await link());
+  });
+
+  it("open nothing with another's name, another's key, or one of another contract", async (t) => {
+    const on = await emulator(t);
+    const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
+    const link = await signingLink(on, first, jo);
+    const wrong = [
+      { person: ada },
+      { person: "" },
+      { person: undefined },
+      { key: keyIn(await signingLink(on, first, ada)) },
+      { key: keyIn(await signingLink(on, second, jo)) },
+      { key: undefined },
+      { key: "" },
+      { key: "\u0000".repeat(43) },
+      { key: "x".repeat(10_000) },
+      { person: "__proto__", key: "constructor" },
+    ].map((changes) => changed(link, changes));
+    for (const each of [...wrong, link.replace("T-1", second.id)]) {
+      assert.deepEqual(plainPage(await opened(each)), notTheirs, each);
+      assert.deepEqual(plainPage(await opened(each.replace("?", "/document?"))), notTheirs, each);
+    }
+  });
+
+  it("open nothing of contracts that are not there, deleted, or another cluster's", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const link = await signingLink(on, contract, jo);
+    const none = async (url: string, id: string) =>
+      assert.deepEqual(plainPage(await opened(url)), {
+        status: 404,
+        text: `No such contract There is no ${id} here.`,
+      });
+    await none(link.replace("T-1", "T-9"), "T-9");
+    await none(link.replace("T-1", "H-1"), "H-1");
+    await none(link.replace("T-1", "T-01"), "T-01");
+    await none(link.replace(on.clusters[0]!.url, on.clusters[1]!.url), "T-1");
+    await on.ask("POST", "contracts/T-1/delete", { body: {} });
+    await none(link, "T-1");
+    await none(link.replace("?", "/document?"), "T-1");
+    assert.equal((await submitted(link, { act: "sign" })).status, 404);
+  });
+
+  it("of releases before, which had no key, show the contract and say that they act for nobody", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    for (const old of ["signatory=1", "counterparty=1"]) {
+      const page = await opened(`${on.clusters[0]!.url}/contracts/T-1?${old}`);
+      assert.match(
+        page.text,
+        /^NDA with Acme This link names somebody, but has no key to prove it.*Ask for a new link\./,
+      );
+      assert.deepEqual([page.status, buttonsOn(page)], [200, []]);
+    }
+  });
+
+  it("are given to signatories and to contacts of the other side, and to nobody else", async (t) => {
+    const on = await emulator(t);
+    const { number } = await sent(on.api);
+    const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
+    const embedded = (id: number) => `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=`;
+    const { link } = (await on.api("GET", `${recipient}${jo}`)).body as { link: string };
+    assert.deepEqual((await on.api("GET", `${embedded(number)}Jo@acme.example`)).body, { url: link });
+    // The customer's page shows it in a frame.
+    const policy = (await opened(link)).headers.get("content-security-policy");
+    assert.match(policy!, /^default-src 'none'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'self'$/);
+    const eve = "eve@evil.example";
+    const stranger = domain("SVC_ASSUMED_107", `${eve} is not a signatory of this contract.`);
+    await assertRefused(on, () => on.api("GET", `${recipient}${eve}`), stranger);
+    const noContact = `${eve} is not a contact of a counterparty of this contract.`;
+    await assertRefused(on, () => on.api("GET", `${embedded(number)}${eve}`), domain("SVC_ASSUMED_115", noContact));
+    await assertRefused(on, () => on.api("GET", `${embedded(7)}${jo}`), notFound);
+  });
+});
+
+describe("contract_link", () => {
+  it("shows the contract to anybody, and acts for nobody", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
+    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    const page = await opened(url);
+    assert.equal(
+      page.text,
+      "NDA with Acme Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. Status Out for signature (SIGN) " +
+        "Next Waits for Jo Doe to sign. Document Read the PDF (opens in a new tab) " +
+        "Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
+    );
+    assert.doesNotMatch(page.html, /<form|<script|<button/);
+    assert.deepEqual(await told(), []);
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const answer = await fetch(url, { method });
+      assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "GET, HEAD"]);
+    }
+  });
+
+  for (const [status, text, how] of [
+    ["DRAFT", "Draft (DRAFT) Next Waits for Ada Keller to send it.", []],
+    [
+      "REDLINING",
+      "Under review (REDLINING) Next Waits for Ada Keller to put it out for signature.",
+      ["send", "unmark"],
+    ],
+    ["ON_HOLD", "On hold (ON_HOLD) Next Waits to be resumed; until then it is nobody's turn.", ["hold"]],
+    ["EXECUTED", "Executed (EXECUTED) Next Nothing is left to do.", ["send", "sign"]],
+    ["VOIDED", "Void (VOIDED) Next Nothing is left to do.", ["void"]],
+  ] as const) {
+    it(`says whose turn it is in ${status}`, async (t) => {
+      const on = await emulator(t);
+      const { id } = await draft(on.api);
+      const api = (path: string, body = {}) => on.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
+      const moves: Record<string, () => Promise<unknown>> = {
+        send: () => api("send_to_counterparties"),
+        unmark: () => api("unmark_for_execution"),
+      };
+      for (const move of how) await (moves[move]?.() ?? on.ask("POST", `contracts/${id}/${move}`, { body: {} }));
+      assert.ok((await opened(`${on.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
+    });
+  }
+});
+
+describe("the document behind a link", () => {
+  const documentOf = async (page: Shown, base: string) => {
+    const [path] = linksIn(page.html);
+    const answer = await fetch(new URL(path!, base));
+    const header = (name: string) => answer.headers.get(name);
+    return {
+      bytes: Buffer.from(await answer.arrayBuffer()),
+      head: [answer.status, header("content-type"), header("x-content-type-options"), header("content-disposition")],
+    };
+  };
+  const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
+
+  it("of a template contract is what a download gives", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    const link = await signingLink(on, contract, jo);
+    const download = await fetch(`${on.clusters[0]!.url}/api/v2.1/public/contracts/${contract.id}/download`, {
+      method: "POST",
+      headers: { "client-id": on.clusters[0]!.clientId!, "client-secret": on.clusters[0]!.clientSecret! },
+    });
+    const expected = { bytes: Buffer.from(await download.arrayBuffer()), head: inline("NDA with Acme.pdf") };
+    assert.deepEqual(await documentOf(await opened(link), link), expected);
+    const open = `${on.clusters[0]!.url}/contracts/T-1`;
+    assert.deepEqual(await documentOf(await opened(open), open), expected);
+    const head = await fetch(link.replace("?", "/document?"), { method: "HEAD" });
+    assert.deepEqual([head.status, await head.text()], [200, ""]);
+  });
+
+  it("is the newest version, shown if it is a PDF, else kept", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    const upload = async (document_name: string, document_base_64: string) => {
+      const path = `/api/v2.1/public/contracts/${contract.number}/contract_version/`;
+      const body = { document_name, document_base_64, is_executed_version: false };
+      const answer = await on.api("POST", path, { body });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    };
+    const bytes = await pdf();
+    await upload("second.pdf", bytes.toString("base64"));
+    assert.deepEqual(await documentOf(await opened(url), url), {
+      bytes,
+      head: [200, "application/pdf", "nosniff", "inline; filename=second.pdf"],
+    });
+    const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40)]);
+    await upload("third.docx", docx.toString("base64"));
+    const type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+    const head = [200, type, "nosniff", "attachment; filename=third.docx"];
+    assert.deepEqual(await documentOf(await opened(url), url), { bytes: docx, head });
+  });
+
+  it("is no page, and nothing else lies below a contract", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    assert.equal((await fetch(`${url}/document`, { method: "POST" })).status, 405);
+    assert.deepEqual(plain(await on.router("GET", "/contracts/T-1/document/more")).status, 200);
+  });
+});
