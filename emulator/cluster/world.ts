@@ -5,6 +5,7 @@ import type { Cluster } from "../world/clusters.ts";
 import type { Settings } from "../world/settings.ts";
 import type { User, Workspace } from "../world/workspaces.ts";
 import type { PdfReader } from "./pdf/reader.ts";
+import type { StandardSet } from "./workspace/standard-set.ts";
 
 /** What the handlers of a cluster may use. */
 export interface ClusterWorld extends World {
@@ -13,6 +14,8 @@ export interface ClusterWorld extends World {
   /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
+  /** What a new workspace begins with. */
+  standardSet(): StandardSet;
 }
 
 /** Whom client-id, client-secret and user-email name. */

@@ -37,6 +37,7 @@ import { readyPart, routerParts } from "./router-parts.ts";
 import type { Emulator, RunningCluster } from "./running.ts";
 import type { Seed } from "./seed.ts";
 import { staleTime } from "./stale-time.ts";
+import { standardSet } from "./standard-set.ts";
 
 /**
  * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
@@ -185,7 +186,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     const cluster = { ...rest, url, external: false };
     const inbox = new Inbox(settings.inboxBytes);
     inboxes.set(cluster.id, inbox);
-    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs }, inbox) });
+    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;
   }
 

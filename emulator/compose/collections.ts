@@ -6,6 +6,7 @@ import * as counterparties from "../cluster/counterparties/rows.ts";
 import * as grants from "../cluster/identity/grants.ts";
 import * as signingKeys from "../cluster/identity/signing-keys.ts";
 import * as intakes from "../cluster/intake/rows.ts";
+import * as invitations from "../cluster/invitations/rows.ts";
 import * as objects from "../cluster/storage/objects.ts";
 import * as keyPointers from "../cluster/templates/key-pointers.ts";
 import * as personIds from "../cluster/workspace/person-ids.ts";
@@ -39,6 +40,7 @@ const modules = [
   grants,
   objects,
   intakes,
+  invitations,
   contracts,
   counterparties,
   comments,

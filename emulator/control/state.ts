@@ -1,28 +1,16 @@
 import { clockState } from "../clock/virtual-clock.ts";
+import { type Invitation, invitations } from "../cluster/invitations/rows.ts";
 import { JsonPieces } from "../http/reply.ts";
 import { format } from "../store/file/format.ts";
-import { StateRefused } from "../store/port.ts";
+import { StateRefused, type View } from "../store/port.ts";
 import { appRows } from "../world/apps.ts";
 import { adopt, clusterRows } from "../world/clusters.ts";
-import { workspaces } from "../world/workspaces.ts";
+import { type Workspace, workflows, workspaces } from "../world/workspaces.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const stateHandlers = {
   "emulator.workspaces": (_, { store }) =>
-    store.read(async (view) =>
-      (await view.list(workspaces)).map(
-        ({ id, cluster_id, name, client_id, client_secret, hmac_key, creator_tokens, counterparty_tokens }) => ({
-          id,
-          cluster_id,
-          name,
-          client_id,
-          client_secret,
-          hmac_key,
-          creator_tokens: [...creator_tokens],
-          counterparty_tokens: [...counterparty_tokens],
-        }),
-      ),
-    ),
+    store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => workspaceRecord(view, row)))),
 
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
@@ -67,4 +55,26 @@ const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): read
 function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
   const rows = rowsOf(document, clusterRows.name);
   return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;
+}
+
+async function workspaceRecord(view: View, row: Workspace) {
+  const ofRow = { by: "workspace", equals: row.id } as const;
+  const published = (await view.list(workflows, ofRow)).filter(
+    ({ type, frozen_version }) => type === "INTAKE_WORKFLOW" && frozen_version !== null,
+  );
+  const open = await view.list(invitations, { by: "open", equals: row.id });
+  const tokensOf = (wanted: Invitation["kind"]) => open.flatMap(({ kind, token }) => (kind === wanted ? token : []));
+  return {
+    id: row.id,
+    cluster_id: row.cluster_id,
+    name: row.name,
+    client_id: row.client_id,
+    client_secret: row.client_secret,
+    hmac_key: row.hmac_key,
+    industry: row.industry,
+    use_case: row.use_case,
+    intake_workflows: published.map(({ id, title }) => ({ id, title })),
+    creator_tokens: [...row.creator_tokens, ...tokensOf("creator")],
+    counterparty_tokens: [...row.counterparty_tokens, ...tokensOf("counterparty")],
+  };
 }

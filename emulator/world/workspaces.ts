@@ -21,6 +21,9 @@ export const Workspace = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
+  /** Of the company, and what it wants the service for, as its trial said; null: nobody has said. */
+  industry: z.string().nullable().default(null),
+  use_case: z.string().nullable().default(null),
   client_id: z.string(),
   client_secret: z.string(),
   /** The user whom the API key acts as. */
@@ -134,6 +137,8 @@ const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row
 
 export const workspaces = rows<Workspace, "client" | "cluster">({
   name: "workspaces",
+  version: 2,
+  migrate: [(row) => ({ ...row, industry: null, use_case: null })],
   schema: Workspace,
   key: id,
   indexes: { client: (row) => row.client_id, cluster: (row) => row.cluster_id },

@@ -116,6 +116,8 @@ const workspace = {
   hmac_key: hmacKey,
   organization_types: [],
   jurisdictions: [],
+  industry: null,
+  use_case: null,
   creator_tokens: [],
   counterparty_tokens: [],
 };

@@ -2,12 +2,18 @@ import type { Wall } from "../../../src/base/clock.ts";
 import { late, within } from "../../../src/base/within.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
 import type { Forwardable, Forwarder } from "../../http/outgoing/forward.ts";
+import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
 
-/** What a cluster said to a question of the router's own; `body` is undefined when it is no JSON object. */
+/** What a cluster said to a question of the router's own; `body` is undefined when `whole` is no JSON object. */
 export type ClusterReply =
-  | { readonly kind: "answered"; readonly status: number; readonly body: Readonly<Record<string, unknown>> | undefined }
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly body: Readonly<Record<string, unknown>> | undefined;
+      readonly whole: Passthrough;
+    }
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "late" };
 
@@ -38,7 +44,7 @@ export async function askCluster(
     // The answer is read here, so it must not be compressed for the caller.
     const sent = await forwarder.send(url, without("accept-encoding", request), gaveUp.signal);
     if (sent.kind === "unreachable") return sent;
-    const { status, body } = sent.answer;
+    const { status, rawHeaders, body } = sent.answer;
     try {
       const chunks: Uint8Array[] = [];
       let size = 0;
@@ -47,7 +53,8 @@ export async function askCluster(
         size += chunk.length;
         if (size > maxAnswerBytes) return { kind: "unreachable", reason: "the answer is too long" };
       }
-      return { kind: "answered", status, body: jsonObject(Buffer.concat(chunks)) };
+      const bytes = Buffer.concat(chunks);
+      return { kind: "answered", status, body: jsonObject(bytes), whole: new Passthrough(status, rawHeaders, bytes) };
     } catch {
       return { kind: "unreachable", reason: "the answer broke off" };
     }

@@ -1,11 +1,13 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
+import type { Forwardable } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/new-workspace.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { askCluster } from "../proxied/ask-cluster.ts";
+import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
+import { ownAnswer } from "../proxied/forward.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
 import { isTaken, signupOfToken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
@@ -19,25 +21,31 @@ type Refusals =
 
 /**
  * Completes a signup: its cluster creates the workspace, the router maps what belongs to it. The signup is claimed
- * while the cluster is asked, and good again if that fails (DECISIONS.md, R24, E4).
+ * while the cluster is asked, and good again if that fails; what the cluster refuses is passed on (DECISIONS.md, R24,
+ * E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
-  const created = await createWorkspace(call, cluster, requestFor(signup, body)).catch(async (error: unknown) => {
+  const asked = cluster.external ? call.request : requestOf(call, cluster, signup, body);
+  const answer = await answerOf(call, cluster, asked).catch(async (error: unknown) => {
     await endClaim(store, signup, async () => null);
     throw error;
   });
-  const { workspace_id } = created;
+  if (answer.status >= 300) {
+    await endClaim(store, signup, async () => null);
+    return answer.whole;
+  }
+  const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(
     store,
     signup,
     async (tx) => {
       // Somebody may have mapped the address while the cluster was asked.
       if (await isTaken(tx, call, signup)) return null;
-      tx.map(mappingTables.cluster_clients, cluster.id, [created.client_id]);
+      if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
-      tx.map(mappingTables.creator_tokens, cluster.id, created.creator_tokens);
+      tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
       return { cluster_id: cluster.id, workspace_id };
     },
     answersIn(body),
@@ -46,7 +54,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     call.finding("workspace-not-mapped", `${cluster.id} made workspace ${workspace_id} for nobody`);
     call.fail("account-exists");
   }
-  return { cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href };
+  return ownAnswer({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
 };
 
 /**
@@ -96,24 +104,22 @@ const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
   invited_users: body.invited_users ?? [],
 });
 
-const requestFor = ({ token, email }: TrialSignup, body: Form): NewWorkspace => ({
-  signup_token: token,
-  email,
-  first_name: body.first_name,
-  last_name: body.last_name ?? null,
-  job_title: body.job_title,
-  company_name: body.company_name,
-  invited_users: body.invited_users ?? [],
-});
-
-async function createWorkspace(
-  call: RouterCall<Refusals>,
-  cluster: Cluster,
-  workspace: NewWorkspace,
-): Promise<CreatedWorkspace> {
-  const { remoteAddress, origin, headers } = call.request;
+/** What an emulated cluster is asked with; one that we do not run gets the request as it came. */
+function requestOf({ request }: RouterCall, cluster: Cluster, { token, email }: TrialSignup, body: Form): Forwardable {
+  const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
-  const reply = await askCluster(call, cluster, {
+  const workspace: NewWorkspace = {
+    signup_token: token,
+    email,
+    first_name: body.first_name,
+    last_name: body.last_name ?? null,
+    job_title: body.job_title,
+    company_name: body.company_name,
+    industry: body.industry,
+    use_case: body.use_case,
+    invited_users: body.invited_users ?? [],
+  };
+  return {
     method: "POST",
     target: newWorkspacePath,
     rawHeaders: [
@@ -123,13 +129,17 @@ async function createWorkspace(
     body: Buffer.from(JSON.stringify(workspace)),
     remoteAddress,
     origin,
-  });
+  };
+}
+
+async function answerOf(
+  call: RouterCall<Refusals>,
+  cluster: Cluster,
+  request: Forwardable,
+): Promise<Extract<ClusterReply, { kind: "answered" }>> {
+  const reply = await askCluster(call, cluster, request);
+  if (reply.kind === "answered") return reply;
   if (reply.kind === "late") return call.fail("cluster-timeout", { cluster: cluster.id });
-  const created = CreatedWorkspace.safeParse(
-    reply.kind === "answered" && reply.status === 201 ? reply.body : undefined,
-  );
-  if (created.success) return created.data;
-  const why = reply.kind === "answered" ? `answered ${reply.status} when asked for a workspace` : reply.reason;
-  call.finding("cluster-unreachable", `${cluster.id} ${why}`);
+  call.finding("cluster-unreachable", `${cluster.id}: ${reply.reason}`);
   return call.fail("cluster-unreachable", { cluster: cluster.id });
 }

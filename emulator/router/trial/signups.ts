@@ -26,7 +26,8 @@ const TrialSignup = z.strictObject({
   account_details: z.record(z.string(), z.unknown()).nullable(),
   /** A cluster is creating the workspace. */
   claimed: z.boolean(),
-  workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int() }).nullable(),
+  /** The id is null where a back end that is not ours did not tell it. */
+  workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int().nullable() }).nullable(),
   /** Null until its workspace exists. */
   answers: TrialAnswers.nullable(),
 });
@@ -34,8 +35,8 @@ export type TrialSignup = z.infer<typeof TrialSignup>;
 
 export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   name: "trial_signups",
-  version: 2,
-  migrate: [(row) => ({ ...row, answers: null })],
+  version: 3,
+  migrate: [(row) => ({ ...row, answers: null }), (row) => row],
   schema: TrialSignup,
   key: (row) => String(row.id),
   indexes: {

@@ -19,8 +19,13 @@ const WorkspaceInfo = z.strictObject({
   client_id: z.string(),
   client_secret: z.string(),
   hmac_key: z.string(),
-  creator_tokens: z.array(z.string()),
-  counterparty_tokens: z.array(z.string()),
+  industry: z.string().nullable().describe("As its trial said"),
+  use_case: z.string().nullable(),
+  intake_workflows: z
+    .array(z.strictObject({ id: z.int(), title: z.string() }))
+    .describe("Those that are published, which an intake may name"),
+  creator_tokens: z.array(z.string()).describe("Of the seed, and of members who have not accepted their invitation"),
+  counterparty_tokens: z.array(z.string()).describe("Of the seed, and of contracts that have not ended"),
 });
 
 export const listWorkspaces = operation({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { OAuthProviderType } from "./external-oauth.ts";
 
@@ -29,7 +29,7 @@ export const TrialOrgSignUpRequest = z.object({
   industry: z.string().describe("Of the company"),
   use_case: z.string().describe("What for"),
   cluster_location: z.string().nullish().describe("Id, label or region of a cluster; the first one when absent"),
-  invited_users: z.array(InvitedUser).nullish().describe("Each gets a creator invite token"),
+  invited_users: z.array(InvitedUser).nullish().describe("Each becomes a member once they accept their invitation"),
 });
 
 const callerHeader = z.object({
@@ -60,7 +60,13 @@ export const completeTrialSignup = operation({
   auth: "none",
   request: { headers: callerHeader, body: json(TrialOrgSignUpRequest) },
   responses: {
-    200: json(z.strictObject({ cluster_id: z.string(), workspace_id: z.int(), cluster_url: z.string() })),
+    200: passthrough(
+      z.strictObject({
+        cluster_id: z.string(),
+        workspace_id: z.int().nullable().describe("Null where a back end of your own does not tell it"),
+        cluster_url: z.string(),
+      }),
+    ),
   },
   failures: [
     "unknown-signup-token",

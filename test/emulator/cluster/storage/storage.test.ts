@@ -9,6 +9,7 @@ import {
   storedObjects,
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
+import { standardSet } from "../../../../emulator/compose/standard-set.ts";
 import { type Blobs, BlobTooLarge } from "../../../../emulator/store/blobs.ts";
 import { memoryBlobs } from "../../../../emulator/store/memory/memory-blobs.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
@@ -63,6 +64,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWall),
+    standardSet,
   };
   const object: StoredObject = {
     key: "k1",

@@ -86,6 +86,7 @@ describe("completing a signup", () => {
       unknown
     >;
     assert.equal(made.name, "Newco");
+    assert.deepEqual([made.industry, made.use_case], ["Software", "Sales contracts"]);
     const creators = made.creator_tokens as string[];
     assert.equal(creators.length, 2);
     const where = async (path: string) => ((await world.router("GET", path)).body as { cluster_id: string }).cluster_id;
@@ -96,8 +97,12 @@ describe("completing a signup", () => {
     const api = sender(us.url, { "client-id": made.client_id, "client-secret": made.client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: Record<string, unknown>[] };
     assert.deepEqual(
-      users.results.map(({ name, email, designation }) => ({ name, email, designation })),
-      [{ name: "Zoe Park", email: person.email, designation: "General Counsel" }],
+      users.results.map(({ name, email, designation, is_active }) => ({ name, email, designation, is_active })),
+      [
+        { name: "Zoe Park", email: person.email, designation: "General Counsel", is_active: true },
+        { name: "A", email: "a@newco.example", designation: undefined, is_active: false },
+        { name: "B", email: "b@newco.example", designation: undefined, is_active: false },
+      ],
     );
     const contracts = await api("GET", "/api/v2.1/public/contracts/");
     assert.equal(contracts.status, 200);
@@ -136,56 +141,66 @@ describe("completing a signup", () => {
     });
   });
 
-  it("asks the cluster once, with its key, while nobody else can use the token", async (t) => {
+  it("hands a back end of your own the request as it came, once, while nobody else can use the token", async (t) => {
     const world = await routed(t);
     const token = await pending(world);
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
       world.us.answer((_, response) => {
-        const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"] };
-        answer = () => response.writeHead(201).end(JSON.stringify(created));
+        const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"], more: "of its own" };
+        answer = () => response.writeHead(200).end(JSON.stringify(created));
         resolve();
       }),
     );
-    const body = { ...form, last_name: null, token, cluster_location: "us-1" };
-    const first = world.router("POST", complete, { body, headers: { "x-forwarded-for": "203.0.113.9" } });
+    const body = JSON.stringify({ ...form, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
+    const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9", "x-own": "kept" };
+    const first = world.router("POST", `${complete}?from=page`, { body, headers });
     await asked;
-    assert.equal((await world.router("POST", complete, { body })).status, 404);
+    assert.equal((await world.router("POST", complete, { body, headers })).status, 404);
     answer();
     assert.deepEqual(plain(await first), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${world.us.url}/` },
     });
-    const [got] = world.us.received;
-    assert.equal(got!.headers["x-cluster-key"], "key-of-us-1");
+    const [got, ...others] = world.us.received;
+    assert.deepEqual(others, []);
+    assert.deepEqual([got!.method, got!.url, got!.body.toString()], ["POST", `${complete}?from=page`, body]);
+    assert.equal(got!.headers["x-own"], "kept");
+    assert.equal(got!.headers["x-cluster-key"], undefined);
     assert.match(String(got!.headers["x-forwarded-for"]), /^203\.0\.113\.9, /);
-    assert.deepEqual(JSON.parse(got!.body.toString()), {
-      signup_token: token,
-      email: person.email,
-      first_name: "Zoe",
-      last_name: null,
-      job_title: "General Counsel",
-      company_name: "Newco",
-      invited_users: [],
-    });
     const { body: mapped } = await world.router("GET", "/router/v1/cluster_clients/client/wc");
     assert.deepEqual(mapped, { client_id: "wc", cluster_id: "us-1" });
+    assert.deepEqual((await world.ask("GET", "owners?identifier=ct")).body, [
+      { table: "creator_tokens", key: "ct", cluster_id: "us-1" },
+    ]);
   });
 
-  it("leaves the signup as good as it was when the cluster is down, slow, or does not know how", async (t) => {
+  for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
+    it(`takes the 2xx of a back end that tells ${told || "nothing"} for a workspace, and maps the person`, async (t) => {
+      const world = await routed(t);
+      const token = await pending(world);
+      world.eu.answer((_, response) => response.writeHead(201).end(told));
+      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...form, token } })), {
+        status: 200,
+        body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
+      });
+      const { body } = await world.router("GET", `/router/v1/cluster_emails/email/${emailHash(person.email)}`);
+      assert.deepEqual(body, { email_hash: emailHash(person.email), cluster_id: "eu-1" });
+    });
+  }
+
+  it("leaves the signup as good as it was when the cluster is down, slow, or refuses in its own words", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const send = () => world.router("POST", complete, { body: { ...form, token } });
-    const unreachable = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
     world.eu.answer((_, response) => response.destroy());
-    await assertRefused(world, send, unreachable);
-    world.eu.answer(200);
-    await assertRefused(world, send, unreachable);
+    await assertRefused(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } });
+    world.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
+    await assertRefused(world, send, { status: 409, body: { error: "Taken" } });
+    assert.equal((await send()).headers.get("x-why"), "name");
     world.eu.answer(() => {});
     await assertRefused(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } });
-    world.eu.answer((_, response) =>
-      response.writeHead(201).end('{"workspace_id":1,"client_id":"c","creator_tokens":[]}'),
-    );
+    world.eu.answer(204);
     assert.equal((await send()).status, 200);
   });
 

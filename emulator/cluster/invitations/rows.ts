@@ -1,0 +1,34 @@
+import * as z from "zod";
+import { rows } from "../../store/port.ts";
+
+/** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
+const Invitation = z.strictObject({
+  token: z.string(),
+  /** `creator`: to become a member of the workspace. `counterparty`: to one of its contracts. */
+  kind: z.enum(["creator", "counterparty"]),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  /** The member who is inactive until it is accepted; null for a counterparty. */
+  user_id: z.int().nullable(),
+  /** Null for a member. */
+  contract_id: z.int().nullable(),
+  email: z.string(),
+  name: z.string(),
+  /** ENDED: the contract is executed, voided or deleted. */
+  state: z.enum(["PENDING", "ACCEPTED", "ENDED"]),
+  /** Virtual milliseconds. */
+  issued_at: z.number(),
+});
+export type Invitation = z.infer<typeof Invitation>;
+
+export const invitations = rows<Invitation, "open" | "user" | "contract">({
+  name: "invitations",
+  schema: Invitation,
+  key: (row) => row.token,
+  indexes: {
+    /** Those that are pending, by workspace. */
+    open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
+    user: (row) => row.user_id ?? undefined,
+    contract: (row) => row.contract_id ?? undefined,
+  },
+});

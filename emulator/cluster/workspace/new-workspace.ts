@@ -1,0 +1,56 @@
+import type { Transaction } from "../../store/port.ts";
+import { entities, roles, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
+import type { ClusterWorld } from "../world.ts";
+import { freeId } from "./free-id.ts";
+import { nextPersonId } from "./person-ids.ts";
+import { addStandardSet } from "./standard-set.ts";
+
+/** Whose it is, and what for. */
+export interface Founding extends Pick<Workspace, "name" | "industry" | "use_case"> {
+  readonly owner: Pick<User, "name" | "email" | "designation">;
+}
+
+/**
+ * Makes a workspace in which one can work at once: an API key that acts as its owner, the standard set, and an entity
+ * of its name (DECISIONS.md, R24).
+ */
+export async function addWorkspace(
+  tx: Transaction,
+  { cluster, ids, standardSet }: Pick<ClusterWorld, "cluster" | "ids" | "standardSet">,
+  { name, industry, use_case, owner }: Founding,
+): Promise<Workspace> {
+  const set = standardSet();
+  const id = await freeId(tx, workspaces, "workspace");
+  const userId = await nextPersonId(tx);
+  const roleId = await freeId(tx, roles, "role");
+  const workspace: Workspace = {
+    id,
+    cluster_id: cluster.id,
+    name,
+    industry,
+    use_case,
+    client_id: ids.uuid(),
+    client_secret: ids.token(24),
+    acting_user_id: userId,
+    permissions: ["developer_settings"],
+    hmac_key: ids.bytes(64).toString("base64"),
+    organization_types: set.organization_types,
+    jurisdictions: set.jurisdictions,
+    creator_tokens: [],
+    counterparty_tokens: [],
+  };
+  tx.put(workspaces, workspace);
+  tx.put(users, { ...owner, id: userId, workspace_id: id, is_active: true, roles: [roleId] });
+  tx.put(roles, { id: roleId, workspace_id: id, name: "Admin" });
+  tx.put(entities, {
+    id: await freeId(tx, entities, "entity"),
+    workspace_id: id,
+    reference_id: `WS-${id}`,
+    name,
+    jurisdiction: "United States",
+    type: "Corporation",
+    is_primary: true,
+  });
+  await addStandardSet(tx, set, id);
+  return workspace;
+}

@@ -1,0 +1,57 @@
+import type { Rows, Transaction } from "../../store/port.ts";
+import {
+  type ContractType,
+  contractTypes,
+  type Role,
+  roles,
+  type Template,
+  templates,
+  type Workflow,
+  type Workspace,
+  workflows,
+} from "../../world/workspaces.ts";
+import { freeId } from "./free-id.ts";
+
+/** What every new workspace begins with. Rows refer to each other by their ids here; the copies get ids of their own. */
+export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
+  readonly roles: readonly Role[];
+  readonly contract_types: readonly ContractType[];
+  readonly templates: readonly Template[];
+  readonly workflows: readonly Workflow[];
+}
+
+/** Gives a workspace its roles, contract types, templates and workflows. */
+export async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
+  const roleIds = await idsFor(tx, roles, "role", set.roles);
+  const typeIds = await idsFor(tx, contractTypes, "contract_type", set.contract_types);
+  const templateIds = await idsFor(tx, templates, "template", set.templates);
+  const workflowIds = await idsFor(tx, workflows, "workflow", set.workflows);
+  for (const row of set.roles) tx.put(roles, { ...row, id: roleIds.get(row.id)!, workspace_id });
+  for (const row of set.contract_types) {
+    const { default_reviewer_role_id: reviewer } = row;
+    const default_reviewer_role_id = reviewer === null ? null : roleIds.get(reviewer)!;
+    tx.put(contractTypes, { ...row, id: typeIds.get(row.id)!, workspace_id, default_reviewer_role_id });
+  }
+  for (const row of set.templates) {
+    const contract_type_id = typeIds.get(row.contract_type_id)!;
+    tx.put(templates, { ...row, id: templateIds.get(row.id)!, workspace_id, contract_type_id });
+  }
+  for (const row of set.workflows) {
+    const id = workflowIds.get(row.id)!;
+    tx.put(workflows, { ...row, id, workspace_id, frozen_version: row.frozen_version && { id: firstVersion(id) } });
+  }
+}
+
+/** Numbered as those of the demo seed are. */
+const firstVersion = (workflowId: number): number => workflowId * 10;
+
+async function idsFor<Row extends { readonly id: number }>(
+  tx: Transaction,
+  collection: Rows<Row>,
+  sequence: string,
+  of: readonly Row[],
+): Promise<ReadonlyMap<number, number>> {
+  const found = new Map<number, number>();
+  for (const { id } of of) found.set(id, await freeId(tx, collection, sequence));
+  return found;
+}

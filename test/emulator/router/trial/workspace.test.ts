@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { verifyContentHash } from "../../../../src/schemes/webhook.ts";
+import { acme, recipientsOf } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { apiOf } from "../../../support/workspace-api.ts";
+
+const person = { email: "zoe@newco.example", captcha: "yes" };
+const form = {
+  first_name: "Zoe",
+  last_name: "Park",
+  job_title: "General Counsel",
+  company_name: "Newco",
+  industry: "Software",
+  use_case: "Sales contracts",
+  cluster_location: "us",
+};
+
+interface Shown {
+  readonly id: number;
+  readonly hmac_key: string;
+  readonly intake_workflows: readonly { readonly id: number; readonly title: string }[];
+  readonly [key: string]: unknown;
+}
+
+/** A workspace made by a trial, as the control plane shows it. */
+async function trial({ router, ask }: TestEmulator, more: object = {}): Promise<Shown> {
+  const pending = await router("POST", "/router/v1/trial/signup", { body: person });
+  const { token } = pending.body as { token: string };
+  const answer = await router("POST", "/router/v1/trial/signup/complete", { body: { ...form, ...more, token } });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const { workspace_id } = answer.body as { workspace_id: number };
+  const { body } = await ask("GET", "workspaces");
+  return (body as Shown[]).find(({ id }) => id === workspace_id)!;
+}
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+describe("a trial workspace", () => {
+  it("is one in which a contract goes from an uploaded file to its execution, with nothing added by hand", async (t) => {
+    const world = await emulator(t);
+    const workspace = await trial(world);
+    const api = await apiOf(world, workspace.id);
+    const told = await receiver(t);
+    const activities = ["CONTRACT_CREATED", "CONTRACT_EXECUTED"];
+    const subscription = { title: "all", url: `${told.url}/hook`, only_for_activities: activities };
+    assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: subscription })).status, 201);
+
+    const uploads = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
+      body: { files: [{ filename: "brief.txt", content_type: "text/plain" }] },
+    });
+    const [file] = (uploads.body as { files: { file_id: string; upload_url: string }[] }).files;
+    const headers = { "content-type": "text/plain" };
+    assert.equal((await fetch(file!.upload_url, { method: "PUT", headers, body: "hello" })).status, 200);
+
+    const [workflow, ...others] = workspace.intake_workflows;
+    assert.deepEqual([workflow?.title, others], ["Legal help", []]);
+    const intake = await api("POST", "/api/v1/public/legal_intake/", {
+      body: { title: "Please draft", workflow_id: workflow!.id, file_ids: [file!.file_id] },
+    });
+    assert.equal(intake.status, 201, JSON.stringify(intake.body));
+
+    const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
+    const created = await api("POST", "/api/v2.1/public/contracts/", {
+      body: {
+        contract_template_id: templates.items.find(({ name }) => name === "Mutual NDA")!.id,
+        contract_name: "NDA with Acme",
+        contract_data: {},
+        counter_party_details: [acme],
+      },
+    });
+    assert.equal(created.status, 201, JSON.stringify(created.body));
+    const { id } = created.body as { id: string };
+    const sent = await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`, { body: {} });
+    assert.deepEqual(plain(sent), { status: 200, body: {} });
+    assert.deepEqual(await recipientsOf(api, { id, number: 1 }), ["jo@acme.example IN_PROGRESS"]);
+    assert.equal((await world.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } })).status, 200);
+    assert.deepEqual((await api("GET", `/api/v2.1/public/contracts/${id}/status`)).body, {
+      contract_status: "EXECUTED",
+      contract_name: "NDA with Acme",
+    });
+
+    await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(
+      told.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
+      activities,
+    );
+    for (const { headers: signed, body } of told.received) {
+      const given = String(signed["x-svc-webhook-content-hash"]);
+      assert.deepEqual(verifyContentHash(workspace.hmac_key, body, given), { ok: true });
+    }
+  });
+
+  it("has the standard set, whatever the seed has, and rows of its own where the seed has some", async (t) => {
+    const names = async (world: TestEmulator, id: number) => {
+      const api = await apiOf(world, id);
+      const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
+      const types = (await api("GET", "/api/v2.1/public/contract_types/")).body as Named[];
+      return [templates.items, types].map((rows) => rows.map(({ name }) => name).sort());
+    };
+    const demo = await emulator(t);
+    const first = await names(demo, 1);
+    assert.deepEqual(await names(demo, (await trial(demo)).id), first);
+    assert.deepEqual(await names(demo, 1), first);
+    const bare = await emulator(t, { seed: { clusters: [{ id: "us-1", label: "us" }] } });
+    assert.deepEqual(await names(bare, (await trial(bare)).id), first);
+  });
+
+  it("invites each address once, and its owner not at all", async (t) => {
+    const world = await emulator(t);
+    const emails = ["ann@newco.example", " ANN@newco.example", "Zoe@newco.example", "bob@newco.example"];
+    const invited_users = emails.map((email) => ({ email, first_name: email }));
+    const { id, creator_tokens } = await trial(world, { invited_users });
+    const api = await apiOf(world, id);
+    const { body } = await api("GET", "/api/v2.1/public/auth/users/");
+    assert.deepEqual(
+      (body as { results: { email: string; is_active: boolean }[] }).results.map((one) => [one.email, one.is_active]),
+      [
+        ["zoe@newco.example", true],
+        ["ann@newco.example", false],
+        ["bob@newco.example", false],
+      ],
+    );
+    assert.equal((creator_tokens as string[]).length, 2);
+    const headers = { "user-email": "ann@newco.example" };
+    assert.equal((await api("GET", "/api/v2.1/public/contracts/", { headers })).status, 403);
+  });
+});
