@@ -6,6 +6,8 @@ import { VirtualClock } from "../clock/virtual-clock.ts";
 import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
+import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
+import { routerLine } from "../cluster/reports/router-line.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
@@ -33,6 +35,7 @@ import { InvalidOptions } from "./invalid-options.ts";
 import { targetOf } from "./move.ts";
 import { openState } from "./open-state.ts";
 import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
+import { reportRest } from "./report-rest.ts";
 import { readyPart, routerParts } from "./router-parts.ts";
 import type { Emulator, RunningCluster } from "./running.ts";
 import type { Seed } from "./seed.ts";
@@ -104,6 +107,10 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   });
   closing.push(() => outgoing.close());
   const faults = new Faults();
+  let opened = (_url: string) => {};
+  const whenOpen = new Promise<string>((resolve) => {
+    opened = resolve;
+  });
   const deliveries = new DeliveryNews();
   const runner = Runner.start({
     store,
@@ -113,6 +120,11 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     deterministic: settings.deterministic,
     handlers: {
       ...contractJobHandlers({ clock, settings }),
+      ...reportJobHandlers({
+        clock,
+        line: routerLine({ forwarder, wall, timeoutMs: settings.upstreamTimeoutMs, routerUrl: whenOpen }),
+        giveUp: log,
+      }),
       ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults), news: deliveries }),
     },
     onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
@@ -145,6 +157,8 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
   front.open({ ...served, parts: routerParts({ router, control }, token) });
+  opened(routerUrl);
+  closing.push(() => reportRest({ store, clock, wall }, hurry.signal));
 
   return {
     instanceId,

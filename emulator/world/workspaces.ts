@@ -135,13 +135,18 @@ export type Workflow = z.infer<typeof Workflow>;
 const id = (row: { readonly id: number }): string => String(row.id);
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
-export const workspaces = rows<Workspace, "client" | "cluster">({
+export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
   version: 2,
   migrate: [(row) => ({ ...row, industry: null, use_case: null })],
   schema: Workspace,
   key: id,
-  indexes: { client: (row) => row.client_id, cluster: (row) => row.cluster_id },
+  indexes: {
+    client: (row) => row.client_id,
+    cluster: (row) => row.cluster_id,
+    /** Of the tokens that a seed gives. */
+    invite: (row) => [...row.creator_tokens, ...row.counterparty_tokens],
+  },
 });
 
 /** The workspace whose API key stands for a cluster where nobody named one. */

@@ -7,10 +7,20 @@ export async function assertRefused(
   send: () => Promise<Answer>,
   expected: { readonly status: number; readonly body: unknown },
 ): Promise<void> {
+  await quiet({ ask });
   const before = await ask("GET", "state");
   assert.equal(before.status, 200);
   assert.deepEqual(plain(await send()), expected);
   assert.deepEqual((await ask("GET", "state")).body, before.body);
+}
+
+/** Waits until nothing is left to do at the present time: what clusters report goes out after the answer. */
+export async function quiet({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
+  for (let looks = 0; looks < 500; looks += 1) {
+    const { now, next_due } = (await ask("GET", "clock")).body as { now: string; next_due: string | null };
+    if (next_due === null || next_due > now) return;
+  }
+  throw new Error("Something is due and is not done");
 }
 
 /** Shape A with the words for what a path does not name (DECISIONS.md, C1). */

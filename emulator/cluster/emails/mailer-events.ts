@@ -4,6 +4,7 @@ import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { emailNamed } from "../../world/emails.ts";
 import { json } from "../answer.ts";
+import { parsedJson } from "../parsed-json.ts";
 import type { ClusterWorld } from "../world.ts";
 import { report } from "./report.ts";
 
@@ -52,11 +53,3 @@ const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvent
 /** What was clicked, or why it did not come. */
 const detailOf = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
-
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
-}

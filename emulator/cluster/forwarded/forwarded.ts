@@ -8,6 +8,8 @@ import { json } from "../answer.ts";
 import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
 import { takeMailerEvent } from "../emails/mailer-events.ts";
+import { howToLogIn } from "../identity/login.ts";
+import { invitationAnswer } from "../invitations/answers.ts";
 import { recipientPage } from "../recipient-pages/recipient-pages.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
 import type { ClusterWorld } from "../world.ts";
@@ -26,6 +28,7 @@ const known = lookupTable<Answer>({
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
   "POST /api/v1/emails/mailer/webhook": takeMailerEvent,
+  "POST /api/v1/svc_auth/login_v2/": howToLogIn,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
   ...crmAAnswers,
   ...crmBAnswers,
@@ -54,6 +57,7 @@ export const forwardedTo =
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
+      (await invitationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });

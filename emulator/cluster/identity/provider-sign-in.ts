@@ -8,6 +8,7 @@ import type { ClusterWorld } from "../world.ts";
 import { providerStates } from "./grants.ts";
 import { parametersOf } from "./parameters.ts";
 import { userOfEmail } from "./people.ts";
+import { accountFor } from "./provider-account.ts";
 
 type Flow = "login" | "signup";
 
@@ -28,10 +29,14 @@ export const beginWithProvider =
     return json(200, { authorization_url: authorizationUrl(settings.publicUrl, flow, provider, state), state });
   };
 
-/** Takes the provider's word for who somebody is. A login needs a user of the cluster with that address. */
+/**
+ * Takes the provider's word for who somebody is. A login needs a user of the cluster with that address; a sign-up makes
+ * one where there is none.
+ */
 export const endWithProvider =
   (flow: Flow) =>
-  (request: ReceivedRequest, { store, cluster }: ClusterWorld): Promise<Passthrough> => {
+  (request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> => {
+    const { store, cluster } = world;
     const { state = "", code = "" } = parametersOf(request);
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
       const begun = await tx.get(providerStates, state);
@@ -39,15 +44,17 @@ export const endWithProvider =
       const person = await redeemProviderCode(tx, code);
       if (!person) return detail(400, "The provider does not know this code");
       tx.delete(providerStates, state);
-      const user = await userOfEmail(tx, cluster.id, person.email);
-      if (flow === "login" && !user) return detail(404, "No account with this e-mail");
+      const known = await userOfEmail(tx, cluster.id, person.email);
+      if (flow === "login" && !known) return detail(404, "No account with this e-mail");
+      const user = known ?? (await accountFor(tx, world, person));
+      if (!user) return detail(400, "An account with this e-mail exists");
       return json(200, {
         cluster_id: cluster.id,
         oauth_provider: begun.provider,
         email: person.email,
         name: person.name,
-        user_id: user?.id ?? null,
-        workspace_id: user?.workspace_id ?? null,
+        user_id: user.id,
+        workspace_id: user.workspace_id,
       });
     });
   };

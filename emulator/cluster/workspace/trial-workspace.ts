@@ -8,6 +8,7 @@ import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
 import { inviteMember } from "../invitations/invite-member.ts";
 import { invitations } from "../invitations/rows.ts";
+import { parsedJson } from "../parsed-json.ts";
 import type { ClusterWorld } from "../world.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
@@ -26,7 +27,7 @@ export async function createTrialWorkspace(
 ): Promise<Passthrough> {
   const { store, cluster } = world;
   if (!sameSecret(headers["x-cluster-key"] ?? "", cluster.key)) return json(401, { detail: "Invalid cluster key" });
-  const request = NewWorkspace.safeParse(parsed(body));
+  const request = NewWorkspace.safeParse(parsedJson(body));
   if (!request.success) return json(400, { detail: "This is no request for a workspace" });
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
@@ -64,11 +65,3 @@ async function addTrialWorkspace(tx: Transaction, world: ClusterWorld, request: 
 }
 
 const addressKey = (email: string): string => email.trim().toLowerCase();
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,7 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Email } from "../../../world/emails.ts";
+import { partyOfContact } from "../links.ts";
+import { fullName } from "../parties.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Whom an e-mail to the counterparty goes to. */
@@ -13,15 +15,35 @@ const counterpartyAddresses = (contract: Contract, addressees?: Addressees): rea
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
 /** An e-mail of a contract that is to be sent, not kept yet. */
-export type Mail = Pick<Email, "purpose" | "recipient" | "mode">;
+export type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
+  /** The name of somebody of the other side, who is invited by it. */
+  readonly invites?: string;
+};
 
 /** The e-mails that go to signatories whose turn has come; a copy goes to nobody (DECISIONS.md, C11). */
 export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
-  invited.map(({ email }) => ({ purpose: "signing", recipient: email, mode: "to" }));
+  invited.map(({ email, name, is_counterparty }) => ({
+    purpose: "signing",
+    recipient: email,
+    mode: "to",
+    ...(is_counterparty && { invites: name }),
+  }));
+
+/** The name of a counterparty's contact; of anybody else the address is all that is known. */
+function nameOfContact(contract: Contract, email: string): string {
+  const poc = partyOfContact(contract, email)?.poc;
+  return poc ? fullName(poc) : email;
+}
 
 /** The e-mails by which a contract is shared with the counterparties. */
 export function redliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
-  const mail = (recipient: string, mode: Email["mode"]): Mail => ({ purpose: "redlining", recipient, mode });
+  const mail = (recipient: string, mode: Email["mode"]): Mail => ({
+    purpose: "redlining",
+    recipient,
+    mode,
+    // Whoever gets a copy may be anybody.
+    ...(mode === "to" && { invites: nameOfContact(contract, recipient) }),
+  });
   return [
     ...counterpartyAddresses(contract, addressees).map((each) => mail(each, "to")),
     ...(addressees?.cc ?? []).map((each) => mail(each, "cc")),

@@ -2,6 +2,7 @@ import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { sendEmail } from "../../../world/emails.ts";
+import { inviteCounterparties } from "../../invitations/counterparties.ts";
 import { personPath } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
@@ -33,12 +34,18 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
   }
 }
 
-/** Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. */
+/**
+ * Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. They
+ * invite the people of the other side.
+ */
 export async function send(tx: Transaction, contract: Contract, mails: readonly Mail[], at: number): Promise<void> {
   const { id: contract_id, cluster_id, workspace_id } = contract;
-  for (const mail of mails) {
+  const people = mails.flatMap(({ recipient: email, invites: name }) => (name === undefined ? [] : { email, name }));
+  const tokens = await inviteCounterparties(tx, contract, people, at);
+  for (const { invites: _, ...mail } of mails) {
     const path = await personPath(tx, contract, mail.recipient);
-    const { id } = sendEmail(tx, { ...mail, path, contract_id, cluster_id, workspace_id, sent_at: at });
+    const token = tokens.get(mail.recipient) ?? null;
+    const { id } = sendEmail(tx, { ...mail, path, token, contract_id, cluster_id, workspace_id, sent_at: at });
     timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
 }

@@ -5,6 +5,8 @@ import type { Transaction } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { type Person, SYSTEM } from "../../../webhooks/payload.ts";
 import type { Settings } from "../../../world/settings.ts";
+import { endInvitations } from "../../invitations/counterparties.ts";
+import { report } from "../../reports/report.ts";
 import { contractFacts } from "../facts.ts";
 import { metricsDiffer } from "../process-metrics.ts";
 import { type Contract, contracts } from "../rows.ts";
@@ -78,6 +80,8 @@ async function applied(
   const invited = invitedBy(taken, before, after);
   await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
+  if (taken.sends && leaves && after.signatories.length > 0) report(tx, "report-signatories", after.id, at);
+  if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
   const facts = await contractFacts(tx, after);
   const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
@@ -96,3 +100,6 @@ async function applied(
   }
   return after;
 }
+
+const isOver = ({ status, deleted_at }: Contract): boolean =>
+  status === "EXECUTED" || status === "VOIDED" || deleted_at !== null;

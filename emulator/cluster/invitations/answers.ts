@@ -1,0 +1,92 @@
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { targetOf } from "../../http/path.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import type { View } from "../../store/port.ts";
+import { workspaces } from "../../world/workspaces.ts";
+import { compositeId, contracts } from "../contracts/rows.ts";
+import { json } from "../identity/answer.ts";
+import type { ClusterWorld } from "../world.ts";
+import { type Invitation, invitations } from "./rows.ts";
+
+const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
+const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
+const inviteInfo = "/auth/v3/invite_info/";
+
+/**
+ * Answers the invitation behind a token that this cluster issued, and 404 for any other, so that a broadcast finds the
+ * right cluster (DECISIONS.md, R34); undefined for a request that asks for no invitation.
+ */
+export async function invitationAnswer(
+  { method, target }: Pick<ReceivedRequest, "method" | "target">,
+  { store, cluster }: Pick<ClusterWorld, "store" | "cluster">,
+): Promise<Passthrough | undefined> {
+  const asked = method === "GET" ? askedFor(target) : undefined;
+  if (!asked) return undefined;
+  const found = await store.read(async (view) => {
+    const invitation = await invitationOf(view, cluster.id, asked.token);
+    return invitation && (asked.kind ?? invitation.kind) === invitation.kind ? shown(view, invitation) : undefined;
+  });
+  return found ? json(200, found) : json(404, { detail: "Invitation not found" });
+}
+
+interface Asked {
+  readonly token: string;
+  /** Undefined: of either kind. */
+  readonly kind?: Invitation["kind"] | undefined;
+}
+
+function askedFor(target: string): Asked | undefined {
+  const { path, search } = targetOf(target);
+  if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
+  const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
+  if (contractToken !== undefined) return { token: contractToken, kind: kindOf(emailType) };
+  const [, token] = userInvite.exec(path) ?? [];
+  return token === undefined ? undefined : { token };
+}
+
+function kindOf(emailType: string): Invitation["kind"] | undefined {
+  if (emailType === "creator") return "creator";
+  return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;
+}
+
+type Known = Pick<Invitation, "token" | "kind" | "workspace_id" | "contract_id" | "state"> & {
+  readonly email: string | null;
+  readonly name: string | null;
+};
+
+/** An invitation of the cluster. The tokens of a seed stand with their workspace, and say nothing of a person. */
+async function invitationOf(view: View, clusterId: string, token: string): Promise<Known | undefined> {
+  const issued = await view.get(invitations, token);
+  if (issued) return issued.cluster_id === clusterId ? issued : undefined;
+  const seeded = await view.list(workspaces, { by: "invite", equals: token });
+  const workspace = seeded.find(({ cluster_id }) => cluster_id === clusterId);
+  return (
+    workspace && {
+      token,
+      kind: workspace.creator_tokens.includes(token) ? "creator" : "counterparty",
+      workspace_id: workspace.id,
+      contract_id: null,
+      state: "PENDING",
+      email: null,
+      name: null,
+    }
+  );
+}
+
+async function shown(view: View, { token, kind, state, email, name, workspace_id, contract_id }: Known) {
+  const workspace = await view.get(workspaces, String(workspace_id));
+  const contract = contract_id === null ? undefined : await view.get(contracts, String(contract_id));
+  return {
+    token,
+    kind,
+    state,
+    email,
+    name,
+    cluster_id: workspace?.cluster_id,
+    workspace: { id: workspace_id, name: workspace?.name },
+    contract:
+      contract?.deleted_at === null
+        ? { id: compositeId(contract), contract_name: contract.name, contract_status: contract.status }
+        : null,
+  };
+}

@@ -1,0 +1,65 @@
+import type { Clock } from "../../../src/base/clock.ts";
+import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
+import { dequeue, type Entry, enqueue, schedule } from "../../clock/schedule.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import { clusterRows } from "../../world/clusters.ts";
+import { contents } from "./contents.ts";
+import { partsOf, type ReportKind, refOf, reportKinds } from "./report.ts";
+import type { RouterLine } from "./router-line.ts";
+
+interface ReportWorld {
+  readonly clock: Clock;
+  readonly line: RouterLine;
+  /** Told when the router refused so often that it is not asked again. */
+  readonly giveUp: (line: string) => void;
+}
+
+/** A report that the router does not take is made again after so many virtual minutes each time, then given up. */
+const backOffMinutes = [1, 2, 4, 8, 16];
+
+/**
+ * What the schedule does with the reports of clusters to the router; the ref of an entry is the id of a contract or a
+ * member, and how often it failed.
+ */
+export function reportJobHandlers(world: ReportWorld): JobHandlers {
+  const handlerFor = (kind: ReportKind): JobHandler => ({
+    prepare: (view, entries) =>
+      Promise.all(
+        entries.map(async (entry) => {
+          const { cluster_id, content } = (await contents[kind](view, partsOf(entry.ref).id)) ?? {};
+          const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
+          return async () => {
+            const nothing = content === undefined || key === undefined;
+            const taken = nothing || (await content((...call) => world.line.ask(key, ...call)));
+            const outcome = nothing ? "nothing-to-report" : "reported";
+            return (tx: Transaction) => (taken ? end(tx, entry, outcome) : again(tx, entry, world));
+          };
+        }),
+      ),
+  });
+  return Object.fromEntries(reportKinds.map((kind) => [kind, handlerFor(kind)]));
+}
+
+/** Undefined for a back end that we do not run: it reports for itself. */
+async function keyOf(view: View, clusterId: string): Promise<string | undefined> {
+  const row = await view.get(clusterRows, clusterId);
+  return row?.external_url === null ? row.key : undefined;
+}
+
+async function end(tx: Transaction, entry: Entry, outcome: string): Promise<string> {
+  if ((await tx.get(schedule, String(entry.id)))?.ref === entry.ref) dequeue(tx, entry);
+  return outcome;
+}
+
+async function again(tx: Transaction, entry: Entry, { clock, giveUp }: ReportWorld): Promise<string> {
+  const waiting = await tx.get(schedule, String(entry.id));
+  if (waiting?.ref !== entry.ref) return "gone";
+  const { id, failures } = partsOf(entry.ref);
+  const minutes = backOffMinutes[failures];
+  if (minutes === undefined) {
+    giveUp(`the router did not take ${entry.kind} ${id} ${failures + 1} times: it is not asked again`);
+    return end(tx, entry, "given-up");
+  }
+  enqueue(tx, { ...entry, ref: refOf(id, failures + 1), due: clock.now() + minutes * 60_000 });
+  return "retrying";
+}

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { sent } from "../../../support/contracts.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { quiet } from "../../../support/refused.ts";
+
+const notFound = { status: 404, body: { detail: "Invitation not found" } };
+const creator = "creator-northwind";
+const counterparty = "counterparty-northwind";
+const northwind = {
+  state: "PENDING",
+  email: null,
+  name: null,
+  cluster_id: "eu-1",
+  workspace: { id: 1, name: "Northwind Legal" },
+  contract: null,
+};
+const ofCreator = { token: creator, kind: "creator", ...northwind };
+const ofCounterparty = { token: counterparty, kind: "counterparty", ...northwind };
+
+describe("the invitation of a token", () => {
+  const found: [string, unknown][] = [
+    [`/contract-invite/creator/by_token/${creator}`, ofCreator],
+    [`/v3/contract-invite/creator/by_token/${creator}`, ofCreator],
+    [`/contract-invite/counter_party/by_token/${counterparty}`, ofCounterparty],
+    [`/v3/contract-invite/counterparty/by_token/${counterparty}`, ofCounterparty],
+    [`/contract-invite/anybody/by_token/${counterparty}`, ofCounterparty],
+    [`/organization/user-invite/by_token/${creator}`, ofCreator],
+    [`/auth/v3/invite_info/?token=${counterparty}`, ofCounterparty],
+  ];
+  for (const [path, body] of found) {
+    it(`is shown at ${path}, mapped or not`, async (t) => {
+      const on = await emulator(t);
+      assert.deepEqual(plain(await on.router("GET", path)), { status: 200, body });
+      const { clusterKey } = on.clusters[0]!;
+      for (const [kind, token] of [
+        ["creator", creator],
+        ["counter_party", counterparty],
+      ] as const) {
+        const unmap = { body: { tokens: [token], cluster_id: "eu-1" }, headers: { "x-cluster-key": clusterKey } };
+        assert.equal((await on.router("DELETE", `/router/v1/cluster_tokens/bulk/${kind}`, unmap)).status, 200);
+      }
+      assert.deepEqual(plain(await on.router("GET", path)), { status: 200, body });
+      const [eu, us] = on.clusters.map(({ url }) => sender(url));
+      assert.deepEqual(plain(await eu!("GET", path)), { status: 200, body });
+      assert.deepEqual(plain(await us!("GET", path)), notFound);
+    });
+  }
+
+  for (const path of [
+    `/contract-invite/creator/by_token/${counterparty}`,
+    `/contract-invite/counter_party/by_token/${creator}`,
+    "/contract-invite/creator/by_token/__proto__",
+    "/contract-invite/constructor/by_token/%00",
+    "/organization/user-invite/by_token/nobody",
+    "/auth/v3/invite_info/?token=",
+  ]) {
+    it(`is not found at ${path}`, async (t) => {
+      assert.deepEqual(plain(await (await emulator(t)).router("GET", path)), notFound);
+    });
+  }
+
+  it("of a contract that was sent names the person and the contract", async (t) => {
+    const on = await emulator(t);
+    const { id } = await sent(on.api);
+    const emails = (await on.ask("GET", "emails?recipient=jo@acme.example")).body as { items: { token: string }[] };
+    const { token } = emails.items[0]!;
+    assert.match(token, /^counterparty-[\w-]{24}$/);
+    const expected = {
+      token,
+      kind: "counterparty",
+      state: "PENDING",
+      email: "jo@acme.example",
+      name: "Jo Doe",
+      cluster_id: "eu-1",
+      workspace: { id: 1, name: "Northwind Legal" },
+      contract: { id, contract_name: "NDA with Acme", contract_status: "SIGN" },
+    };
+    const answer = await on.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
+    assert.deepEqual(plain(answer), { status: 200, body: expected });
+  });
+});
+
+describe("how somebody signs in", () => {
+  const login = ({ router }: TestEmulator, email: string) =>
+    router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
+
+  it("is told of an active member by their cluster, with addresses that begin the sign-in", async (t) => {
+    const on = await emulator(t);
+    const { status, body } = await login(on, " ELI@fabrikam.example ");
+    const { sign_in, ...rest } = body as { sign_in: { method: string; provider: string; login_url: string }[] };
+    assert.deepEqual(
+      [status, rest],
+      [
+        200,
+        {
+          cluster_id: "us-1",
+          email: "eli@fabrikam.example",
+          name: "Eli Stone",
+          workspace: { id: 3, name: "Fabrikam Sales" },
+        },
+      ],
+    );
+    assert.deepEqual(
+      sign_in.map(({ method, provider }) => [method, provider]),
+      [
+        ["oauth", "ProviderA"],
+        ["oauth", "ProviderB"],
+        ["oauth", "ProviderC"],
+      ],
+    );
+    const begun = await on.router("GET", sign_in[1]!.login_url.slice(on.routerUrl.length));
+    const { state, authorization_url } = begun.body as { state: string; authorization_url: string };
+    assert.match(state, /^us-1_/);
+    assert.equal(new URL(authorization_url).searchParams.get("provider"), "ProviderB");
+  });
+
+  for (const email of ["nobody@northwind.example", "cleo@northwind.example", "", "__proto__"]) {
+    it(`is 404 for ${email || "an empty address"}, who cannot`, async (t) => {
+      assert.deepEqual(plain(await login(await emulator(t), email)), {
+        status: 404,
+        body: { detail: "No account with this e-mail" },
+      });
+    });
+  }
+
+  it("is refused by a cluster that is asked without an address", async (t) => {
+    const on = await emulator(t);
+    const ask = sender(on.clusters[0]!.url);
+    for (const body of ["", "[]", '{"email":1}', "{"]) {
+      assert.deepEqual(plain(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
+        status: 400,
+        body: { detail: "This is no request with an email" },
+      });
+    }
+  });
+});
+
+/** Goes through the provider's page as that person, and comes back to the router. */
+async function withProvider({ router, ask }: TestEmulator, flow: "login" | "signup", email: string, at = "eu-1") {
+  const { body } = await router("GET", `/api/v1/svc_auth/oauth/${flow}?cluster_id=${at}`);
+  const { state } = body as { state: string };
+  const page = await ask("GET", `provider?flow=${flow}&provider=ProviderA&state=${state}`);
+  const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(String(page.body)) ?? [];
+  const form = new URLSearchParams({ flow, provider: "ProviderA", state, form_token, email, name: "Max" });
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const { headers: sentBack } = await ask("POST", "provider", { body: form.toString(), headers });
+  const back = new URL(sentBack.get("location")!);
+  return router("GET", back.pathname + back.search);
+}
+
+describe("a sign-up with a provider", () => {
+  const max = "max@newco.example";
+
+  it("makes the account and the workspace that the sign-in then finds", async (t) => {
+    const on = await emulator(t);
+    assert.equal((await withProvider(on, "login", max, "us-1")).status, 404);
+    const made = await withProvider(on, "signup", max, "us-1");
+    assert.equal(made.status, 200, JSON.stringify(made.body));
+    const { user_id, workspace_id } = made.body as { user_id: number; workspace_id: number };
+    await quiet(on);
+    assert.deepEqual(plain(await withProvider(on, "login", max, "us-1")), plain(made));
+    assert.deepEqual(plain(await withProvider(on, "signup", max, "us-1")), plain(made));
+    const home = await on.router("GET", `/router/v1/cluster_emails/email/${emailHash(max)}`);
+    assert.deepEqual(home.body, { email_hash: emailHash(max), cluster_id: "us-1" });
+    const all = (await on.ask("GET", "workspaces")).body as { id: number; client_id: string; client_secret: string }[];
+    const { client_id, client_secret } = all.find(({ id }) => id === workspace_id)!;
+    const api = sender(on.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: { id: number }[] };
+    assert.deepEqual(
+      users.results.map(({ id }) => id),
+      [user_id],
+    );
+  });
+
+  it("is refused to whom another cluster has, or who is no longer active", async (t) => {
+    const on = await emulator(t);
+    const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
+    assert.deepEqual(plain(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
+    assert.deepEqual(plain(await withProvider(on, "signup", "cleo@northwind.example")), refused);
+  });
+
+  it("accepts the invitation of somebody who was invited, whose token ends by it", async (t) => {
+    const on = await emulator(t);
+    const signup = { email: "zoe@newco.example", captcha: "yes" };
+    const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+    const form = { first_name: "Zoe", job_title: "Counsel", company_name: "Newco", industry: "x", use_case: "y" };
+    const invited_users = [{ email: max, first_name: "Max" }];
+    const { body } = await on.router("POST", "/router/v1/trial/signup/complete", {
+      body: { ...form, token, invited_users },
+    });
+    const { workspace_id } = body as { workspace_id: number };
+    const { items } = (await on.ask("GET", `emails?recipient=${max}`)).body as {
+      items: { token: string; link: string }[];
+    };
+    const invite = items[0]!;
+    const shown = async () => (await on.router("GET", invite.link.slice(on.routerUrl.length))).body;
+    const expected = {
+      token: invite.token,
+      kind: "creator",
+      email: max,
+      name: "Max",
+      cluster_id: "eu-1",
+      workspace: { id: workspace_id, name: "Newco" },
+      contract: null,
+    };
+    assert.deepEqual(await shown(), { ...expected, state: "PENDING" });
+    const owners = async () => (await on.ask("GET", `owners?identifier=${invite.token}`)).body;
+    assert.deepEqual(await owners(), [{ table: "creator_tokens", key: invite.token, cluster_id: "eu-1" }]);
+
+    const account = await withProvider(on, "signup", max);
+    assert.equal((account.body as { workspace_id: number }).workspace_id, workspace_id);
+    await quiet(on);
+    assert.deepEqual(await shown(), { ...expected, state: "ACCEPTED" });
+    assert.deepEqual(await owners(), []);
+    assert.deepEqual(plain(await withProvider(on, "login", max)), plain(account));
+    const login = await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });
+    assert.equal((login.body as { name: string }).name, "Max");
+  });
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { sent } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { quiet } from "../../../support/refused.ts";
+
+const owners = async ({ ask }: TestEmulator, identifier: string) =>
+  ((await ask("GET", `owners?identifier=${identifier}`)).body as { table: string; cluster_id: string }[]).map(
+    ({ table, cluster_id }) => `${table} ${cluster_id}`,
+  );
+
+const tokenOf = async ({ ask }: TestEmulator, recipient: string): Promise<string> => {
+  const { body } = await ask("GET", `emails?recipient=${recipient}`);
+  return (body as { items: { token: string }[] }).items[0]!.token;
+};
+
+/** What clusters sent to the router, oldest first. */
+async function reported({ ask }: TestEmulator, operation: string): Promise<string[]> {
+  const { body } = await ask("GET", `requests?operation=${operation}`);
+  const { items } = body as { items: { method: string; target: string; status: number; body: string | null }[] };
+  return items.map(({ method, target, status }) => `${method} ${target} ${status}`);
+}
+
+describe("a contract that is sent", () => {
+  it("makes its signatories and the tokens of the counterparty known to the router, each by one call", async (t) => {
+    const on = await emulator(t);
+    const signatories = ["ann", "bob", "cy"].map((name) => ({
+      name,
+      email: `${name}@acme.example`,
+      is_counterparty_signatory: name !== "cy",
+      ...(name !== "cy" && { counterparty_name: "Acme Inc." }),
+    }));
+    await sent(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
+    await quiet(on);
+    assert.deepEqual(await owners(on, emailHash("ann@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(on, emailHash("bob@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(on, await tokenOf(on, "ann@acme.example")), ["counterparty_tokens eu-1"]);
+    assert.deepEqual(await reported(on, "signatories.add"), ["POST /router/v1/contract_signatories/ 201"]);
+    assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
+  });
+
+  it("with ten signatories costs two calls, and a second sending of it tells nothing new", async (t) => {
+    const on = await emulator(t);
+    const signatories = Array.from({ length: 10 }, (_, i) => ({
+      name: `S${i}`,
+      email: `s${i}@acme.example`,
+      is_counterparty_signatory: true,
+      counterparty_name: "Acme Inc.",
+    }));
+    const { id } = await sent(on.api, { signatories });
+    await quiet(on);
+    const calls = [
+      ...(await reported(on, "signatories.add")),
+      ...(await reported(on, "invite-tokens.map-counterparty")),
+    ];
+    assert.equal(calls.length, 2);
+    const token = await tokenOf(on, "s3@acme.example");
+    const path = `/api/v2.1/public/contracts/${id}/signatories/resend_email/`;
+    assert.equal((await on.api("POST", path, { body: { email_id: "s3@acme.example" } })).status, 200);
+    await quiet(on);
+    assert.equal(await tokenOf(on, "s3@acme.example"), token);
+    assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
+  });
+
+  for (const [how, end] of [
+    ["executed", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/sign`, { body: {} })],
+    ["voided", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/void`, { body: {} })],
+    ["deleted", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/delete`, { body: {} })],
+  ] as const) {
+    it(`takes the tokens back once it is ${how}; its signatories stay`, async (t) => {
+      const on = await emulator(t);
+      const { id } = await sent(on.api);
+      await quiet(on);
+      const token = await tokenOf(on, "jo@acme.example");
+      assert.deepEqual(await owners(on, token), ["counterparty_tokens eu-1"]);
+      await end(on, id);
+      await quiet(on);
+      assert.deepEqual(await owners(on, token), []);
+      assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
+      const { body } = await on.router("GET", `/contract-invite/counter_party/by_token/${token}`);
+      assert.equal((body as { state: string }).state, "ENDED");
+    });
+  }
+
+  it("is reported again after a minute, then two, when the router refuses, and given up after six times", async (t) => {
+    const log: string[] = [];
+    const on = await emulator(t, { log: (line) => log.push(line) });
+    const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 7 };
+    assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
+    const first = await sent(on.api);
+    const times = await tries(on);
+    assert.deepEqual(times, [0, 1, 3, 7, 15, 31]);
+    assert.deepEqual(log, [
+      `the router did not take report-signatories ${first.number} 6 times: it is not asked again`,
+    ]);
+    await sent(on.api);
+    assert.deepEqual(await tries(on), [...times, 94, 95]);
+    assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
+  });
+});
+
+/** At which virtual minutes signatories were reported, when an hour is over. */
+async function tries(on: TestEmulator): Promise<number[]> {
+  await quiet(on);
+  await on.clock.advance({ by: 94 * 60_000 });
+  await quiet(on);
+  const { body } = await on.ask("GET", "requests?operation=signatories.add");
+  const begin = Date.parse("2031-01-02T03:04:05Z");
+  return (body as { items: { at: string }[] }).items.map(({ at }) => (Date.parse(at) - begin) / 60_000);
+}
