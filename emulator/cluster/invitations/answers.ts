@@ -29,13 +29,13 @@ export async function invitationAnswer(
   return found ? json(200, found) : json(404, { detail: "Invitation not found" });
 }
 
-interface Asked {
+interface InvitationQuery {
   readonly token: string;
   /** Undefined: of either kind. */
   readonly kind?: Invitation["kind"] | undefined;
 }
 
-function askedFor(target: string): Asked | undefined {
+function askedFor(target: string): InvitationQuery | undefined {
   const { path, search } = targetOf(target);
   if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
   const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];

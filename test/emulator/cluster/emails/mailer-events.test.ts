@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { quiet } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 
 const path = "/api/v1/emails/mailer/webhook";
@@ -91,6 +92,7 @@ describe("an event of the e-mail provider", () => {
   it("that is unknown or cannot be read is taken, noted, and changes nothing", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
+    await quiet(on);
     const before = (await on.ask("GET", "state")).body;
     const Metadata = { cluster_id: "eu-1", email_id: "1" };
     for (const event of [{ RecordType: "SubscriptionChange" }, {}, { RecordType: 1 }, { RecordType: "__proto__" }]) {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { emailHash } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { quiet } from "../../../support/refused.ts";
+import { temporaryFolder } from "../../../support/store.ts";
 
 const owners = async ({ ask }: TestEmulator, identifier: string) =>
   ((await ask("GET", `owners?identifier=${identifier}`)).body as { table: string; cluster_id: string }[]).map(
@@ -97,6 +99,29 @@ describe("a contract that is sent", () => {
     await sent(on.api);
     assert.deepEqual(await tries(on), [...times, 94, 95]);
     assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
+  });
+
+  it("is reported by the next start, when the router refused and then was stopped", async (t) => {
+    const file = join(await temporaryFolder(t), "emulator.json");
+    const before = await emulator(t, { file });
+    const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
+    assert.equal((await before.ask("POST", "faults", { body: fault })).status, 201);
+    await sent(before.api);
+    await before.close();
+    const after = await emulator(t, { file, clock: { mode: "manual" } });
+    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), []);
+    await after.clock.advance({ by: 60_000 });
+    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), ["signatories eu-1"]);
+  });
+
+  it("is reported before the emulator closes", async (t) => {
+    const file = join(await temporaryFolder(t), "emulator.json");
+    const before = await emulator(t, { file });
+    await sent(before.api);
+    await before.close();
+    const after = await emulator(t, { file, clock: { mode: "manual" } });
+    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(after, await tokenOf(after, "jo@acme.example")), ["counterparty_tokens eu-1"]);
   });
 });
 
