@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type MailerEvent, mailerEvents } from "../../../src/api/mailer-events.ts";
+import { jsonObject } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { emailNamed } from "../../world/emails.ts";
 import { json } from "../answer.ts";
-import { parsedJson } from "../parsed-json.ts";
 import type { ClusterWorld } from "../world.ts";
 import { report } from "./report.ts";
 
@@ -26,7 +26,7 @@ export async function takeMailerEvent(
   { store, clock, cluster }: ClusterWorld,
   finding: Finding,
 ): Promise<Passthrough> {
-  const parsed = Event.safeParse(parsedJson(body));
+  const parsed = Event.safeParse(jsonObject(body));
   if (!parsed.success) {
     finding("unreadable-mailer-event", "It has no RecordType, or keys of other types than the provider sends");
     return json(200, {});

@@ -1,11 +1,11 @@
 import { OAuthProviderType } from "../../../src/api/router/external-oauth.ts";
 import { LoginV2Request } from "../../../src/api/router/proxied.ts";
+import { jsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { workspaces } from "../../world/workspaces.ts";
-import { parsedJson } from "../parsed-json.ts";
+import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { json } from "./answer.ts";
 import { userOfEmail } from "./people.ts";
 
 /** Says how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34). */
@@ -13,7 +13,7 @@ export async function howToLogIn(
   { body }: Pick<ReceivedRequest, "body">,
   { store, cluster, settings }: ClusterWorld,
 ): Promise<Passthrough> {
-  const request = LoginV2Request.safeParse(parsedJson(body));
+  const request = LoginV2Request.safeParse(jsonObject(body));
   if (!request.success) return json(400, { detail: "This is no request with an email" });
   const found = await store.read(async (view) => {
     const user = await userOfEmail(view, cluster.id, request.data.email);

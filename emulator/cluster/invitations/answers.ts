@@ -1,10 +1,10 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { targetOf } from "../../http/path.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
 import { workspaces } from "../../world/workspaces.ts";
+import { json } from "../answer.ts";
 import { compositeId, contracts } from "../contracts/rows.ts";
-import { json } from "../identity/answer.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type Invitation, invitations } from "./rows.ts";
 

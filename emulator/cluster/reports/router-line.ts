@@ -29,7 +29,7 @@ interface LineOptions {
 }
 
 export const routerLine = ({ forwarder, wall, timeoutMs, routerUrl }: LineOptions): RouterLine => ({
-  async ask(key, method, path, body) {
+  async ask(key, method, path, content) {
     const url = await routerUrl;
     const gaveUp = new AbortController();
     const answer = await within(wall, timeoutMs, exchange(url, gaveUp.signal));
@@ -39,14 +39,15 @@ export const routerLine = ({ forwarder, wall, timeoutMs, routerUrl }: LineOption
 
     async function exchange(origin: string, signal: AbortSignal): Promise<RouterAnswer | undefined> {
       const rawHeaders = ["content-type", "application/json", "x-cluster-key", key];
-      const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body));
+      const bytes = Buffer.from(content === undefined ? "" : JSON.stringify(content));
       const request = { method, target: path, rawHeaders, body: bytes, remoteAddress: "127.0.0.1", origin };
       const sent = await forwarder.send(origin, request, signal);
       if (sent.kind === "unreachable") return undefined;
+      const { status, body } = sent.answer;
       try {
         const chunks: Uint8Array[] = [];
-        for await (const chunk of sent.answer.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
-        return { status: sent.answer.status, body: JSON.parse(Buffer.concat(chunks).toString()) };
+        for await (const chunk of body instanceof Uint8Array ? [body] : body) chunks.push(chunk);
+        return { status, body: JSON.parse(Buffer.concat(chunks).toString()) };
       } catch {
         return undefined;
       }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { jsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { rows, type Transaction } from "../../store/port.ts";
@@ -8,7 +9,6 @@ import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
 import { inviteMember } from "../invitations/invite-member.ts";
 import { invitations } from "../invitations/rows.ts";
-import { parsedJson } from "../parsed-json.ts";
 import type { ClusterWorld } from "../world.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
@@ -27,7 +27,7 @@ export async function createTrialWorkspace(
 ): Promise<Passthrough> {
   const { store, cluster } = world;
   if (!sameSecret(headers["x-cluster-key"] ?? "", cluster.key)) return json(401, { detail: "Invalid cluster key" });
-  const request = NewWorkspace.safeParse(parsedJson(body));
+  const request = NewWorkspace.safeParse(jsonObject(body));
   if (!request.success) return json(400, { detail: "This is no request for a workspace" });
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);

@@ -21,6 +21,8 @@ describe("the e-mails of the platform", () => {
   it("emails.list shows those for signing, with the link of the recipient and the metadata of their events", async (t) => {
     const on = await emulator(t);
     const link = await signingLink(on, await sent(on.api), "jo@acme.example");
+    const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
+    const [, token] = workspaces[0]!.counterparty_tokens;
     assert.deepEqual(plain(await on.ask("GET", "emails")), {
       status: 200,
       body: {
@@ -34,7 +36,7 @@ describe("the e-mails of the platform", () => {
             recipient: "jo@acme.example",
             mode: "to",
             link,
-            token: null,
+            token,
             sent_at: at,
             metadata: {
               cluster_id: "eu-1",

@@ -119,7 +119,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     });
   });
 
-  it("knows no login of somebody without an account, but their signup", async (t) => {
+  it("knows no login of somebody without an account, and makes one when they sign up", async (t) => {
     const world = await emulator(t);
     const email = "new@nowhere.example";
     const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
@@ -135,8 +135,8 @@ describe("a login or signup with a provider, at a cluster", () => {
         oauth_provider: "ProviderA",
         email,
         name: "",
-        user_id: null,
-        workspace_id: null,
+        user_id: 1,
+        workspace_id: 4,
       },
     });
   });
