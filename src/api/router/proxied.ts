@@ -122,7 +122,7 @@ export const loginV2 = operation({
   path: "/api/v1/svc_auth/login_v2/",
   request: { body: json(LoginV2Request) },
   cli: { command: "auth login-v2" },
-  examples: [{ title: "How does Ada log in?", body: { email: "ada@example.com" } }],
+  examples: [{ title: "How does Ada log in?", body: { email: "ada@northwind.example" } }],
 });
 
 export const CaptchaConfigResponse = z.strictObject({
