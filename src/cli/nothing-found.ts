@@ -7,6 +7,7 @@ const makers = lookupTable<string>({
   "contracts counterparties list": "svc contracts create brings them along",
   "emulator webhooks": "svc webhooks listen or create makes a subscription",
   "emulator deliveries": "svc webhooks trigger tells subscriptions of an activity",
+  "emulator emails": "svc contracts send sends some",
   "emulator inbox": "it fills with what the router forwards",
   "emulator fault list": "svc emulator fault add makes one",
   "emulator requests": "they are listed from the next one on",

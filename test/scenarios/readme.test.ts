@@ -52,6 +52,8 @@ describe("the README", () => {
     const { cwd, path } = await project(t);
     const scripts = Object.keys(JSON.parse(await readFile(join(root, "package.json"), "utf8")).scripts);
     let emulator: Promise<RunResult> | undefined;
+    // Where a command before `emulator stop` has failed.
+    t.after(() => emulator && runCli(["emulator", "stop"], { cwd }));
     for (const command of commandsOf(blocks("sh").filter((block) => !isApart(block)))) {
       // Both are what runs this very test; `.ci/run` begins with them.
       if (command === "npm ci") continue;
