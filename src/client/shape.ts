@@ -16,11 +16,23 @@ export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: un
   return found && `${found.path.map(String).join(".") || "the answer"}: ${found.message}`;
 }
 
-/** Another word than those that are declared is still a word. Of a choice of shapes, none must fit. */
+/**
+ * Another word than those that are declared is still a word, and nothing where one value is declared is read as nothing,
+ * but for an id, a URL or a key, by which the next thing is done. Of a choice of shapes, none must fit.
+ */
 function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
-  if (issue.code === "invalid_type") return true;
   const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
+  const isNothing = given === undefined || given === null;
+  if (isNothing && issue.path.length > 0 && !isNeeded(issue)) return false;
+  if (issue.code === "invalid_type") return true;
   if (issue.code === "invalid_value") return issue.values.every((one) => typeof one !== typeof given);
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return false;
   return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
+}
+
+/** What holds others, or leads to others. An item of a list has no name: nobody expects one that is nothing. */
+function isNeeded(issue: z.core.$ZodIssue): boolean {
+  const name = issue.path.at(-1);
+  if (typeof name !== "string" || /(?:^|_)(?:id|key|url)$/.test(name)) return true;
+  return issue.code === "invalid_type" && ["object", "array", "record"].includes(issue.expected);
 }

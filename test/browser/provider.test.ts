@@ -32,9 +32,9 @@ const callback = "/api/v1/svc_auth/oauth/callback";
 
 describe("the page of the provider in a browser", { skip }, () => {
   for (const [flow, from, to, email] of [
-    // Whoever is known already gets no trial.
+    // Whoever is known already gets no trial, and no account at another cluster.
     ["a trial", "/router/v1/trial/signup/oauth", "/router/v1/trial/signup/oauth/callback", "zoe@newco.example"],
-    ["a signup", "/api/v1/svc_auth/oauth/signup", "/api/v1/svc_auth/oauth/signup/callback", "eli@fabrikam.example"],
+    ["a signup", "/api/v1/svc_auth/oauth/signup", "/api/v1/svc_auth/oauth/signup/callback", "zoe@newco.example"],
     ["a login", `${login}?provider=ProviderC&cluster_id=us-1`, callback, "eli@fabrikam.example"],
   ] as const) {
     it(`signs a person in for ${flow}`, async (t) => {

@@ -18,6 +18,10 @@ import type { Inbox } from "./inbox.ts";
 /** Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404. */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
 
+/** Events of the connected apps, and the redirects at the end of connecting one: taken, and no more (DECISIONS.md, R38). */
+const ofApps =
+  /^\/router\/v1\/(?:integrations\/(?:destinations\/[^/]+\/)?chat_[ab]\/|billing\/webhook$|oauth2\.0\/external\/[^/]+\/redirect$)/;
+
 type Answer = (request: ReceivedRequest, world: ClusterWorld, finding: Finding) => Promise<Passthrough>;
 
 /** What an emulated cluster does with forwarded requests that it knows, by method and path. */
@@ -45,7 +49,7 @@ async function identityAnswer(request: ReceivedRequest, path: string, world: Clu
 
 /**
  * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
- * with an echo (DECISIONS.md, R38). Everything is noted in the inbox.
+ * with an echo, or nothing under `--strict=paths` (DECISIONS.md, R38). Everything is noted in the inbox.
  */
 export const forwardedTo =
   (world: ClusterWorld, inbox: Inbox) =>
@@ -60,17 +64,23 @@ export const forwardedTo =
       (await invitationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? json(200, { cluster_id: world.cluster.id, method: request.method, path });
+    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, path, world, finding));
     inbox.add({
       at: world.clock.now(),
       method: request.method,
       target: request.target,
       rawHeaders: request.rawHeaders,
       body: request.body,
-      status: given.status,
+      status: given?.status ?? 404,
     });
     return given;
   };
+
+function echo({ method }: ReceivedRequest, path: string, { cluster, settings }: ClusterWorld, finding: Finding) {
+  if (settings.strict.has("paths")) return undefined;
+  finding("unknown-path", "answered with an echo; the real cluster may know no such path");
+  return json(200, { cluster_id: cluster.id, method, path });
+}
 
 /** A public route that the emulator does not have; undefined where the service has none either. */
 function notBuilt(path: string): Passthrough | undefined {

@@ -1,4 +1,6 @@
+import type { Operation, ResultOf } from "../../api/operation.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
+import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
 import { settings } from "../config/setting-keys.ts";
@@ -58,24 +60,33 @@ export async function choicesFor(
   });
 }
 
+/** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
+async function listed<O extends Operation>(
+  service: "router" | "contracts",
+  operation: O,
+  args: CallArguments,
+  context: Context,
+): Promise<ResultOf<O>> {
+  const client = await context.client(service);
+  const { value } = await client.send(CheckedCall.of(operation, args), { signal: context.signal });
+  return value as ResultOf<O>;
+}
+
 async function clusters(context: Context): Promise<Choice[]> {
   const { listClusters } = await import("../../api/router/clusters.ts");
-  const client = await context.client("router");
-  const found = await client.call(listClusters, {}, { signal: context.signal });
+  const found = await listed("router", listClusters, {}, context);
   return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
 }
 
 async function templates(context: Context): Promise<Choice[]> {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
-  const client = await context.client("contracts");
-  const { items } = await client.call(listTemplates, { query: {} }, { signal: context.signal });
+  const { items } = await listed("contracts", listTemplates, { query: {} }, context);
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
 async function contracts(context: Context, command: string): Promise<Choice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const client = await context.client("contracts");
-  const { results } = await client.call(listContracts, { query: { limit: 100 } }, { signal: context.signal });
+  const { results } = await listed("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
   const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));

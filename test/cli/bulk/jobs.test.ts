@@ -144,7 +144,7 @@ describe("jobs", () => {
     await mkdir(join(folder, "more"));
     assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
     assert.deepEqual((await readdir(folder)).sort(), ["more", "notes.txt"]);
-    assert.equal((await svc("router jobs list")).err, "No jobs\n");
+    assert.equal((await svc("router jobs list")).err, "No jobs; svc router map-emails FILE begins one\n");
   });
 
   it("keep what they know to their owner", async (t) => {
@@ -171,7 +171,11 @@ describe("jobs", () => {
       assert.match(result.err, message);
       assert.equal(result.exit, exit);
     }
-    assert.deepEqual(await svc("router jobs list"), { exit: 0, out: "", err: "No jobs\n" });
+    assert.deepEqual(await svc("router jobs list"), {
+      exit: 0,
+      out: "",
+      err: "No jobs; svc router map-emails FILE begins one\n",
+    });
   });
 
   it("print their results in every format, all rows where all were asked for", async (t) => {

@@ -194,7 +194,7 @@ describe("svc webhooks replay", () => {
 
   for (const [argv, message] of [
     ["webhooks replay", "<files> or --last N required"],
-    ["webhooks replay a --last 1", "<files> or --last N required, one of them"],
+    ["webhooks replay a --last 1", "<files> and --last cannot both be given"],
     ["webhooks replay nowhere.json --to 3000", "there is no such file"],
     ["webhooks replay nowhere.json", "--to required"],
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],

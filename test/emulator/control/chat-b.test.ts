@@ -24,7 +24,7 @@ describe("the issuer of bot-framework tokens", () => {
     const headers = { authorization: `Bearer ${token}` };
     assert.deepEqual(plain(await world.router("POST", path, { body: activity, headers })), {
       status: 200,
-      body: { cluster_id: "eu-1", method: "POST", path },
+      body: {},
     });
     const other = { ...activity, serviceUrl: "https://else.example" };
     assert.equal((await world.router("POST", path, { body: other, headers })).status, 401);

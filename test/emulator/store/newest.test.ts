@@ -27,7 +27,7 @@ describe("What strangers begin and never end", () => {
     const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
     const cluster_id = world.clusters[0]!.id;
     const many = Array.from({ length: mostOfStrangers }, (_, i) => `s${i}`);
-    const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null };
+    const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null, answers: null };
     const filled = {
       ...before,
       rows: {

@@ -52,13 +52,40 @@ describe("a path that a cluster does not know", () => {
     assert.deepEqual(plain(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
   });
 
-  it("is echoed elsewhere, as what the router forwards, and noted in the inbox", async (t) => {
+  it("is echoed elsewhere, as what the router forwards, with a finding, and noted in the inbox", async (t) => {
     const on = await emulator(t);
     assert.deepEqual(plain(await sender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })), {
       status: 200,
       body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
     });
+    const { body: log } = await on.ask("GET", "requests?service=contracts");
+    const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
+    assert.deepEqual(findings, [
+      { code: "unknown-path", detail: "answered with an echo; the real cluster may know no such path" },
+    ]);
     const { body } = await on.ask("GET", "clusters/us-1/inbox");
     assert.equal((body as { total: number }).total, 1);
+  });
+
+  it("is 404 under --strict=paths, in the inbox, too; events of apps are taken all the same", async (t) => {
+    const on = await emulator(t, { strict: ["paths"] });
+    const send = sender(on.clusters[1]!.url);
+    assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);
+    const taken = { status: 200, body: {} };
+    for (const path of [
+      "/router/v1/integrations/chat_a/webhook/event/",
+      "/router/v1/integrations/destinations/us/chat_a/oauth_redirect",
+      "/router/v1/integrations/chat_b/webhook/messaging",
+      "/router/v1/billing/webhook",
+      "/router/v1/oauth2.0/external/ProviderA/redirect",
+    ]) {
+      assert.deepEqual(plain(await send("POST", path, { body: {} })), taken, path);
+    }
+    const { body } = await on.ask("GET", "clusters/us-1/inbox");
+    const rows = (body as { items: { status: number }[] }).items;
+    assert.deepEqual(
+      rows.map(({ status }) => status),
+      [404, 200, 200, 200, 200, 200],
+    );
   });
 });
