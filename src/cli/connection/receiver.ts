@@ -38,8 +38,8 @@ export interface ReceiverOptions {
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** What is read, and let go, after a refusal: a connection that ends with bytes unread takes the answer with it. */
-const lingerBytes = 1024 * 1024;
+/** How long a refused sender may take to read why: a connection that ends with bytes unread takes the answer with it. */
+const lingerMs = 2_000;
 
 /** For a whole request: one that drips is no delivery. */
 const requestTimeoutMs = 30_000;
@@ -56,13 +56,14 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     const chunks: Buffer[] = [];
     let size = 0;
     request.on("data", (chunk: Buffer) => {
+      if (response.headersSent) return;
       size += chunk.length;
       if (size <= maxBodyBytes) return void chunks.push(chunk);
-      if (size > maxBodyBytes + lingerBytes) return void request.destroy();
-      if (response.headersSent) return;
       chunks.length = 0;
       onTooLarge?.(maxBodyBytes);
       response.writeHead(413).end("too large for a webhook");
+      request.pause();
+      request.socket.setTimeout(lingerMs, () => request.destroy());
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
