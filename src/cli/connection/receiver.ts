@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { deadline } from "../../base/deadline.ts";
 
 /** One POST that came in, its body as raw bytes. */
 export interface ReceivedPost {
@@ -63,7 +64,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       onTooLarge?.(maxBodyBytes);
       response.writeHead(413).end("too large for a webhook");
       request.pause();
-      request.socket.setTimeout(lingerMs, () => request.destroy());
+      deadline(lingerMs, () => request.destroy());
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
