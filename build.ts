@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
+import { bundleConsole } from "./console-bundle.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry } from "./src/api/registry.ts";
-import { declarationsOf } from "./src/cli/command-tree.ts";
-import { groups } from "./src/cli/groups.ts";
+import { commandFile } from "./src/cli/built-commands.ts";
+import { declarationsOf, groupNames } from "./src/cli/command-tree.ts";
 import { groupManual, manualPage } from "./src/cli/help/manual.ts";
 import { wholeTree } from "./src/cli/help/tree.ts";
-import type { SpecsByGroup } from "./src/cli/specs.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
-import { deriveSpecs } from "./src/derive/specs.ts";
 
 const root = import.meta.dirname;
 
@@ -100,17 +100,55 @@ const lateOnesHaveMain: Plugin = {
 };
 
 /**
- * undici asks Node's own HTTP client, which the command line has no other use for, for one number: how long all headers
- * of an answer may be. The default is said of it in src/client/network-failure.ts, too.
+ * What undici has of built-in modules for which the command line has no other use: of Node's own HTTP client one number,
+ * how long all headers of an answer may be (src/client/network-failure.ts says it, too), and assertions without a text.
  */
-const undiciWithoutHttp: Plugin = {
-  name: "undici-without-http",
+const standIns: Readonly<Record<string, string>> = {
+  "node:http": "module.exports = { maxHeaderSize: 16_384 };",
+  "node:assert": 'module.exports = (holds) => { if (!holds) throw new Error("undici is in no state for this"); };',
+};
+
+const undiciByItself: Plugin = {
+  name: "undici-by-itself",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:http$/ }, ({ importer, path }) =>
-      /node_modules\/undici\//.test(importer) ? { path, namespace: "http-defaults" } : undefined,
+    onResolve({ filter: /^node:/ }, ({ importer, path }) =>
+      /node_modules\/undici\//.test(importer) && Object.hasOwn(standIns, path)
+        ? { path, namespace: "stand-in" }
+        : undefined,
     );
-    onLoad({ filter: /.*/, namespace: "http-defaults" }, () => ({
-      contents: "module.exports = { maxHeaderSize: 16_384 };",
+    onLoad({ filter: /.*/, namespace: "stand-in" }, ({ path }) => ({ contents: standIns[path] }));
+  },
+};
+
+/** undici's parser of HTTP, by the names of the modules that hold it. */
+const parsers = ["llhttp-wasm", "llhttp_simd-wasm"] as const;
+
+/** Each is a text of base64 in a module, read and kept with the code of undici; as a file it is read when it is needed. */
+const parsersBeside: Plugin = {
+  name: "parsers-beside",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]llhttp(_simd)?-wasm\.js$/ }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule("node:fs")
+        .readFileSync(new URL("./${basename(path, ".js")}.wasm", fileUrl));`,
+    }));
+  },
+};
+
+function writeParsers(folder: string): void {
+  const require = createRequire(import.meta.url);
+  for (const name of parsers) writeFileSync(`${folder}/${name}.wasm`, require(`undici/lib/llhttp/${name}.js`));
+}
+
+/** Packages that few commands get to use, and whose expressions take a millisecond to make: loaded by the first call. */
+const latePackages: Plugin = {
+  name: "late-packages",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^fast-string-width$/ }, ({ kind, path }) =>
+      kind === "import-statement" ? { path, namespace: "late-package" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "late-package" }, ({ path }) => ({
+      contents: `export default (...given) => require("${path}").default(...given);`,
+      resolveDir: root,
     }));
   },
 };
@@ -147,13 +185,12 @@ const builtinsByName: Plugin = {
 };
 
 /**
- * Bundles into `outdir`, and writes the command specs beside it. All chunks lie in one folder: they read files by it.
+ * Bundles into `outdir`, and writes what is declared of the commands beside it. All chunks lie in one folder: they read files by it.
  * What is told of the bundle concerns the command line.
  */
 export async function bundle(outdir: string): Promise<Metafile> {
   // A build that fails leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
-  const specs = deriveSpecs();
   const settings: BuildOptions = {
     absWorkingDir: root,
     outdir: fresh,
@@ -165,8 +202,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     target: "node20.19",
     banner: { js: banner },
     define: {
-      SVC_SPEC_GROUPS: JSON.stringify(Object.keys(specs).join(" ")),
-      SVC_WRITTEN_COMMANDS: JSON.stringify((await writtenCommands()).join("\n")),
+      SVC_COMMANDS: JSON.stringify((await allDeclared()).map(({ words }) => words.join(" ")).join("\n")),
     },
     minifySyntax: true,
     // Optional companions of pdfjs, which draws nothing here.
@@ -190,7 +226,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     ...settings,
     banner: {},
     entryPoints: commandLine,
-    plugins: [leaveOutUnused, undiciWithoutHttp, lateOnesHaveMain, builtinsByName],
+    plugins: [leaveOutUnused, undiciByItself, parsersBeside, latePackages, lateOnesHaveMain, builtinsByName],
     metafile: true,
   });
   const main = mainChunk(metafile);
@@ -204,10 +240,15 @@ export async function bundle(outdir: string): Promise<Metafile> {
     define: { SVC_MAIN_CHUNK: JSON.stringify(main), SVC_BUNDLE_ID: JSON.stringify(id) },
     entryPoints: loader,
   });
-  writeSpecs(`${fresh}/specs`, specs);
+  const ofConsole = await bundleConsole(`${fresh}/console`);
+  writeParsers(fresh);
+  await writeCommands(fresh);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
-  writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, [ofPrograms, ofCommonJs, metafile])));
+  writeFileSync(
+    `${fresh}/THIRD-PARTY.txt`,
+    thirdPartyText(bundledPackages(root, [ofPrograms, ofCommonJs, ofConsole, metafile])),
+  );
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
   return metafile;
@@ -257,12 +298,6 @@ async function makeCommonJs({ outputs }: Metafile): Promise<string[]> {
   return texts;
 }
 
-/** The words of each hand-written command. */
-const writtenCommands = async (): Promise<string[]> =>
-  (await Promise.all(Object.values(groups).map((group) => group.commands?.()))).flatMap((written) =>
-    (written?.commands ?? []).map(({ words }) => words.join(" ")),
-  );
-
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
   const types = { operations: operationTypes(registry), ...written(publishedTypes) };
@@ -277,10 +312,13 @@ const written = (paths: Readonly<Record<string, string>>): Record<string, string
     Object.entries(paths).map(([name, path]) => [name, readFileSync(new URL(path, import.meta.url), "utf8")]),
   );
 
-function writeSpecs(folder: string, specs: SpecsByGroup): void {
-  mkdirSync(folder, { recursive: true });
-  for (const [group, commands] of Object.entries(specs)) {
-    writeFileSync(`${folder}/${group}.json`, JSON.stringify(commands));
+/** Every command, in the order of the root help. */
+const allDeclared = async () => (await Promise.all((await groupNames()).map(declarationsOf))).flat();
+
+async function writeCommands(folder: string): Promise<void> {
+  mkdirSync(`${folder}/commands`);
+  for (const command of await allDeclared()) {
+    writeFileSync(join(folder, commandFile(command.words)), JSON.stringify(command));
   }
 }
 

@@ -1,16 +1,18 @@
-import { begin } from "./compose/begin.ts";
+import { resolve } from "node:path";
+import { start } from "./compose/begin.ts";
 import { checkOptions } from "./compose/check-options.ts";
-import { Closing } from "./compose/closing.ts";
 import { type EmulatorOptions, seedFrom } from "./compose/options.ts";
+import { originAt } from "./compose/origin.ts";
 import type { Emulator } from "./compose/running.ts";
 
 export type { EmulatorEvent } from "./compose/activity.ts";
 export { InvalidOptions } from "./compose/invalid-options.ts";
 export type { EmulatorOptions } from "./compose/options.ts";
-export { type Repair, repairState } from "./compose/repair-state.ts";
-export type { Emulator, RunningCluster } from "./compose/running.ts";
-export type { Seed } from "./compose/seed.ts";
-export { seedSchema } from "./compose/seed-schema.ts";
+export type { Emulator, Rewind, Snapshot } from "./compose/running.ts";
+export type { RunningCluster } from "./compose/running-cluster.ts";
+export { type Repair, repairState } from "./compose/state/repair-state.ts";
+export type { Seed } from "./compose/state/seed.ts";
+export { seedSchema } from "./compose/state/seed-schema.ts";
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at
@@ -19,12 +21,6 @@ export { seedSchema } from "./compose/seed-schema.ts";
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   checkOptions(options);
-  const seed = seedFrom(options);
-  const closing = new Closing();
-  try {
-    return await begin(options, seed, closing);
-  } catch (error) {
-    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
-    throw error;
-  }
+  const { from } = options;
+  return start(options, seedFrom(options), from === undefined ? undefined : originAt(resolve(from)));
 }

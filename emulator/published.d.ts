@@ -46,7 +46,7 @@ export interface Advanced {
   readonly next_due: number | null;
   readonly pending: number;
   readonly status: "done" | "stopped";
-  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing";
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced";
 }
 
 /** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
@@ -96,6 +96,20 @@ export type EmulatorEvent =
   /** So many more than could be told. */
   | { readonly event: "dropped"; readonly count: number };
 
+/** A kept state of an emulator. */
+export interface Snapshot {
+  readonly name: string;
+  /** Virtual milliseconds at which it was kept. */
+  readonly at: number;
+}
+
+/**
+ * How far to go back. `to`: a virtual time, milliseconds since the epoch or an ISO time. `before`: to before this cause
+ * changed anything, as traces call it (`request:12`). `steps`: to before so many of the last requests and moves of time
+ * that changed anything.
+ */
+export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
+
 /** A running emulator. */
 export interface Emulator {
   readonly instanceId: string;
@@ -118,6 +132,27 @@ export interface Emulator {
     /** Moves virtual time and runs everything that becomes due on the way. */
     advance(target: Target): Promise<Advanced>;
   };
+  /**
+   * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
+   * snapshot-2 and so on. Fails with SnapshotThere where the name is taken, unless `replace`.
+   */
+  snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
+  /**
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on. Fails with NoSuchSnapshot and
+   * UnusableSnapshot, and then nothing is changed.
+   */
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
+  /**
+   * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
+   * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
+   * time that lies ahead; then nothing is changed.
+   */
+  rewind(target: Rewind): Promise<{ readonly keptAs: string }>;
+  /**
+   * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
+   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.
+   */
+  fork(): Promise<Emulator>;
   /**
    * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
    * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
@@ -151,6 +186,16 @@ export interface EmulatorOptions {
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. */
   readonly seed?: "demo" | "empty" | object;
+  /**
+   * Begins with a copy of the state in this file, which stays as it is: a snapshot, the state of another emulator, or an
+   * exported one. A `file` must have no state yet. The seed is what a reset goes back to.
+   */
+  readonly from?: string | undefined;
+  /**
+   * How many bytes are kept at most beside a `file` of what led to the present state, to go back to; 0: nothing. The
+   * default is 256 MiB. In memory nothing is kept.
+   */
+  readonly historyBytes?: number;
   readonly clock?: {
     /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
     readonly mode?: "real" | "manual" | "auto";
@@ -165,6 +210,11 @@ export interface EmulatorOptions {
   readonly strict?: Iterable<string>;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
+  /**
+   * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
+   * it as spans. Default: nothing is sent.
+   */
+  readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
   readonly publicUrl?: string;
   readonly lenientSlashes?: boolean;
   /** Same seed and same calls give the same bytes. */
@@ -177,13 +227,15 @@ export interface EmulatorOptions {
   readonly webhookAllow?: readonly string[];
   readonly workerTick?: boolean;
   readonly standardWebhooks?: boolean;
+  /** Add a W3C `traceparent` to webhooks, so that receivers go on in the trace of what led to them. */
+  readonly traceWebhooks?: boolean;
   /** Let every signatory sign by itself after this much virtual time. */
   readonly autoSignMs?: number | undefined;
   readonly webhookConnectTimeoutMs?: number;
   readonly webhookResponseTimeoutMs?: number;
-  /** How much of the requests received is kept in memory; default: 8 MiB. */
+  /** How much of the requests received is kept in memory; default: 4 MiB. */
   readonly requestLogBytes?: number;
-  /** How much of what is forwarded to each emulated cluster is kept in memory; default: 16 MiB. */
+  /** How much of what is forwarded to each emulated cluster is kept in memory; default: 4 MiB. */
   readonly inboxBytes?: number;
   /** How long a caller may take nothing of its answer before it is cut off; default: two minutes. */
   readonly unreadAnswerTimeoutMs?: number;

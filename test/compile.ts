@@ -2,6 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { bundleConsole } from "../console-bundle.ts";
 import { run } from "./support/foreign/program.ts";
 import { programs } from "./support/program.ts";
 
@@ -46,6 +47,10 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
   await Promise.all([
     usesPackage in metafile.inputs && makePackage(folder),
     usesTarball in metafile.inputs && packInto(folder),
+    // The emulator looks for it beside itself, too.
+    bundleConsole(join(folder, "console")).then((metafile) =>
+      writeFileSync(join(folder, "console.json"), JSON.stringify(metafile)),
+    ),
   ]);
   return [...groups.keys()].map((name) => join(folder, `${name}.js`));
 }
@@ -55,8 +60,7 @@ const groupsOf = (groups: ReadonlyMap<string, readonly string[]>): Plugin => ({
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice("group:".length), namespace: "group" }));
     onLoad({ filter: /.*/, namespace: "group" }, ({ path }) => ({
-      contents: groups
-        .get(path)!
+      contents: ["answered.ts", ...groups.get(path)!]
         .map((file) => `import ${JSON.stringify(join(import.meta.dirname, file))};\n`)
         .join(""),
       resolveDir: root,

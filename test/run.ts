@@ -4,11 +4,14 @@
  * shells differ in theirs, so the files are found here.
  */
 import { spawn } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import { compileTests } from "./compile.ts";
 import { grouped, isOf } from "./grouped.ts";
+import { leftUnderWay } from "./runner/under-way.ts";
+import { answeredFile, unanswered } from "./structure/completeness.ts";
 
 const here = import.meta.dirname;
 const onDemand = ["bench", "packaged", "interop/schemathesis", "interop/generators", "interop/clients"];
@@ -48,8 +51,27 @@ const limits = ["--test-timeout=600000", `--test-concurrency=${availableParallel
 // In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read.
 const reporter = options.some((option) => option.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
 const compiled = await compileTests(grouped(files, slow), folder);
-const argv = ["--enable-source-maps", "--test", ...limits, ...reporter, ...options, ...compiled];
+writeFileSync(join(folder, answeredFile), "");
+const always = ["--enable-source-maps", `--import=${pathToFileURL(join(folder, "follow-tests.js"))}`, "--test"];
+const argv = [...always, ...limits, ...reporter, ...options, ...compiled];
 const run = spawn(process.execPath, argv, { stdio: "inherit", env: { ...process.env, SVC_TEST_COMPILED: folder } });
-run.on("exit", (code) => {
+run.on("exit", async (code) => {
   process.exitCode = code ?? 1;
+  for (const test of leftUnderWay(folder)) {
+    process.stderr.write(`A process was ended before it was done; the test that it began last: ${test}\n`);
+  }
+  // What the tests of the emulator do not bring about together, nobody has seen. They need no other program for it.
+  const isPart = options.some((option) => /^--test-(?:shard|only|name-pattern|skip-pattern)/.test(option));
+  if (isPart || !(isDefaultWanted || wanted.includes("emulator"))) {
+    process.stderr.write(
+      "Declared failures are compared with those that tests saw when all of test/emulator is run.\n",
+    );
+    return;
+  }
+  const { registry } = await import("../src/api/registry.ts");
+  const answered = new Set(readFileSync(join(folder, answeredFile), "utf8").split("\n"));
+  const missing = unanswered(registry, answered);
+  if (missing.length === 0) return;
+  process.exitCode = 1;
+  process.stderr.write(`Declared failures that no test saw answered:\n${missing.join("\n")}\n`);
 });

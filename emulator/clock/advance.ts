@@ -1,5 +1,6 @@
 import type { Wall } from "../../src/base/clock.ts";
-import type { Store } from "../store/port.ts";
+import type { Cause } from "../store/cause.ts";
+import { StateReplaced, type Store } from "../store/port.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -20,7 +21,7 @@ export interface Advanced {
   readonly pending: number;
   readonly status: "done" | "stopped";
   /** Why it stopped before it got there; always between two times, never with a half-run entry. */
-  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing";
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced";
 }
 
 /** The target does not lie ahead of the present virtual time: it never goes backwards. */
@@ -61,14 +62,15 @@ interface Parts {
 /**
  * Moves time to the target, entry by entry (DECISIONS.md, P23): wait until nothing runs; take the earliest time at which something
  * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
- * target runs too. The clock must be held.
+ * target runs too. The clock must be held. `cause`: of the moves, and of whatever comes due earlier by them.
  */
-export async function advance(parts: Parts, from: number, target: Target): Promise<Advanced> {
+export async function advance(parts: Parts, from: number, target: Target, cause?: Cause): Promise<Advanced> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.now() + caps.wallMs;
   const idle = () => idleBefore(dispatcher, wall, deadline, closing);
   const ran: FinishedEntry[] = [];
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
+  const { stopped } = dispatcher;
 
   let goal = goalOf(target, from);
   // What was due before is awaited but not reported: how much of it is left is a matter of chance.
@@ -76,19 +78,24 @@ export async function advance(parts: Parts, from: number, target: Target): Promi
   dispatcher.onFinished = (entry) => ran.push(entry);
   try {
     for (;;) {
-      if (!arrived) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+      if (!arrived && !stopped.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await firstAfter(store, clock.now(), goal);
+      // No step from one state into another.
+      if (stopped.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
       if (ran.length >= caps.entries) return await stop("too_many_entries");
       if ("next" in target) goal = next.due;
       // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
-      const written = clock.jump(next.due);
+      const written = clock.jump(next.due, cause);
       dispatcher.wake();
       [arrived] = await Promise.all([idle(), written]);
     }
-    if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal);
+    if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal, cause);
     await dispatcher.idle();
-    return await summary(parts, from, ran);
+    return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
+  } catch (error) {
+    if (error instanceof StateReplaced) return await stop("state_replaced");
+    throw error;
   } finally {
     dispatcher.onFinished = undefined;
   }

@@ -1,9 +1,11 @@
-import type { Store } from "../store/port.ts";
+import type { Cause } from "../store/cause.ts";
+import type { Store, Transaction } from "../store/port.ts";
 import type { Commit } from "./job-handler.ts";
 
 /** A run that has ended and is to be committed. */
 export interface Uncommitted {
   readonly commit: Commit;
+  readonly cause: Cause | undefined;
 }
 
 /** What becomes of those that are committed together. */
@@ -24,11 +26,14 @@ export class Committer<One extends Uncommitted> {
   readonly #store: Store;
   readonly #closing: AbortSignal;
   readonly #observer: CommitObserver<One>;
+  /** What moves time just now. */
+  readonly #movedBy: () => Cause | undefined;
   readonly #waiting: One[] = [];
 
   /** Nothing is committed any more once `closing` is aborted. */
-  constructor(store: Store, closing: AbortSignal, observer: CommitObserver<One>) {
+  constructor(store: Store, movedBy: () => Cause | undefined, closing: AbortSignal, observer: CommitObserver<One>) {
     this.#store = store;
+    this.#movedBy = movedBy;
     this.#closing = closing;
     this.#observer = observer;
   }
@@ -41,13 +46,14 @@ export class Committer<One extends Uncommitted> {
   async #write(batch: readonly One[]): Promise<void> {
     let outcomes: readonly string[];
     try {
-      outcomes = await this.#store.transaction("schedule.record", async (tx) => {
+      const commitAll = async (tx: Transaction) => {
         this.#closing.throwIfAborted();
         const outcomes: string[] = [];
-        for (const { commit } of batch) outcomes.push(await commit(tx));
+        for (const { commit, cause } of batch) outcomes.push(await tx.because(cause, () => commit(tx)));
         this.#observer.inState(batch);
         return outcomes;
-      });
+      };
+      outcomes = await this.#store.transaction("schedule.record", commitAll, this.#movedBy());
     } catch (cause) {
       const [first, ...others] = batch;
       if (first && others.length === 0) return this.#observer.failed(first, cause);

@@ -1,6 +1,9 @@
 import { setMaxListeners } from "node:events";
+import type { Cause } from "../store/cause.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { Admission } from "./admission.ts";
+import { causeOf, timerCause } from "./causes.ts";
 import { Committer } from "./committer.ts";
 import type { Commit, JobHandlers, Run } from "./job-handler.ts";
 import { Preparer } from "./preparer.ts";
@@ -22,6 +25,7 @@ export interface DispatcherOptions {
   readonly handlers: JobHandlers;
   /** How many entries may be under way over the whole emulator. */
   readonly atOnce: number;
+  readonly causeRow: MakeCauseRow;
   /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onTrouble: (entry: Entry, error: unknown) => void;
 }
@@ -36,6 +40,7 @@ interface StartedRun {
 
 interface FinishedRun extends StartedRun {
   readonly commit: Commit;
+  readonly cause: Cause | undefined;
 }
 
 const listedAtOnce = 1_000;
@@ -69,7 +74,11 @@ export class Dispatcher {
   #slotsTaken = 0;
   /** How many entries of a concurrency key are running. */
   readonly #runningByKey = new Map<string, number>();
+  /** Those of them that are under way, until their outcome is in the state. */
+  readonly #begun = new Set<Entry>();
   readonly #failed = new Set<number>();
+  /** Those that are just being listed and begin as soon as they are. */
+  readonly #ahead = new Set<number>();
   #mayHaveMore = true;
   #listing = false;
   /** Turn of the last entry taken from the queue. */
@@ -78,7 +87,7 @@ export class Dispatcher {
   onFinished: ((entry: FinishedEntry) => void) | undefined;
 
   constructor(options: DispatcherOptions) {
-    const { store, handlers } = options;
+    const { store, clock, handlers } = options;
     this.#options = options;
     this.#admission = new Admission(store, handlers, (admitted) => {
       for (const entry of admitted) this.#ready.splice(this.#positionOf(entry), 0, entry);
@@ -86,7 +95,7 @@ export class Dispatcher {
       if (!this.#listing) this.#pump();
     });
     this.#preparer = new Preparer(store, handlers, (entry, run) => void this.#run(entry, run));
-    this.#committer = new Committer(store, this.#stop.signal, {
+    this.#committer = new Committer(store, () => clock.movedBy, this.#stop.signal, {
       inState: (batch) => this.#leave(batch),
       durable: (batch, outcomes) => this.#ended(batch, outcomes),
       failed: (run, cause) => this.#inTrouble(run, cause),
@@ -110,25 +119,71 @@ export class Dispatcher {
   }
 
   /**
-   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before. To be asked for in
-   * the transaction that adds the entry, so that it cannot have run before.
+   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before, `dropped` when another
+   * state takes the place of this one. To be asked for in the transaction that adds the entry, so that it cannot have
+   * run before.
    */
   outcomeOf(id: number): Promise<string> {
     return new Promise((resolve) => this.#awaited.set(id, resolve));
   }
 
-  /** Gives the entries that failed another chance: the state was put in as a whole. */
-  forgive(): void {
-    for (const id of this.#failed) this.#taken.delete(id);
-    this.#failed.clear();
-    this.wake();
+  /**
+   * Begins what is due because of a cause, of these kinds, before all else and whatever is under way; resolves when its
+   * outcome is durable. One thing at a time, as under --deterministic, is otherwise what the slots allow.
+   */
+  async hasten(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
+    const { store, clock } = this.#options;
+    const outcomes: Promise<string>[] = [];
+    await store.read(async (view) => {
+      for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
+        if (entry.due > clock.now() || !isMeant(entry.kind) || this.#failed.has(entry.id)) continue;
+        if (this.#stop.signal.aborted) return;
+        // Still inside, so that its outcome cannot be committed before somebody waits for it.
+        outcomes.push(this.outcomeOf(entry.id));
+        this.#beginAhead(entry);
+      }
+    });
+    await Promise.all(outcomes);
+  }
+
+  #beginAhead(entry: Entry): void {
+    const ready = this.#ready.findIndex(({ id }) => id === entry.id);
+    if (ready >= 0) this.#ready.splice(ready, 1);
+    else if (this.#taken.has(entry.id)) {
+      if (!this.#begun.has(entry)) this.#ahead.add(entry.id);
+      return;
+    }
+    this.#taken.add(entry.id);
+    this.#begin(entry);
   }
 
   /** Starts nothing more, breaks off what is under way without committing it, and resolves when all has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.idle();
-    for (const tell of this.#awaited.values()) tell("closing");
+    this.#tellAwaited("closing");
+  }
+
+  /**
+   * The same at once, for its state is no more: no outcome of what is under way is committed from now on. Says what is
+   * under way.
+   */
+  abandon(): readonly Entry[] {
+    const underWay = [...this.#begun];
+    this.#stop.abort();
+    this.#tellAwaited("dropped");
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    return underWay;
+  }
+
+  /** Aborted once nothing more is started. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  #tellAwaited(outcome: string): void {
+    for (const tell of this.#awaited.values()) tell(outcome);
+    this.#awaited.clear();
   }
 
   #pump(): void {
@@ -199,8 +254,9 @@ export class Dispatcher {
   }
 
   #take(entry: Entry): void {
+    if (this.#ahead.delete(entry.id)) this.#begin(entry);
     // One at a time needs no admission: order over all keys is by (due, id) alone.
-    if (this.#options.atOnce === 1 || this.#admission.offer(entry)) this.#ready.push(entry);
+    else if (this.#options.atOnce === 1 || this.#admission.offer(entry)) this.#ready.push(entry);
   }
 
   /** Where an entry belongs among those that are ready. */
@@ -218,6 +274,7 @@ export class Dispatcher {
   #begin(entry: Entry): void {
     this.#underWay += 1;
     this.#slotsTaken += 1;
+    this.#begun.add(entry);
     this.#count(entry.concurrency_key, 1);
     this.#preparer.add(entry);
   }
@@ -225,16 +282,24 @@ export class Dispatcher {
   async #run(entry: Entry, run: Run): Promise<void> {
     const at = this.#options.clock.now();
     try {
-      this.#committer.add({ entry, at, holdsSlot: true, commit: await run(this.#stop.signal) });
+      const commit = await run(this.#stop.signal);
+      this.#committer.add({ entry, at, holdsSlot: true, commit, cause: this.#causeOf(entry) });
     } catch (error) {
       this.#inTrouble({ entry, at, holdsSlot: true }, error);
     }
+  }
+
+  #causeOf(entry: Entry): Cause | undefined {
+    const { handlers, clock, causeRow } = this.#options;
+    const does = handlers[entry.kind]?.does;
+    return does === undefined ? causeOf(entry) : timerCause(entry, does, clock, causeRow);
   }
 
   #leave(batch: readonly StartedRun[]): void {
     for (const run of batch) {
       if (!run.holdsSlot) continue;
       run.holdsSlot = false;
+      this.#begun.delete(run.entry);
       this.#slotsTaken -= 1;
       this.#count(run.entry.concurrency_key, -1);
       this.#admission.finished(run.entry);

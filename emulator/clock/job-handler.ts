@@ -10,6 +10,11 @@ export interface JobHandler {
   prepare(view: View, entries: readonly Entry[]): Promise<readonly Run[]>;
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
+  /**
+   * Says in a few words what somebody or something does when it is due: the run is a cause of its own then, after that
+   * of the entry. Without it, it goes on with what put it into the queue, as the attempts of a delivery do.
+   */
+  readonly does?: string;
 }
 export type JobHandlers = Readonly<Record<string, JobHandler>>;
 

@@ -1,10 +1,12 @@
 import type { Wall } from "../../src/base/clock.ts";
-import type { Store } from "../store/port.ts";
+import type { Cause } from "../store/cause.ts";
+import { causeRows, type MakeCauseRow } from "../store/causes.ts";
+import { StateReplaced, type Store } from "../store/port.ts";
 import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { JobHandlers } from "./job-handler.ts";
-import { schedule } from "./schedule.ts";
-import type { ClockMode, ClockSettings, VirtualClock } from "./virtual-clock.ts";
+import { type Entry, schedule } from "./schedule.ts";
+import type { ClockMode, ClockSettings, ClockState, VirtualClock } from "./virtual-clock.ts";
 
 export interface RunnerOptions {
   readonly store: Store;
@@ -18,6 +20,8 @@ export interface RunnerOptions {
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onTrouble?: DispatcherOptions["onTrouble"];
   readonly caps?: Partial<Caps>;
+  /** Makes the rows of what comes due. */
+  readonly causeRow?: MakeCauseRow;
 }
 
 export interface ClockStatus {
@@ -46,7 +50,7 @@ const longestSleepMs = 86_400_000;
 /** The one dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #dispatcher: Dispatcher;
+  #dispatcher: Dispatcher;
   readonly #closing = new AbortController();
   readonly #unwatch: readonly (() => void)[];
   readonly #loop: Promise<void>;
@@ -56,8 +60,8 @@ export class Runner {
 
   private constructor(options: RunnerOptions) {
     this.#options = options;
-    const { store, clock, handlers, deterministic, onTrouble = () => {} } = options;
-    this.#dispatcher = new Dispatcher({ store, clock, handlers, atOnce: deterministic ? 1 : atOnce, onTrouble });
+    const { store, clock } = options;
+    this.#dispatcher = this.#newDispatcher();
     this.#unwatch = [
       store.watch(schedule, () => {
         this.#dispatcher.wake();
@@ -80,14 +84,14 @@ export class Runner {
   }
 
   /** Changes mode or speed. Throws AdvanceUnderWay while time is being moved. */
-  async setClock(settings: ClockSettings): Promise<ClockStatus> {
+  async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
     if (this.#advancing) throw new AdvanceUnderWay();
-    await this.#options.clock.set(settings);
+    await this.#options.clock.set(settings, cause);
     return this.status();
   }
 
   /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay, NotAhead or TooFar. */
-  async advance(target: Target): Promise<Advanced> {
+  async advance(target: Target, cause?: Cause): Promise<Advanced> {
     if (this.#advancing) throw new AdvanceUnderWay();
     const { clock, caps } = this.#options;
     const from = clock.hold();
@@ -100,6 +104,7 @@ export class Runner {
       },
       from,
       target,
+      cause,
     ).finally(() => {
       this.#advancing = undefined;
       clock.release();
@@ -118,10 +123,30 @@ export class Runner {
     return this.#dispatcher.outcomeOf(id);
   }
 
-  /** Goes on with a state that was put in as a whole, and with its clock. */
-  async reload(): Promise<void> {
-    await this.#options.clock.reload();
-    this.#dispatcher.forgive();
+  /** Begins what is due because of a cause before all else, and waits for it (see `Dispatcher.hasten`). */
+  hasten(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
+    return this.#dispatcher.hasten(cause, isMeant);
+  }
+
+  /** What is done when an entry of that kind is due, in a few words; undefined where it goes on with its cause. */
+  does(kind: string): string | undefined {
+    return this.#options.handlers[kind]?.does;
+  }
+
+  /**
+   * Begins anew, in the moment in which another state takes the place of the present one: nothing that is under way
+   * reaches it, and time is no longer moved. Says what is under way.
+   */
+  takeOver(clock: ClockState): readonly Entry[] {
+    const underWay = this.#dispatcher.abandon();
+    this.#options.clock.takeOver(clock);
+    this.#dispatcher = this.#newDispatcher();
+    return underWay;
+  }
+
+  /** Resolves once nobody moves time any more. */
+  async standing(): Promise<void> {
+    await this.#advancing;
   }
 
   /** Runs what is due now for at most 5 s of wall time and leaves the rest in the queue. */
@@ -137,6 +162,13 @@ export class Runner {
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();
     await this.#options.clock.close().catch(() => {}); // A disk that refuses must not keep the emulator from ending.
+  }
+
+  #newDispatcher(): Dispatcher {
+    const { store, clock, handlers, deterministic, onTrouble = () => {} } = this.#options;
+    const causeRow = this.#options.causeRow ?? causeRows(this.#options);
+    const slots = deterministic ? 1 : atOnce;
+    return new Dispatcher({ store, clock, handlers, atOnce: slots, causeRow, onTrouble });
   }
 
   #ring(): void {
@@ -175,9 +207,13 @@ export class Runner {
   /** Mode auto: to the next due entry, once nothing runs. */
   async #leap(): Promise<void> {
     const { store, clock } = this.#options;
-    await this.#dispatcher.idle();
+    const dispatcher = this.#dispatcher;
+    await dispatcher.idle();
     // Looked up again: what ran until now may have put something earlier into the queue.
     const next = await firstAfter(store, clock.now());
-    if (next && clock.mode === "auto" && !this.#advancing && !this.#closing.signal.aborted) await clock.jump(next.due);
+    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return;
+    await clock.jump(next.due).catch((error) => {
+      if (!(error instanceof StateReplaced)) throw error;
+    });
   }
 }

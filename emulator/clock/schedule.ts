@@ -12,21 +12,25 @@ const Entry = z.strictObject({
   kind: z.string(),
   concurrency_key: z.string(),
   ref: z.string(),
+  /** Id of what put it there; null: nobody asked for it, or it is of a state in which causes were not kept. */
+  cause: z.string().nullable(),
 });
 export type Entry = z.infer<typeof Entry>;
 
 /** The one durable queue (DECISIONS.md, E6). */
-export const schedule = rows<Entry, "turn" | "endable">({
+export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
-  version: 2,
-  migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane })],
+  version: 3,
+  migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }), (entry) => ({ ...entry, cause: null })],
   indexes: {
     /** Its order: by due, then by id. */
     turn: (entry) => turnOf(entry.due, entry.id),
     /** By concurrency key, where all of one key may end at once: deliveries, which are many, cost nothing here. */
     endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
+    /** By cause; deliveries are found through their events, and cost nothing here. */
+    asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
   },
 });
 
@@ -43,15 +47,15 @@ export const turnOf = (due: number, id: number): string =>
 export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGER);
 
 /**
- * Puts an entry into the queue, in the caller's own transaction. Without an id it takes the next number; a retry
- * keeps the id of its delivery, so that order is by (due, id).
+ * Puts an entry into the queue, in the caller's own transaction, which says why. Without an id it takes the next number;
+ * a retry keeps the id of its delivery, so that order is by (due, id).
  */
 export function enqueue(
   tx: Transaction,
-  { id = tx.next("schedule"), due, kind, concurrency_key, ref }: Omit<Entry, "id"> & { readonly id?: number },
+  { id = tx.next("schedule"), due, kind, concurrency_key, ref }: Omit<Entry, "id" | "cause"> & { readonly id?: number },
 ): Entry {
   // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
-  const entry = { id, due, kind, concurrency_key, ref };
+  const entry = { id, due, kind, concurrency_key, ref, cause: tx.cause?.id ?? null };
   tx.put(schedule, entry);
   return entry;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Cause } from "../store/cause.ts";
 import { rows, type Store } from "../store/port.ts";
 
 /**
@@ -17,7 +18,7 @@ const ClockState = z.strictObject({
   /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
   manual_now: z.int(),
 });
-type ClockState = z.infer<typeof ClockState>;
+export type ClockState = z.infer<typeof ClockState>;
 
 /** One row: what the clock needs to go on after a restart. */
 export const clockState = rows<ClockState>({ name: "clock", schema: ClockState, key: () => "clock", indexes: {} });
@@ -27,7 +28,12 @@ export interface ClockSettings {
   readonly speed?: number | undefined;
 }
 
-/** Virtual time. It never goes backwards; only `reload` may set it back, with the whole state. */
+interface Opening extends ClockSettings {
+  readonly now?: number | undefined;
+  readonly keptAt?: number | undefined;
+}
+
+/** Virtual time. It never goes backwards; only `takeOver` may set it back, with the whole state. */
 export class VirtualClock implements Clock {
   readonly #store: Store;
   readonly #wall: Wall;
@@ -35,6 +41,7 @@ export class VirtualClock implements Clock {
   readonly #moveWatchers = new Set<(from: number, to: number) => void>();
   #state: ClockState;
   #held = false;
+  #movedBy: Cause | undefined;
   #latest: number;
   #written: Promise<unknown> = Promise.resolve();
 
@@ -45,13 +52,17 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
   }
 
-  /** Goes on where the stored clock was, else begins at `now` (default: the wall's time). */
-  static async open(store: Store, wall: Wall, given: ClockSettings & { readonly now?: number } = {}) {
+  /**
+   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was kept then; without a stored one
+   * begins at `now` (default: the wall's time).
+   */
+  static async open(store: Store, wall: Wall, given: Opening = {}) {
     const begin = Math.floor(given.now ?? wall.now());
     const stored = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = given;
     const fresh = { mode, speed, offset: aheadOf(wall, mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wall, stored ?? fresh);
+    if (stored && given.keptAt !== undefined) clock.takeOver(clock.standingAt(given.keptAt));
     await clock.set(given);
     return clock;
   }
@@ -80,19 +91,25 @@ export class VirtualClock implements Clock {
   }
 
   /** Changes mode and speed; time goes on from where it is. Resolves once that is durable. */
-  async set(settings: ClockSettings): Promise<void> {
+  async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
-    await this.#write({ mode, speed, offset: aheadOf(this.#wall, mode, now), manual_now: now });
+    await this.#write({ mode, speed, offset: aheadOf(this.#wall, mode, now), manual_now: now }, cause);
     for (const changed of this.#watchers) changed();
   }
 
   /** Moves time to `ms` at once, never back. Resolves once that is durable. */
-  jump(ms: number): Promise<void> {
+  jump(ms: number, cause?: Cause): Promise<void> {
     const from = this.now();
     const to = Math.max(ms, from);
+    this.#movedBy = cause;
     this.#tellMove(from, to);
-    return this.#write(this.#at(to));
+    return this.#write(this.#at(to), cause);
+  }
+
+  /** Why it is as late as it is, while time is being moved; undefined where it passes by itself. */
+  get movedBy(): Cause | undefined {
+    return this.#movedBy;
   }
 
   /** Resolves once the last change of the clock until now is durable, or has failed, as the store then tells. */
@@ -112,6 +129,7 @@ export class VirtualClock implements Clock {
   release(): void {
     this.#state = this.#at(this.now());
     this.#held = false;
+    this.#movedBy = undefined;
     for (const changed of this.#watchers) changed();
   }
 
@@ -127,20 +145,19 @@ export class VirtualClock implements Clock {
     return () => this.#moveWatchers.delete(moved);
   }
 
-  /** The row of a clock that passes as this one does and begins at `ms`, for a state that begins anew. */
-  beginningAt(ms: number): ClockState {
-    const { mode, speed } = this.#state;
+  /** The row of a clock that passes as another one does and stands at `ms`; left out: as this one does. */
+  standingAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
     return { mode, speed, offset: aheadOf(this.#wall, mode, begin), manual_now: begin };
   }
 
-  /** Takes the clock of a state that was put in as a whole; one without a clock keeps the present one. */
-  async reload(): Promise<void> {
-    const stored = await this.#store.read((view) => view.get(clockState, "clock"));
-    if (!stored) return this.set({});
+  /** Goes on as the clock of a state that takes the place of the present one. */
+  takeOver(state: ClockState): void {
     const from = this.now();
-    this.#state = stored;
-    this.#latest = stored.manual_now;
+    this.#state = state;
+    this.#latest = state.manual_now;
+    this.#movedBy = undefined;
+    this.#written = Promise.resolve();
     this.#tellMove(from, this.now());
     for (const changed of this.#watchers) changed();
   }
@@ -163,10 +180,10 @@ export class VirtualClock implements Clock {
     return { ...this.#state, offset: aheadOf(this.#wall, this.mode, now), manual_now: now };
   }
 
-  #write(state: ClockState): Promise<void> {
+  #write(state: ClockState, cause?: Cause): Promise<void> {
     this.#state = state;
     this.#latest = state.manual_now;
-    const written = this.#store.transaction("clock", (tx) => tx.put(clockState, state));
+    const written = this.#store.transaction("clock", (tx) => tx.put(clockState, state), cause);
     this.#written = written.catch(() => {});
     return written;
   }

@@ -1,3 +1,4 @@
+import { accessHandlers } from "./contracts/access.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { executedHandlers } from "./contracts/creation/executed.ts";
@@ -13,6 +14,7 @@ import { counterpartyContactHandlers } from "./counterparties/contacts.ts";
 import { counterpartyHandlers } from "./counterparties/counterparties.ts";
 import { documentHandlers } from "./documents/documents.ts";
 import { intakeHandlers } from "./intake/intake.ts";
+import { userTaskHandlers } from "./intake/user-tasks.ts";
 import { fileHandlers } from "./storage/files.ts";
 import { contractTypeHandlers } from "./templates/contract-types.ts";
 import { keyPointerHandlers } from "./templates/key-pointers.ts";
@@ -28,12 +30,14 @@ export { storageHandlers } from "./storage/storage.ts";
 export const contractApiHandlers = {
   ...fileHandlers,
   ...intakeHandlers,
+  ...userTaskHandlers,
   ...contractHandlers,
   ...externalMetadataHandlers,
   ...contractListHandlers,
   ...executionHandlers,
   ...documentHandlers,
   ...contractDetailHandlers,
+  ...accessHandlers,
   ...executedHandlers,
   ...paperHandlers,
   ...intakeFormHandlers,

@@ -7,47 +7,69 @@ import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers
 import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
+import { isReport } from "../cluster/reports/report.ts";
 import { routerLine } from "../cluster/reports/router-line.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { Sessions } from "../control/console/sessions.ts";
+import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
 import { outgoingFaults } from "../faults/outgoing.ts";
 import { createListener, type ListenerOptions } from "../http/listener.ts";
 import { createForwarder } from "../http/outgoing/forward.ts";
+import { RequestLinks } from "../http/outgoing/links.ts";
 import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
+import type { Cause } from "../store/cause.ts";
+import { causeRows, lastNumberIn } from "../store/causes.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
-import type { Store } from "../store/port.ts";
+import { Snapshots } from "../travel/snapshots.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
-import { firstWorkspace } from "../world/workspaces.ts";
 import { watchActivity } from "./activity.ts";
-import { seededBeginning } from "./beginning.ts";
-import type { Closing } from "./closing.ts";
+import { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
+import { consoleReader } from "./console-files.ts";
 import { instanceAt } from "./instance-at.ts";
 import { InvalidOptions } from "./invalid-options.ts";
 import { targetOf } from "./move.ts";
-import { openState } from "./open-state.ts";
-import { type EmulatorOptions, settingsFrom, startOf } from "./options.ts";
+import { type EmulatorOptions, optionsOfFork, settingsFrom, startOf } from "./options.ts";
+import { type Origin, originIn } from "./origin.ts";
+import { programTravel } from "./program-travel.ts";
 import { reportRest } from "./report-rest.ts";
 import { readyPart, routerParts } from "./router-parts.ts";
-import type { Emulator, RunningCluster } from "./running.ts";
-import type { Seed } from "./seed.ts";
-import { staleTime } from "./stale-time.ts";
+import type { Emulator } from "./running.ts";
+import { withKey } from "./running-cluster.ts";
+import { spansOf } from "./spans.ts";
 import { standardSet } from "./standard-set.ts";
+import { seededBeginning } from "./state/beginning.ts";
+import { collections } from "./state/collections.ts";
+import { openState } from "./state/open-state.ts";
+import type { Seed } from "./state/seed.ts";
+import { staleTime } from "./state/stale-time.ts";
+
+/** Starts an emulator with a seed, or a copy of another state. Nothing is left running where that fails. */
+export async function start(options: EmulatorOptions, seed: Seed, origin?: Origin): Promise<Emulator> {
+  const closing = new Closing();
+  try {
+    return await begin(options, seed, closing, origin);
+  } catch (error) {
+    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    throw error;
+  }
+}
 
 /**
  * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
  * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (DECISIONS.md,
  * E3). Listeners are opened last, when all that they serve is there.
  */
-export async function begin(options: EmulatorOptions, seed: Seed, closing: Closing): Promise<Emulator> {
+async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, origin?: Origin): Promise<Emulator> {
   const { port = 0, host } = options;
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWall;
@@ -58,11 +80,15 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   // The router's own address, which the other settings name, is known once it listens.
   const asGiven = settingsFrom(options, "");
   const requestLog = new RequestLog(asGiven.requestLogBytes);
+  const causeRow = causeRows({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
+  const links = new RequestLinks();
   const hurry = new AbortController();
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
     hurry: hurry.signal,
     log: requestLog,
+    causeRow,
+    links,
     settings: asGiven,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
@@ -72,6 +98,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const front = createListener({ ...duties, name: "router", whileStarting: [readyPart(instanceId)] });
   closing.push(() => front.close());
   const routerUrl = await front.listen(port, host);
+  links.add(routerUrl);
   const settings = settingsFrom(options, routerUrl);
   const controlUrl = `${routerUrl}/_emulator`;
 
@@ -85,18 +112,30 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => lock.release());
 
-  const state = await openState({ file: realFile, seed, ids, wall, report: log });
-  const { store, blobs } = state;
-  closing.push(() => store.close());
-
-  const start = startOf(options, seed);
-  const clock = await VirtualClock.open(store, wall, {
-    ...options.clock,
-    ...(start !== undefined && { now: start }),
+  let now: (() => number) | undefined;
+  const state = await openState({
+    file: realFile,
+    seed,
+    ids,
+    wall,
+    report: log,
+    origin,
+    historyBytes: options.historyBytes,
+    moment: () => ({ at: now?.(), ids: ids.place() }),
   });
+  const { store, blobs, snapshotStore, kept } = state;
+  closing.push(() => store.close());
+  requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
+
+  const spans = spansOf(options, { store, wall, log });
+  closing.push(() => spans?.close(hurry.signal));
+
+  const beginsAt = startOf(options, seed);
+  const clock = await VirtualClock.open(store, wall, { ...options.clock, now: beginsAt, keptAt: kept?.snapshot.at });
+  now = () => clock.now();
   const stale = staleTime(clock, wall);
   if (stale !== undefined) log(stale);
-  const forwarder = createForwarder({ mark: `svc-${instanceId}` });
+  const forwarder = createForwarder({ mark: `svc-${instanceId}`, links });
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,
@@ -107,6 +146,7 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   });
   closing.push(() => outgoing.close());
   const faults = new Faults();
+  if (kept) faults.takeOver(kept.beside.faults);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
     opened = resolve;
@@ -117,11 +157,14 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     clock,
     wall,
     hurry: hurry.signal,
+    causeRow,
     deterministic: settings.deterministic,
     handlers: {
       ...contractJobHandlers({ clock, settings }),
       ...reportJobHandlers({
         clock,
+        wall,
+        deterministic: settings.deterministic,
         line: routerLine({ forwarder, wall, timeoutMs: settings.upstreamTimeoutMs, routerUrl: whenOpen }),
         giveUp: log,
       }),
@@ -134,7 +177,9 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
-  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn) };
+  // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
+  const beforeAnswer = settings.deterministic ? (cause: string) => runner.hasten(cause, isReport) : undefined;
+  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer };
   const inboxes = new Map<string, Inbox>();
   const clusters: Cluster[] = [];
   for (const row of state.clusters) clusters.push(await listenAs(row));
@@ -150,10 +195,36 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
   const instance = {
     id: instanceId,
     formKey: randomIds().bytes(32),
-    beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: start ?? wall.now() }),
+    beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: () => void closing.run(),
   };
-  const control = { ...world, blobs, clusters, runner, requestLog, faults, inboxes, instance };
+  const snapshots = new Snapshots({
+    ...world,
+    collections,
+    snapshotStore,
+    requestLog,
+    runner,
+    faults,
+    clusters,
+    report: log,
+  });
+  const feed = new Feed({ ...world, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  closing.push(() => feed.close());
+  const control = {
+    ...world,
+    feed,
+    blobs,
+    snapshots,
+    spans,
+    clusters,
+    runner,
+    requestLog,
+    faults,
+    inboxes,
+    instance,
+    sessions: new Sessions(randomIds(), wall),
+    readConsole: consoleReader(),
+  };
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
   closing.push(() => front.close());
   front.open({ ...served, parts: routerParts({ router, control }, token) });
@@ -175,8 +246,9 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
       get speed() {
         return clock.speed;
       },
-      advance: async (move) => runner.advance(targetOf(move)),
+      advance: async (move) => runner.advance(targetOf(move), moveCause()),
     },
+    ...programTravel(snapshots, (document) => start(optionsOfFork(options), seed, originIn(document, blobs))),
     watch: (tell) => watchActivity({ store, requestLog, deliveries, clock, wall }, tell),
     closed: closing.done,
     close({ hurry: wish } = {}) {
@@ -197,11 +269,18 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
     const own = port === 0 ? 0 : port + 1 + position;
     if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${row.id} would listen on`);
     const url = await listener.listen(own, host);
+    links.add(url);
     const cluster = { ...rest, url, external: false };
     const inbox = new Inbox(settings.inboxBytes);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;
+  }
+
+  /** A program moves time. */
+  function moveCause(): Cause {
+    const id = `advance:${requestLog.nextNumber()}`;
+    return { id, row: () => causeRow({ id, what: "a program moves time", at: clock.now() }) };
   }
 
   function aboutUs(): RunFile {
@@ -214,17 +293,4 @@ export async function begin(options: EmulatorOptions, seed: Seed, closing: Closi
       token,
     };
   }
-}
-
-async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
-  const first = await store.read((view) => firstWorkspace(view, id));
-  return {
-    id,
-    url,
-    clusterKey: key,
-    external,
-    clientId: first?.client_id,
-    clientSecret: first?.client_secret,
-    hmacKey: first?.hmac_key,
-  };
 }

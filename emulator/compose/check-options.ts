@@ -17,6 +17,8 @@ const shape = {
   ephemeral: z.boolean(),
   runFile: z.string(),
   seed: z.union([z.string(), z.looseObject({})]),
+  from: z.string(),
+  historyBytes: bytes,
   clock: z.strictObject({
     mode: ClockMode.optional(),
     speed: z.number().positive().optional(),
@@ -30,6 +32,7 @@ const shape = {
     }
     return names;
   }),
+  otel: a<NonNullable<EmulatorOptions["otel"]>>(isVariables, "variables are needed, such as process.env"),
   log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "a function is needed"),
   publicUrl: z.url(),
   lenientSlashes: z.boolean(),
@@ -40,6 +43,7 @@ const shape = {
   webhookAllow: z.array(z.string()),
   workerTick: z.boolean(),
   standardWebhooks: z.boolean(),
+  traceWebhooks: z.boolean(),
   autoSignMs: milliseconds,
   webhookConnectTimeoutMs: milliseconds,
   webhookResponseTimeoutMs: milliseconds,
@@ -60,6 +64,11 @@ function told(issue: z.core.$ZodIssue): string[] {
   if (issue.code !== "unrecognized_keys") return [`${issue.path.join(".")}: ${issue.message}`];
   const known = Object.keys(issue.path[0] === "clock" ? shape.clock.shape : shape);
   return issue.keys.map((key) => `there is no option "${[...issue.path, key].join(".")}". ${didYouMean(key, known)}`);
+}
+
+function isVariables(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).every((one) => one === undefined || typeof one === "string");
 }
 
 function isIterable(value: unknown): boolean {

@@ -3,7 +3,7 @@ import type { View } from "../store/port.ts";
 import { appsOf } from "../world/apps.ts";
 import { clusterRows } from "../world/clusters.ts";
 import { workspaces } from "../world/workspaces.ts";
-import type { Seed } from "./seed.ts";
+import type { Seed } from "./state/seed.ts";
 
 /**
  * A seed with the keys and secrets that the present state made up for it. A reset begins with it, because programs

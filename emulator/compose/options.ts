@@ -1,7 +1,8 @@
+import type { Variables } from "../../src/base/otel-settings.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
 import { InvalidOptions } from "./invalid-options.ts";
-import { namedSeeds, parseSeed, type Seed } from "./seed.ts";
+import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
 /** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
 export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
@@ -19,6 +20,16 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
   readonly seed?: keyof typeof namedSeeds | Seed | object;
+  /**
+   * Begins with a copy of the state in this file, which stays as it is: a snapshot, the state of another emulator, or an
+   * exported one. A `file` must have no state yet. The seed is what a reset goes back to.
+   */
+  readonly from?: string | undefined;
+  /**
+   * How many bytes are kept at most beside a `file` of what led to the present state, to go back to; 0: nothing. The
+   * default is 256 MiB. In memory nothing is kept.
+   */
+  readonly historyBytes?: number;
   readonly clock?: {
     readonly mode?: ClockMode;
     /** Virtual seconds per second, in mode `real`. */
@@ -29,6 +40,11 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   /** Token of the control plane; default: a new one. */
   readonly token?: string | undefined;
   readonly strict?: Iterable<string>;
+  /**
+   * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
+   * it as spans. Default: nothing is sent.
+   */
+  readonly otel?: Variables | undefined;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
 }
@@ -57,6 +73,12 @@ function givenSeed(seed: object): Seed {
   } catch (cause) {
     throw new InvalidOptions((cause as Error).message, { cause });
   }
+}
+
+/** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
+export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
+  const { port, file, from, runFile, token, publicUrl, clock, ...rest } = options;
+  return { ...rest, ephemeral: true };
 }
 
 /** Virtual milliseconds at which a new state begins; undefined: now. */

@@ -24,7 +24,7 @@ export const routerParts = (
   part({
     operations: of("emulator"),
     handlers: controlHandlers,
-    authenticate: controlAuthenticators(token),
+    authenticate: controlAuthenticators(token, worlds.control.sessions),
     world: worlds.control,
   }),
 ];

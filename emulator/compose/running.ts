@@ -2,19 +2,21 @@ import type { Advanced } from "../clock/advance.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import type { EmulatorEvent } from "./activity.ts";
 import type { Move } from "./move.ts";
+import type { RunningCluster } from "./running-cluster.ts";
 
-/** A cluster of a running emulator, with the API key of its first workspace. */
-export interface RunningCluster {
-  readonly id: string;
-  /** Origin of its listener: the base URL of the contract API. */
-  readonly url: string;
-  readonly clusterKey: string;
-  readonly external: boolean;
-  /** Undefined where the cluster has no workspace. */
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-  readonly hmacKey: string | undefined;
+/** A kept state of an emulator. */
+export interface Snapshot {
+  readonly name: string;
+  /** Virtual milliseconds at which it was kept. */
+  readonly at: number;
 }
+
+/**
+ * How far to go back. `to`: a virtual time, milliseconds since the epoch or an ISO time. `before`: to before this cause
+ * changed anything, as traces call it (`request:12`). `steps`: to before so many of the last requests and moves of time
+ * that changed anything.
+ */
+export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 
 /** A running emulator. `await using emulator = await startEmulator()` closes it at the end of the block. */
 export interface Emulator extends AsyncDisposable {
@@ -38,6 +40,27 @@ export interface Emulator extends AsyncDisposable {
     /** Moves virtual time and runs everything that becomes due on the way. */
     advance(target: Move): Promise<Advanced>;
   };
+  /**
+   * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
+   * snapshot-2 and so on. Fails with SnapshotThere where the name is taken, unless `replace`.
+   */
+  snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
+  /**
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on. Fails with NoSuchSnapshot and
+   * UnusableSnapshot, and then nothing is changed.
+   */
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
+  /**
+   * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
+   * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
+   * time that lies ahead; then nothing is changed.
+   */
+  rewind(target: Rewind): Promise<{ readonly keptAs: string }>;
+  /**
+   * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
+   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.
+   */
+  fork(): Promise<Emulator>;
   /**
    * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
    * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves

@@ -1,6 +1,6 @@
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import type { StandardSet } from "../cluster/workspace/standard-set.ts";
-import { parseSeed } from "./seed.ts";
+import { parseSeed } from "./state/seed.ts";
 
 let made: StandardSet | undefined;
 

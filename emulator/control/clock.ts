@@ -9,18 +9,18 @@ import type { ControlHandlers } from "./world.ts";
 export const clockHandlers = {
   "clock.show": async (_, { runner }) => clockRecord(await runner.status()),
 
-  "clock.set": async ({ body }, { runner, fail }) => {
+  "clock.set": async ({ body }, { runner, request, fail }) => {
     try {
-      return clockRecord(await runner.setClock(body));
+      return clockRecord(await runner.setClock(body, request.cause));
     } catch (error) {
       if (error instanceof AdvanceUnderWay) fail("advance-under-way");
       throw error;
     }
   },
 
-  "clock.advance": async ({ body }, { runner, clock, fail }) => {
+  "clock.advance": async ({ body }, { runner, clock, request, fail }) => {
     try {
-      const { from, to, ran, next_due, ...rest } = await runner.advance(targetOf(body));
+      const { from, to, ran, next_due, ...rest } = await runner.advance(targetOf(body), request.cause);
       return {
         from: isoMillis(from),
         to: isoMillis(to),
@@ -43,7 +43,7 @@ function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): Targe
   return next ? { next } : { untilIdle: true };
 }
 
-const clockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
+export const clockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
   now: isoMillis(now),
   ...rest,
   next_due: isoOrNull(next_due),

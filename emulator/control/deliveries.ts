@@ -1,10 +1,12 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { isoMillis } from "../../src/base/clock.ts";
+import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
+import { workspaces } from "../world/workspaces.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -76,12 +78,14 @@ const contractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
 async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
-  const { record, requestBody, attempts } = await store.read(async (view) => {
+  const { record, headers, requestBody, attempts } = await store.read(async (view) => {
     const { delivery, ...found } = (await showDelivery(view, id)) ?? fail("no-such-delivery", { id });
-    return { ...found, record: (await deliveryRecords(view, [delivery]))[0]! };
+    const [record] = await deliveryRecords(view, [delivery]);
+    return { ...found, record: record!, headers: await headersOf(view, delivery, found.requestBody) };
   });
   return {
     ...record,
+    request_headers: headers,
     request_body: requestBody,
     attempts: attempts.map((attempt) => ({
       ...attemptRecord(attempt),
@@ -91,8 +95,19 @@ async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-deliv
   };
 }
 
+async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
+  const subscription = await view.get(subscriptions, String(webhook_id));
+  const workspace = await view.get(workspaces, String(workspace_id));
+  const own = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
+  return {
+    ...Object.fromEntries(own),
+    "content-type": "application/json",
+    ...(workspace && { [contentHashHeader]: contentHash(workspace.hmac_key, body) }),
+  };
+}
+
 /** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
-async function deliveryRecords(view: View, rows: readonly Delivery[]) {
+export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => String(webhook_id));
   const composites = await compositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => ({
@@ -109,7 +124,8 @@ async function deliveryRecords(view: View, rows: readonly Delivery[]) {
   }));
 }
 
-const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms }: Attempt) => ({
+/** An attempt as lists show it. */
+export const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms }: Attempt) => ({
   number,
   resend,
   planned_at: isoMillis(planned_at),

@@ -1,6 +1,7 @@
 import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/one-of.ts";
+import { follow } from "../http/sending/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { keepUntil } from "../webhooks/retry-rule.ts";
@@ -25,32 +26,8 @@ export async function deliveryEvents(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
   const news = await store.read((view) => News.from(view, clock.now()));
-  return events(news, store, clock, signal);
-}
-
-async function* events(news: News, store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
-  let changed = false;
-  let wake = () => {};
-  const ring = () => {
-    changed = true;
-    wake();
-  };
-  const unwatch = store.watch(deliveries, ring);
-  signal.addEventListener("abort", ring);
-  try {
-    while (!signal.aborted) {
-      changed = false;
-      yield* await store.read((view) => news.since(view, clock.now()));
-      if (!changed) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  } finally {
-    signal.removeEventListener("abort", ring);
-    unwatch();
-  }
+  const look = () => store.read((view) => news.since(view, clock.now()));
+  return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
 /** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is kept. */

@@ -1,11 +1,15 @@
+import { isoMillis } from "../../src/base/clock.ts";
 import { alarm, Html, type HtmlPage, hiddenFields, html, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import { grantOfUserCode } from "../router/device/rows.ts";
+import { deviceGrants, grantOfUserCode } from "../router/device/rows.ts";
 import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import { oauthClients } from "../world/oauth-clients.ts";
 import { approve, type DeviceDecision, type Unapproved } from "./device-approval.ts";
 import { formToken, requireFormToken } from "./form-token.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
+
+/** More than anybody looks through. */
+const mostListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device waits under this code.",
@@ -16,6 +20,18 @@ const why: Readonly<Record<Unapproved, string>> = {
 };
 
 export const deviceGrantHandlers = {
+  "device-grants.list": (_, { store }) =>
+    store.read(async (view) =>
+      (await view.list(deviceGrants, { reverse: true, limit: mostListed })).map((row) => ({
+        user_code: spelledUserCode(row.user_code),
+        client_id: row.client_id,
+        status: row.status,
+        cluster_id: row.cluster_id,
+        expires_at: isoMillis(row.expires_at),
+        redeemed: row.redeemed,
+      })),
+    ),
+
   "device-grants.approve": async ({ params: { user_code }, body }, world) => {
     const { store, fail } = world;
     const decided = await store.transaction("device-grants.approve", async (tx) => {

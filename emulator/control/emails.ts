@@ -1,5 +1,6 @@
 import type { EmailPurpose } from "../../src/api/mailer-events.ts";
 import { isoMillis } from "../../src/base/clock.ts";
+import { addressKey } from "../../src/schemes/email-hash.ts";
 import { blackholeMails } from "../router/apps/mailer-rows.ts";
 import type { Slice, View } from "../store/port.ts";
 import { type Email, emails, linkIn, metadataOf, purgeEmails } from "../world/emails.ts";
@@ -36,9 +37,8 @@ interface Wanted {
 /** Of the newest first: by what usually finds the fewest, the rest compared. */
 async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
   const number = contract?.replace(/^[TH]-/, "");
-  const address = recipient?.trim().toLowerCase();
   const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
-    address === undefined ? undefined : { by: "recipient", equals: address },
+    recipient === undefined ? undefined : { by: "recipient", equals: addressKey(recipient) },
     number === undefined ? undefined : { by: "contract", equals: Number(number) },
     purpose === undefined ? undefined : { by: "purpose", equals: purpose },
   ];
@@ -55,7 +55,8 @@ async function matching(view: View, { contract, recipient, purpose }: Wanted, pa
   return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
 }
 
-function emailRecord(row: Email, { settings, clusters }: ControlWorld) {
+/** An e-mail as lists show it. */
+export function emailRecord(row: Email, { settings, clusters }: Pick<ControlWorld, "settings" | "clusters">) {
   const { path: _, sent_at, events, ...rest } = row;
   return {
     ...rest,

@@ -3,12 +3,14 @@ import type { ScriptedFault } from "../faults/faults.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const faultHandlers = {
-  "faults.add": ({ body }, { faults, fail }) => {
+  "faults.add": ({ body }, { faults, request, fail }) => {
     const { operation } = body;
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
       fail("invalid-control-input", { problems: [`operation: nothing is called ${operation}`] });
     }
-    return faultRecord(faults.add(body));
+    // Made now: the request itself would be held for as long as the fault.
+    const row = request.cause.row?.(undefined);
+    return faultRecord(faults.add(body, row && { id: row.id, row: () => row }));
   },
 
   "faults.list": (_, { faults }) => faults.list().map(faultRecord),
@@ -19,4 +21,4 @@ export const faultHandlers = {
   },
 } satisfies ControlHandlers;
 
-const faultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });
+export const faultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

@@ -1,21 +1,27 @@
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { controlClusterHandlers } from "./clusters.ts";
+import { consoleHandlers } from "./console/page.ts";
 import { activityHandlers } from "./contracts/activities.ts";
 import { contractDetailHandlers } from "./contracts/contract-details.ts";
 import { controlContractHandlers } from "./contracts/contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
+import { eventHandlers } from "./events/handlers.ts";
 import { faultHandlers } from "./faults.ts";
 import { inboxHandlers } from "./inbox.ts";
+import { invitationHandlers } from "./invitations.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { openApiHandlers } from "./openapi.ts";
 import { ownerHandlers } from "./owners.ts";
 import { providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
-import { stateHandlers } from "./state.ts";
+import { snapshotHandlers } from "./state/snapshots.ts";
+import { stateHandlers } from "./state/state.ts";
+import { traceHandlers } from "./traces.ts";
 import { trialListHandlers } from "./trials.ts";
+import { userTaskListHandlers } from "./user-tasks.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
 import type { ControlHandlers } from "./world.ts";
@@ -34,12 +40,18 @@ export const controlHandlers = {
   ...controlContractHandlers,
   ...contractDetailHandlers,
   ...emailHandlers,
+  ...invitationHandlers,
   ...trialListHandlers,
+  ...userTaskListHandlers,
   ...activityHandlers,
   ...waitHandlers,
   ...faultHandlers,
   ...inboxHandlers,
+  ...traceHandlers,
   ...stateHandlers,
+  ...snapshotHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,
+  ...consoleHandlers,
+  ...eventHandlers,
 } satisfies Required<ControlHandlers>;

@@ -5,9 +5,11 @@ import type { ControlHandlers } from "./world.ts";
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance }) => reply(200, { instance_id: instance.id }),
 
-  "emulator.kept": (_, { requestLog, inboxes }) => ({
+  "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
     inboxes: sumOf([...inboxes.values()].map(({ amount }) => amount)),
+    events: feed.amount,
+    spans: spans?.amount ?? null,
   }),
 
   "emulator.stop": (_, { instance }) => {

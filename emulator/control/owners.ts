@@ -23,6 +23,7 @@ function candidates(identifier: string) {
     ["external_integrations", identifier],
     ["external_integrations", `CHAT_B:${identifier}`],
     ["signatories", identifier],
+    ["signatories", emailHash(identifier)],
   ] as const;
   return keys.map(([table, key]) => ({ table, key }));
 }

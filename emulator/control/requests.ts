@@ -5,6 +5,7 @@ import { isoMillis } from "../../src/base/clock.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
 import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 interface Filters {
@@ -17,7 +18,7 @@ interface Filters {
 export const requestHandlers = {
   "requests.list": ({ query }, { requestLog }) => {
     const matching = requestLog.list().filter(filterOf(query));
-    return { items: matching.slice(-query.limit).map(shown), total: matching.length };
+    return { items: matching.slice(-query.limit).map(requestRecord), total: matching.length };
   },
 
   "requests.watch": ({ query }, { requestLog, request }) => watched(requestLog, filterOf(query), request.signal),
@@ -37,32 +38,22 @@ function filterOf({ service, operation, status, since }: Filters): (entry: Logge
     (from === undefined || entry.at >= from);
 }
 
+/** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
 async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
-  const waiting: LoggedRequest[] = [];
-  let wake = () => {};
-  const wakeUp = () => wake();
-  const end = log.watch((entry) => {
-    if (!wanted(entry)) return;
-    waiting.push(entry);
-    wake();
-  });
-  signal.addEventListener("abort", wakeUp);
-  try {
-    while (!signal.aborted) {
-      for (const entry of waiting.splice(0)) yield shown(entry);
-      if (waiting.length > 0 || signal.aborted) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  } finally {
-    signal.removeEventListener("abort", wakeUp);
-    end();
+  const backlog = new Backlog<LoggedRequest>();
+  const watch = (ring: () => void) =>
+    log.watch((entry, bytes) => {
+      if (!wanted(entry)) return;
+      backlog.add(entry, bytes);
+      ring();
+    });
+  for await (const entry of follow(signal, watch, () => backlog.take())) {
+    yield entry instanceof Resync ? entry : requestRecord(entry);
   }
 }
 
 /** An entry as the control plane prints it: without secrets. */
-function shown(entry: LoggedRequest) {
+export function requestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
   const isUnknown = operation === undefined || operation === "catch-all";
   return {

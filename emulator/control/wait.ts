@@ -1,7 +1,7 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
-import { compositeId, contracts } from "../cluster/contracts/rows.ts";
+import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
@@ -35,19 +35,25 @@ export const waitHandlers = {
           ? deliveriesReached(view, awaited)
           : eventsReached(view, awaited);
     const found = await until(store, wall, look, query.timeout_ms, request.signal);
+    const { events = [], deliveries: made = [] } = found;
+    const [eventIds, deliveryIds] = await store.read((view) =>
+      Promise.all([compositeIds(view, events), compositeIds(view, made)]),
+    );
     return {
       reached: found.reached,
       now: isoMillis(clock.now()),
-      activities: (found.events ?? []).map(({ activity, contract_id, at }) => ({
+      activities: events.map(({ activity, contract_id, at }, i) => ({
         activity,
         contract_id,
+        composite_id: eventIds[i] ?? null,
         at: isoMillis(at),
       })),
-      deliveries: (found.deliveries ?? []).map(({ id, webhook_id, activity, contract_id, outcome }) => ({
+      deliveries: made.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
         id,
         webhook_id,
         activity,
         contract_id,
+        composite_id: deliveryIds[i] ?? null,
         outcome,
       })),
       contract: found.contract ?? null,

@@ -7,9 +7,15 @@ import type { Handlers, World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/port.ts";
+import type { TraceExport } from "../trace/export.ts";
+import type { Snapshots } from "../travel/snapshots.ts";
 import type { Cluster } from "../world/clusters.ts";
 import type { RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
+import type { ReadConsole } from "./console/bundle.ts";
+import type { Sessions } from "./console/sessions.ts";
+import type { ControlCaller } from "./credentials.ts";
+import type { Followed } from "./events/followed.ts";
 
 /** What the handlers of the control plane may use. */
 export interface ControlWorld extends World {
@@ -23,7 +29,13 @@ export interface ControlWorld extends World {
   readonly faults: Faults;
   /** What was forwarded to each emulated cluster, by its id. */
   readonly inboxes: ReadonlyMap<string, Inbox>;
+  readonly snapshots: Snapshots;
+  /** Undefined: no spans are sent anywhere. */
+  readonly spans: TraceExport | undefined;
   readonly instance: Instance;
+  readonly sessions: Sessions;
+  readonly feed: Followed;
+  readonly readConsole: ReadConsole;
 }
 
 /** This emulator, as something that can be started and stopped. */
@@ -38,4 +50,4 @@ export interface Instance {
 }
 
 /** Handlers of operations of the control plane; the table made of all parts says whether every one is there. */
-export type ControlHandlers<W extends World = ControlWorld> = Partial<Handlers<IdsOf<"emulator">, W, unknown>>;
+export type ControlHandlers<W extends World = ControlWorld> = Partial<Handlers<IdsOf<"emulator">, W, ControlCaller>>;

@@ -1,13 +1,25 @@
 import { createHash } from "node:crypto";
-import type { FaultRule } from "../../src/api/emulator/faults.ts";
+import * as z from "zod";
+import { addFault, type FaultRule } from "../../src/api/emulator/faults.ts";
+import type { Cause } from "../store/cause.ts";
 
 /** A fault as it stands: its rule, and how often it was met. */
 export interface ScriptedFault {
   readonly id: number;
   readonly rule: FaultRule;
+  /** What scripted it; a snapshot does not keep that. */
+  readonly cause: Cause | undefined;
   matched: number;
   hit: number;
 }
+
+/** What becomes of the next requests and attempts, as plain data. */
+export const KeptFaults = z.strictObject({
+  faults: z.array(z.strictObject({ id: z.int(), rule: addFault.request.body.schema, matched: z.int(), hit: z.int() })),
+  last_id: z.int(),
+  put_off: z.array(z.string()),
+});
+export type KeptFaults = z.infer<typeof KeptFaults>;
 
 /** The faults of one emulator, oldest first, in memory. Ids begin again from 1 after `clear`. */
 export class Faults {
@@ -15,11 +27,13 @@ export class Faults {
   #lastId = 0;
   /** Attempts that a fault has put off: when they come due again they are sent, whatever faults there are. */
   readonly putOff = new Set<string>();
+  readonly #watchers = new Set<() => void>();
 
-  add(rule: FaultRule): ScriptedFault {
+  add(rule: FaultRule, cause?: Cause): ScriptedFault {
     this.#lastId += 1;
-    const fault = { id: this.#lastId, rule, matched: 0, hit: 0 };
+    const fault = { id: this.#lastId, rule, cause, matched: 0, hit: 0 };
     this.#faults.push(fault);
+    this.#tell();
     return fault;
   }
 
@@ -36,6 +50,7 @@ export class Faults {
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
+    this.#tell();
     return this.#faults.length < before;
   }
 
@@ -43,6 +58,20 @@ export class Faults {
     this.#faults = [];
     this.#lastId = 0;
     this.putOff.clear();
+    this.#tell();
+  }
+
+  /** All of it as it is now, hits included; `takeOver` goes on from there. */
+  kept(): KeptFaults {
+    const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
+    return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
+  }
+
+  takeOver({ faults, last_id, put_off }: KeptFaults): void {
+    this.clear();
+    this.#faults = faults.map((fault) => ({ ...fault, cause: undefined }));
+    this.#lastId = last_id;
+    for (const attempt of put_off) this.putOff.add(attempt);
   }
 
   /**
@@ -54,11 +83,22 @@ export class Faults {
     for (const fault of this.#faults) {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
+      this.#tell();
       if (met || !hits(fault)) continue;
       fault.hit += 1;
       met = fault;
     }
     return met;
+  }
+
+  /** Calls when there are others, or one was met. Returns the function that ends it. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  #tell(): void {
+    for (const changed of this.#watchers) changed();
   }
 }
 

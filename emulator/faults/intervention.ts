@@ -1,4 +1,5 @@
 import type { Posted } from "../http/outgoing/outgoing.ts";
+import type { Cause } from "../store/cause.ts";
 
 /** What a script may go by when it chooses an attempt. */
 export interface AboutToSend {
@@ -27,5 +28,13 @@ export interface PutOff {
   readonly behindNext: boolean;
 }
 
+/** What is done to an attempt, in a word, and what scripted that. */
+export interface Interference {
+  readonly effect: string;
+  readonly cause: Cause | undefined;
+}
+
 /** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
-export type Intervene = (about: AboutToSend) => { readonly putOff: PutOff } | { readonly send: Send } | undefined;
+export type Intervene = (
+  about: AboutToSend,
+) => (Interference & ({ readonly putOff: PutOff } | { readonly send: Send })) | undefined;

@@ -14,9 +14,10 @@ export function outgoingFaults(faults: Faults): Intervene {
     const met = faults.meet((rule) => rule.direction === "outgoing" && matches(rule, about));
     if (!met?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = met.rule;
-    if (effect !== "delay" && effect !== "reorder") return { send: ways[effect](met.id) };
+    const { cause } = met;
+    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](met.id) };
     faults.putOff.add(attempt);
-    return { putOff: { byMs: parseDuration(delay)!, behindNext: effect === "reorder" } };
+    return { effect, cause, putOff: { byMs: parseDuration(delay)!, behindNext: effect === "reorder" } };
   };
 }
 

@@ -6,15 +6,17 @@ import { type Decode, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import type { Authenticate } from "./handler.ts";
-import type { AnyHandler, Part } from "./parts.ts";
+import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
-import { type Validate, validatorFor } from "./validation/validate.ts";
+import { takesAnything, type Validate, validatorFor } from "./validation/validate.ts";
 
-/** An operation with all that can be prepared before its first request. */
+/** An operation of a listener, with all that its requests need. */
 export interface Bound {
   readonly operation: Operation;
   readonly dialect: Dialect;
   readonly world: object;
+  /** The world as calls have it behind them. */
+  readonly behindCalls: object;
   readonly handler: AnyHandler;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
@@ -24,21 +26,42 @@ export interface Bound {
   /** Where the listener's own limit does not hold. */
   readonly maxBodyBytes: number | undefined;
   readonly decode: Decode | undefined;
-  readonly validate: Validate | undefined;
+  readonly validate: Validate;
   readonly produce: Produce;
   /** Codes of the failures that it may answer with. */
   readonly declared: ReadonlySet<FailureCode>;
   readonly isCatchAll: boolean;
 }
 
+/**
+ * Made of a declaration for the first request that needs it, and once in a process: an emulator serves few of its
+ * operations in its life, and the next one the same.
+ */
+function madeOnce<Made extends object>(make: (operation: Operation) => Made): (operation: Operation) => Made {
+  const all = new WeakMap<Operation, Made>();
+  return (operation) => {
+    let made = all.get(operation);
+    if (made === undefined) {
+      made = make(operation);
+      all.set(operation, made);
+    }
+    return made;
+  };
+}
+
+const validatorOf = madeOnce(validatorFor);
+const producerOf = madeOnce(producerFor);
+
 /** The path of the operation that takes what nothing else does. */
 const catchAllPath = "/{full_path}";
 
-/** Prepares all operations of a part. Fails with EmulatorBug when one cannot be served. */
-export const bindPart = (part: Part, strictBodies: boolean): readonly Bound[] =>
-  part.operations.map((operation) => bind(operation, part, strictBodies));
+/** All operations of a part. Fails with EmulatorBug when one cannot be served. */
+export function bindPart(part: Part, strictBodies: boolean): readonly Bound[] {
+  const behindCalls = worldOfCalls(part.world);
+  return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));
+}
 
-function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
+function bind(operation: Operation, part: Part, behindCalls: object, strictBodies: boolean): Bound {
   const { id, service, auth, request, failures } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
@@ -47,25 +70,33 @@ function bind(operation: Operation, part: Part, strictBodies: boolean): Bound {
     throw new EmulatorBug(`Nobody checks credentials of the kind ${auth}`, { operation: id });
   }
   const decode = decoderFor(request.body, service.dialect, strictBodies);
-  const validate = validatorFor(operation);
   const reads = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
   const needed: Readonly<Record<Check, boolean>> = {
     credentials: authenticate !== undefined,
     decode: reads !== "nothing",
-    validate: validate !== undefined,
+    validate: takesAnything(operation),
   };
+  let validate: Validate | undefined;
+  let produce: Produce | undefined;
   return {
     operation,
     dialect: dialects[service.dialect],
     world: part.world,
+    behindCalls,
     handler,
     checks: service.checks.filter((check) => needed[check]),
     authenticate,
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode,
-    validate,
-    produce: producerFor(operation),
+    get validate() {
+      validate ??= validatorOf(operation);
+      return validate;
+    },
+    get produce() {
+      produce ??= producerOf(operation);
+      return produce;
+    },
     declared: new Set([...failures, ...service.failures]),
     isCatchAll: operation.path === catchAllPath,
   };

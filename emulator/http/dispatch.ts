@@ -1,19 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
-import { type Departures, turnOf } from "./departure.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
+import type { RequestLinks } from "./outgoing/links.ts";
 import { Received } from "./received.ts";
 import { forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { targetOf } from "./routing/path.ts";
+import { type Departures, turnOf } from "./sending/departure.ts";
 import { serve } from "./serve.ts";
 import { answerUnmatched, type Fallback } from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
@@ -28,6 +30,7 @@ interface Setup {
   readonly allowedHosts?: readonly string[] | undefined;
   readonly publicUrl?: string | undefined;
   readonly faultFor?: FaultFor | undefined;
+  readonly beforeAnswer?: ((cause: string) => Promise<void>) | undefined;
   readonly fallback?: Fallback | undefined;
   /** Everything but what is declared answers 503. */
   readonly starting: boolean;
@@ -35,6 +38,8 @@ interface Setup {
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
   readonly departures: Departures;
+  readonly causeRow: MakeCauseRow;
+  readonly links?: RequestLinks | undefined;
   /** Who waits for a caller to go away. */
   readonly waiting: Set<AbortController>;
 }
@@ -64,6 +69,7 @@ export class Dispatch {
       maxBodyBytes: setup.maxBodyBytes,
       arrivals: setup.arrivals,
       departures: setup.departures,
+      causeRow: setup.causeRow,
       report: setup.report ?? (() => {}),
     };
     this.#isHostAllowed = hostGuard(setup.allowedHosts ?? []);
@@ -85,8 +91,9 @@ export class Dispatch {
     const service = atPath[0]?.operation.service ?? operations.service;
     const dialect = dialects[service?.dialect ?? "control"];
     const id = match?.bound.operation.id;
+    const before = this.#setup.links?.take(raw);
     const received = new Received(raw, response, raw.url!, this.#setup.waiting);
-    const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id);
+    const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, before);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     try {
       const refused = this.#refuse(raw, match?.bound);
@@ -96,6 +103,7 @@ export class Dispatch {
       const answer = match
         ? await serve(match, raw, target.search, exchange)
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
+      await this.#setup.beforeAnswer?.(exchange.id);
       await exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
     } catch (error) {
       await exchange.rescue(error, dialect, id ?? "an undeclared path");

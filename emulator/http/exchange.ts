@@ -1,15 +1,20 @@
 import type { ServerResponse } from "node:http";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Wall } from "../../src/base/clock.ts";
+import type { Cause, CauseRow } from "../store/cause.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
+import { StateReplaced, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
-import type { Departures } from "./departure.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
 import type { Received } from "./received.ts";
+import { stateReplaced } from "./refusals.ts";
+import { requestCause } from "./request-log/request-cause.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
-import { send } from "./send.ts";
+import type { Departures } from "./sending/departure.ts";
+import { send } from "./sending/send.ts";
 
 /** What all requests of one listener share. */
 export interface Running {
@@ -23,18 +28,22 @@ export interface Running {
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
   readonly departures: Departures;
+  readonly causeRow: MakeCauseRow;
   readonly report: (bug: EmulatorBug) => void;
 }
 
 const noFindings: readonly Finding[] = [];
 
-/** One request and the answer to it, from its arrival to its line in the log. */
-export class Exchange {
+/** One request and the answer to it, from its arrival to its line in the log; and the reason for what it changes. */
+export class Exchange implements Cause {
   readonly received: Received;
+  /** The request of another listener that was sent on as this one. */
+  readonly before: Cause | undefined;
   readonly #response: ServerResponse;
   readonly #running: Running;
   readonly #service: string;
   readonly #operation: string | undefined;
+  readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
   #findings: Finding[] | undefined;
@@ -45,14 +54,35 @@ export class Exchange {
     response: ServerResponse,
     service: string,
     operation: string | undefined,
+    before?: Cause,
   ) {
     this.#running = running;
     this.received = received;
+    this.before = before;
     this.#response = response;
     this.#service = service;
     this.#operation = operation;
+    this.#number = running.log.nextNumber();
     this.#at = running.now();
     this.#wallAt = running.wall.now();
+    received.cause = this;
+  }
+
+  get id(): string {
+    return `request:${this.#number}`;
+  }
+
+  row(before: CauseRow | undefined): CauseRow {
+    const { what, caller } = requestCause(this.received, this.#operation);
+    return this.#running.causeRow({
+      id: this.id,
+      what,
+      at: this.#at,
+      wallAt: this.#wallAt,
+      // Who called the first of them is not who called this one.
+      caller: before === undefined ? caller : undefined,
+      before,
+    });
   }
 
   get maxBodyBytes(): number {
@@ -87,13 +117,26 @@ export class Exchange {
     return undefined;
   }
 
-  /** When nothing could be sent: the caller went away while its body was read, or the answer was impossible. */
+  /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
+  refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
+    if (error instanceof StoreFailed) return dialect.storeFailed();
+    if (!(error instanceof StateReplaced)) return undefined;
+    this.finding("state-replaced", "it was under way when another state was put in; nothing of it was kept");
+    return stateReplaced(this.#service === "emulator");
+  }
+
+  /**
+   * When nothing could be sent: the caller went away while its body was read, the store refused where no operation is
+   * declared, or the answer was impossible.
+   */
   async rescue(error: unknown, dialect: Dialect, operation: string): Promise<void> {
     if (error instanceof BodyAborted || this.#response.headersSent || this.#response.destroyed) {
       this.#response.destroy();
       this.#note(0, undefined);
       return;
     }
+    const refused = this.refusedByStore(error, dialect);
+    if (refused) return this.finish(refused);
     const what = error instanceof Error ? error.message : String(error);
     this.report(new EmulatorBug(what, { operation, cause: error }));
     await this.finish(dialect.bug(operation));
@@ -109,6 +152,7 @@ export class Exchange {
     const { log, wall, name } = this.#running;
     const { method, target, rawHeaders } = this.received;
     log.add({
+      id: this.#number,
       listener: name,
       service: this.#service,
       operation: this.#operation,

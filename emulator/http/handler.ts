@@ -3,8 +3,10 @@ import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
+import type { Cause } from "../store/cause.ts";
 import type { Store } from "../store/port.ts";
-import type { JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
+import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
+import type { Resync } from "./sending/event-stream.ts";
 
 /** What every handler of one emulator may use. */
 export interface World {
@@ -31,6 +33,8 @@ export interface ReceivedRequest {
   readonly origin: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
+  /** The request as the reason for what it changes. */
+  readonly cause: Cause;
 }
 
 /** Notes in the request log that something was accepted which the real service may refuse. */
@@ -38,7 +42,8 @@ export type Finding = (code: string, detail?: string) => void;
 
 /**
  * What one call brings beside its input. `Caller` is whom the credentials named. The world stands behind it as its
- * prototype: it is asked by name, and a spread copy is without it.
+ * prototype: it is asked by name, and a spread copy is without it. The world's store knows there what is written for:
+ * the request is the cause of all its transactions.
  */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
@@ -56,7 +61,11 @@ type PassedOn<O extends Operation> =
 type InPieces<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
 
-type OutputOf<O extends Operation> = ResultOf<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
+/** A stream of events may say that its reader was too slow, and may be in frames that are made already. */
+type Streamed<O extends Operation> =
+  ResultOf<O> extends AsyncIterable<infer Event> ? AsyncIterable<Event | Resync> | AsyncIterable<EventFrames> : never;
+
+type OutputOf<O extends Operation> = ResultOf<O> | Streamed<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
 
 /**
  * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where

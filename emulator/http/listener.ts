@@ -1,15 +1,17 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { fastify } from "fastify";
-import type { EmulatorBug } from "../../src/base/bug.ts";
+import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
+import { causeRows, type MakeCauseRow } from "../store/causes.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
-import { Departures, unreadAnswerMs } from "./departure.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
+import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
+import { Departures, unreadAnswerMs } from "./sending/departure.ts";
 import type { Fallback } from "./unmatched.ts";
 import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
@@ -35,6 +37,10 @@ export interface ListenerOptions {
   readonly name: string;
   readonly wall: Wall;
   readonly log: RequestLog;
+  /** Makes the rows of requests of which something follows. */
+  readonly causeRow?: MakeCauseRow;
+  /** Connects requests with those of other listeners that led to them. */
+  readonly links?: RequestLinks;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
   readonly hurry?: AbortSignal | undefined;
   readonly settings: HttpSettings;
@@ -56,6 +62,8 @@ export interface Served {
   readonly parts: readonly [Part, ...Part[]];
   readonly clock: Clock;
   readonly faultFor?: FaultFor | undefined;
+  /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request's id. */
+  readonly beforeAnswer?: ((cause: string) => Promise<void>) | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;
 }
@@ -67,7 +75,7 @@ export interface Served {
 export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
-  /** Serves operations from now on. All that can be prepared is prepared here, once. */
+  /** Serves operations from now on. Fails with EmulatorBug when one cannot be served. */
   open(served: Served): void;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after a second. */
   close(): Promise<void>;
@@ -80,7 +88,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const limits = options.arrival ?? arrivalLimits;
   const arrivals = new Arrivals(options.wall, limits);
   const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
-  const shared = { ...options, waiting, maxBodyBytes, arrivals, departures };
+  const causeRow = options.causeRow ?? causeRows(options);
+  const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
   let take: Dispatch["take"] = (request, response) => dispatch.take(request, response);
@@ -90,6 +99,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
+    // Without a word about them Fastify loads compilers of schemas that nobody hands it.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
 
   return {
@@ -115,6 +126,10 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       await closed;
     },
   };
+}
+
+function noSchemas(): never {
+  throw new EmulatorBug("Fastify was handed a schema");
 }
 
 function serverFor(take: RequestListener, { headMs }: ArrivalLimits): Server {

@@ -1,5 +1,7 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
+import { CausedStore } from "../store/caused-store.ts";
+import type { Store } from "../store/port.ts";
 import type { Authenticate, Authenticators, Call } from "./handler.ts";
 
 /** A handler whose exact input and caller were checked where it was written, and are not known here. */
@@ -27,3 +29,19 @@ interface PartSpec<W extends object> {
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
 export const part = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
   ({ ...rest, authenticate }) as Part;
+
+/**
+ * A world to stand behind calls: its store is that of the call, whose request is the cause of what it writes. Made only
+ * when it is asked for, since most requests read once and write nothing.
+ */
+export function worldOfCalls(world: object): object {
+  const { store } = world as { readonly store?: Store };
+  if (store === undefined) return world;
+  return Object.create(world, {
+    store: {
+      get(this: Call<FailureCode, unknown>) {
+        return new CausedStore(store, this.request.cause);
+      },
+    },
+  });
+}

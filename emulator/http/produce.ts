@@ -3,7 +3,8 @@ import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
 import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
-import { withoutOwnHeaders } from "./send.ts";
+import { eventStream } from "./sending/event-stream.ts";
+import { withoutOwnHeaders } from "./sending/send.ts";
 
 /** Turns what a handler returned into an answer, or fails with EmulatorBug where it is not as declared. */
 export type Produce = (result: unknown) => Answer;
@@ -100,8 +101,4 @@ const writePieces: Write = (body) => ({ headers: jsonHeaders, body: encoded((bod
 
 async function* encoded(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {
   for await (const piece of pieces) yield Buffer.from(piece);
-}
-
-async function* eventStream(items: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
-  for await (const item of items) yield Buffer.from(`data: ${JSON.stringify(item)}\n\n`);
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Cause } from "../store/cause.ts";
 import type { ReceivedRequest } from "./handler.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -11,6 +12,8 @@ export class Received implements ReceivedRequest {
   #abort: AbortController | undefined;
   readonly target: string;
   body: Buffer = noBytes;
+  /** Set by the exchange that it belongs to. */
+  cause!: Cause;
 
   /** `open` holds who waits for the caller to go away, so that closing the listener can end them too. */
   constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<AbortController>) {

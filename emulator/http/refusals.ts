@@ -19,3 +19,11 @@ export const tooLate = (isControl: boolean): Answer =>
 export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
 
 export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);
+
+/** Nothing of it was kept; sent again, it meets the state that is there now. */
+export const stateReplaced = (isControl: boolean): Answer =>
+  jsonAnswer(
+    503,
+    errorBody(isControl, "state_replaced", "Another state took the place of the one that the request was made to."),
+    ["retry-after", "1"],
+  );

@@ -47,3 +47,12 @@ export class Passthrough {
     this.body = body;
   }
 }
+
+/** Frames of an event stream as they go over the wire, with ids or comments: made by whoever knows how streams go on. */
+export class EventFrames {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}

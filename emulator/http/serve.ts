@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
-import { StoreFailed } from "../store/port.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
@@ -44,8 +43,9 @@ export async function serve(
     if (error instanceof UnreadableBody) return bound.dialect.unreadable(error.problem);
     if (error instanceof BodyTooLarge) return bound.dialect.tooLarge();
     if (error instanceof BodyLate) return tooLate(bound.operation.service.name === "emulator");
-    if (error instanceof StoreFailed) return bound.dialect.storeFailed();
     if (error instanceof BodyAborted) throw error;
+    const refused = exchange.refusedByStore(error, bound.dialect);
+    if (refused) return refused;
     exchange.report(bugOf(error, bound.operation.id));
     return bound.dialect.bug(bound.operation.id);
   }
@@ -63,7 +63,6 @@ export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promi
     return undefined;
   } catch (error) {
     if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
-    if (error instanceof StoreFailed) return bound.dialect.storeFailed();
     throw error;
   }
 }
@@ -74,7 +73,7 @@ async function handle(
   search: string,
   exchange: Exchange,
 ): Promise<Answer> {
-  const { operation, world, handler } = bound;
+  const { operation, world, behindCalls, handler } = bound;
   const { received, finding } = exchange;
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
   let caller: unknown;
@@ -95,13 +94,13 @@ async function handle(
         } else input.body = received.body;
       }
     } else {
-      const problems = bound.validate!({ params, search, headers: received.headers, decoded }, input);
+      const problems = bound.validate({ params, search, headers: received.headers, decoded }, input);
       if (problems.length > 0) throw new Invalid(problems);
     }
   }
   // The text need not live while the handler waits, perhaps for the disk.
   decoded = undefined;
-  const result = handler(input as never, contextOf(world, { request: received, caller, fail, finding }) as never);
+  const result = handler(input as never, contextOf(behindCalls, { request: received, caller, fail, finding }) as never);
   return bound.produce(result instanceof Promise ? await result : result);
 }
 

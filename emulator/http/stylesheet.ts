@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 export const stylesheet = `
 :root {
   color-scheme: light dark;
-  --back: #fff; --text: #1c2128; --quiet: #57606a; --line: #6e7781;
+  --back: #fff; --text: #1c2128; --quiet: #57606a; --line: #6e7781; --rule: #d0d7de;
   --strong: #0b57c2; --on-strong: #fff; --alarm: #b3261e;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --back: #14181d; --text: #e3e8ee; --quiet: #9aa6b2; --line: #7d8894;
+    --back: #14181d; --text: #e3e8ee; --quiet: #9aa6b2; --line: #7d8894; --rule: #343d47;
     --strong: #8ab8ff; --on-strong: #0b1a2e; --alarm: #ff9d94;
   }
 }
@@ -33,17 +33,22 @@ input, select, textarea {
   background: var(--back); color: var(--text); border: 1px solid var(--line);
 }
 button { background: var(--strong); color: var(--on-strong); border: 1px solid var(--strong); font-weight: 600; }
+button + button { margin-left: .5rem; }
 button.other { background: var(--back); color: var(--strong); }
 .user-code { display: block; font: 700 1.75rem/2 ui-monospace, monospace; white-space: nowrap; }
 [role="alert"] { border-left: .25rem solid; padding-left: .75rem; color: var(--alarm); font-weight: 600; }
 ul { list-style: none; padding: 0; }
 li a { display: block; }
-li { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+li { padding: .5rem 0; }
+li + li { border-top: 1px solid var(--rule); }
 li small { color: var(--quiet); }
 .as-typed { white-space: pre-wrap; }
 textarea { resize: vertical; }
 dt { color: var(--quiet); }
 dd { margin: 0 0 .5rem; }
+@media (min-width: 36rem) {
+  dl { display: grid; grid-template-columns: fit-content(40%) 1fr; column-gap: 1.5rem; }
+}
 iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }
 `;
 

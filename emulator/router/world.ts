@@ -1,6 +1,6 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
-import type { forwarding } from "../../src/api/router/failures/index.ts";
+import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures/index.ts";
 import type { Call, Handler, Handlers, World } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";
@@ -34,6 +34,10 @@ export type RouterCall<Code extends FailureCode = never> = RouterWorld &
 
 /** A call whose request is handed on to clusters, with what may go wrong on the way. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
+/** One whose request goes to one cluster. */
+export type CallToOne = RouterCall<(typeof forwardingToOne)[number]>;
+/** One whose request goes to several at once. */
+export type CallToAll = RouterCall<(typeof forwardingToAll)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterWorld, KeyHolder | undefined>;
 /** Handlers of operations of the routing service; the table made of all parts says whether every one is there. */

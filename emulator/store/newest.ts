@@ -1,5 +1,8 @@
 import type { Rows, Transaction } from "./port.ts";
 
+/** What is dropped by its age is kept so long in virtual time, at most (DECISIONS.md, C21). */
+export const longestKeptMs = 90 * 24 * 60 * 60_000;
+
 /** How much is kept of what anybody can have made, without credentials and as often as they like. */
 export const mostOfStrangers = 10_000;
 

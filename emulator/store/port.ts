@@ -1,4 +1,7 @@
 import type * as z from "zod";
+import type { Position } from "../../src/files/log-line.ts";
+import type { Cause } from "./cause.ts";
+import type { Commit, Reach } from "./history.ts";
 
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
@@ -94,6 +97,68 @@ export interface Transaction extends View {
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
   /** The next number of a sequence, from 1. */
   next(sequence: string): number;
+  /** Why it is made; undefined where nobody asked for it: at the beginning, and where the emulator tidies up. */
+  readonly cause: Cause | undefined;
+  /**
+   * Does a part of it that has a cause of its own, one part after the other. As for the whole, the cause's row is written
+   * with what follows, once, and not at all where nothing is changed.
+   */
+  because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
+}
+
+/** What a transaction did to one row: undefined before it was there, or once it is gone. */
+export interface RowChange {
+  readonly collection: string;
+  readonly before: object | undefined;
+  readonly after: object | undefined;
+}
+
+/** Members at the top of a document: what somebody else than the store wants to find there again. */
+export type DocumentHead = Readonly<Record<string, unknown>>;
+
+/** A state that stands beside the one that is served. */
+export interface LoadedState {
+  /** All members of the document before its sections. */
+  readonly head: DocumentHead;
+  readonly store: Store;
+}
+
+/** Everything that a state held at one moment. */
+export interface PassingContents {
+  readonly sequences: ReadonlyMap<string, number>;
+  /** By collection, in the order of insertion, a few thousand at a time. */
+  readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
+  readonly mappings: ReadonlyMap<string, Iterable<readonly [identifier: string, cluster: string]>>;
+  /** Nobody reads it any more. */
+  end(): void;
+}
+
+/** What happens on the way, while nobody reads or writes. */
+export interface TakingOver {
+  /** Puts aside what is left: the present state, as `export` gives it. What it rejects with keeps all as it is. */
+  readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
+  /** At the top of that document, as for `export`. */
+  readonly head?: (() => DocumentHead) | undefined;
+  /** After which line of this store's history the new state was; left out: it is none of them. */
+  readonly past?: Position | undefined;
+  /** In the moment in which the new state is there: nothing that was begun before comes after it. */
+  readonly tookOver?: (() => void) | undefined;
+}
+
+/** What led to the present state, as far back as it is kept. */
+export interface History {
+  /** Where the log stands now, in this very moment. */
+  place(): Position;
+  /**
+   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are kept.
+   * Those of states that were left do not count. Resolves with how far back the history reaches where it came to its end.
+   */
+  visit(visit: (commit: Commit) => boolean): Promise<Reach | undefined>;
+  /**
+   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands beside the
+   * present one. Fails with StateRefused where its files are damaged or gone.
+   */
+  stateAfter(number: number): Promise<{ readonly store: Store; readonly past: Position }>;
 }
 
 /**
@@ -110,24 +175,47 @@ export interface Store {
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**
    * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
-   * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator.
+   * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
+   * waited while another state took the place of this one fails with StateReplaced. What it writes says why (`cause`),
+   * and the cause's own row is part of it.
    */
-  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T): Promise<T>;
+  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
   /**
    * Calls after each commit that touched the collection, once it is durable. `changed` must not throw. Returns the
    * function that ends it.
    */
   watch(collection: Collection, changed: () => void): () => void;
   /**
+   * Calls after each commit that touched one of the collections, once it is durable, with what it did to their rows, in
+   * order; with undefined when another state took the place of this one. `changed` must not throw. Returns the function
+   * that ends it.
+   */
+  watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void;
+  /**
    * The whole state as the text of one JSON document, in pieces; `replace` takes it back. It is the state of the moment
    * at which its first piece is asked for: others write meanwhile, none waits for the reader, and none of it shows.
+   * `head` is called in that moment; its members stand at the top of the document, and mean nothing to the store.
    */
-  export(): AsyncIterable<string>;
+  export(head?: () => DocumentHead): AsyncIterable<string>;
+  /** What the state holds now, to be gone through once; it must be ended. */
+  contents(): Promise<PassingContents>;
+  /** A store with nothing in it and nowhere to keep it, for a state that is to take the place of this one. */
+  beside(): Store;
+  /**
+   * Reads a sealed document (`file/sealed.ts`) into a store beside this one, which stays as it is. Fails with
+   * StateRefused when it is damaged, of another version, or none.
+   */
+  load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /**
    * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
    * StateRefused when the document is not a state.
    */
   replace(document: unknown): Promise<void>;
+  /**
+   * Puts the state of a store that stood beside in the place of everything; that store must not be used any more. All
+   * or nothing, durable.
+   */
+  takeOver(next: Store, moments?: TakingOver): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
@@ -135,6 +223,8 @@ export interface Store {
    * Fails with StoreFailed when the disk refuses, after what is lost by it was taken back, and when the store is closed.
    */
   durable(): Promise<void>;
+  /** What led to the present state; undefined where nothing of it is kept. */
+  readonly history?: History | undefined;
   /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
   readonly writable: boolean;
   /** Compacts and closes. */
@@ -151,6 +241,11 @@ export class StateRefused extends Error {
     super(message, { cause: options.cause });
     this.repairable = options.repairable ?? true;
   }
+}
+
+/** Another state took the place of the one that was to be changed; nothing was changed. Answers 503. */
+export class StateReplaced extends Error {
+  override readonly name = "StateReplaced";
 }
 
 /** The disk refused; nothing was written. Answers 503. */

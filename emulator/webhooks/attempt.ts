@@ -1,11 +1,14 @@
-import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Wall } from "../../src/base/clock.ts";
+import { spanId, writeTraceparent } from "../../src/base/trace-context.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Message, Send } from "../faults/intervention.ts";
 import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
+import { attemptName } from "./trace-names.ts";
 
 /** All that one attempt needs, read in one view. */
 export interface Sendable {
@@ -17,19 +20,25 @@ export interface Sendable {
   readonly subscription: Subscription;
   /** Base64, of the workspace. */
   readonly hmacKey: string;
+  /** The W3C trace that it belongs to, where receivers are to be told. */
+  readonly trace?: string | undefined;
 }
 
 export interface AttemptContext {
-  readonly clock: Clock;
+  readonly clock: Pick<VirtualClock, "now" | "movedBy">;
   readonly wall: Wall;
   readonly settings: Settings;
   readonly outgoing: Outgoing;
 }
 
-/** What one attempt brought: times virtual, `durationMs` on the wall. */
+/** What one attempt brought: times virtual, `wallAt` and `durationMs` on the wall. */
 export interface Attempted {
   readonly url: string;
   readonly at: number;
+  /** On the wall. */
+  readonly wallAt: number;
+  /** Id of the move of time by which it came due; undefined: nobody moved time. */
+  readonly movedBy: string | undefined;
   readonly durationMs: number;
   readonly posted: Posted;
 }
@@ -40,8 +49,9 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
   const signed = new SignedEvents();
 
   return (sendable, otherwise) => {
-    const { subscription, event, delivery, hmacKey } = sendable;
+    const { subscription, event, delivery, number, hmacKey, trace } = sendable;
     const at = clock.now();
+    const movedBy = clock.movedBy?.id;
     const begun = wall.now();
     const message = signed.of(event, hmacKey);
     const send = (given: Message) =>
@@ -51,7 +61,8 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
           ...subscription.custom_headers,
           "content-type": "application/json",
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
-          ...(settings.standardWebhooks && standardHeaders(delivery, given, settings.deterministic ? at : begun)),
+          ...(settings.standardWebhooks && standardHeaders(delivery, given, begun)),
+          ...(trace !== undefined && traceHeaders(trace, attemptName(delivery.id, number))),
         },
         body: given.sent ?? given.body,
       });
@@ -59,6 +70,8 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
     return sent.then((posted) => ({
       url: subscription.url,
       at,
+      wallAt: settings.deterministic ? at : Math.floor(begun),
+      movedBy,
       // A duration differs from run to run, and deterministic means the same bytes.
       durationMs: settings.deterministic ? 0 : Math.round(wall.now() - begun),
       posted,
@@ -91,7 +104,7 @@ class SignedEvents {
 
 /**
  * The id stays the same over all attempts; the time is that of the attempt, on the wall clock, since receivers compare it
- * with their own (DECISIONS.md, C17, P20).
+ * with their own, under --deterministic, too (DECISIONS.md, C17, P20).
  */
 const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: number) =>
   standardWebhookHeaders({
@@ -100,6 +113,11 @@ const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: numbe
     timestamp: String(Math.floor(at / 1_000)),
     body,
   });
+
+/** What the receiver does hangs below the attempt. */
+const traceHeaders = (trace: string, attempt: string) => ({
+  traceparent: writeTraceparent({ trace, span: spanId(trace, attempt) }),
+});
 
 /** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */
 export const succeeded = (posted: Posted): boolean => "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -1,16 +1,18 @@
 import { commitOnly, type JobHandler, type Run } from "../clock/job-handler.ts";
 import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
-import type { Intervene } from "../faults/intervention.ts";
+import type { Interference, Intervene } from "../faults/intervention.ts";
+import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
-import { type Delivery, deliveries, type Outcome, webhookEvents } from "./deliveries.ts";
+import { type AttemptContext, type Attempted, createAttempt, type Sendable, succeeded } from "./attempt.ts";
+import { type Delivery, deliveries, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
 import { purge } from "./purge.ts";
 import { putOff } from "./put-off.ts";
-import { recordAttempt } from "./record.ts";
+import { endSchedule, putAttempt, recordOutcome } from "./record.ts";
 import { capacityFor, keepUntil } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
+import { traceOfEvent } from "./trace-names.ts";
 
 export interface DeliveryWorld extends AttemptContext {
   readonly intervene?: Intervene | undefined;
@@ -41,10 +43,11 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
     if (found === "gone") return commitOnly((tx) => forget(tx, entry));
     if ("skip" in found) return commitOnly((tx) => record(tx, entry, found, resend));
     const trouble = world.intervene?.(found);
-    if (trouble && "putOff" in trouble) return commitOnly((tx) => putOff(tx, entry, trouble.putOff, clock.now()));
+    if (trouble && "putOff" in trouble)
+      return commitOnly((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
     return (signal) => {
       breakOffWith(signal);
-      return attempt(found, trouble?.send).then((attempted) => (tx) => record(tx, entry, attempted, resend));
+      return attempt(found, trouble?.send).then((attempted) => (tx) => record(tx, entry, attempted, resend, trouble));
     };
   }
 
@@ -55,6 +58,7 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
     const events = await view.getAll(webhookEvents, rows, (row) => row && String(row.event_id));
     const receivers = await view.getAll(subscriptions, rows, (row) => row && String(row.webhook_id));
     const owners = await view.getAll(workspaces, rows, (row) => row && String(row.workspace_id));
+    const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
     return entries.map((entry, i): Sendable | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
       if (waiting[i]?.due !== entry.due || !delivery) return "gone";
@@ -62,7 +66,9 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // It did not fail, it was never tried: so it is not counted (DECISIONS.md, C16).
       if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
-      return { delivery, number: delivery.attempts + 1, resend, event, subscription, hmacKey: workspace.hmac_key };
+      const number = delivery.attempts + 1;
+      const hmacKey = workspace.hmac_key;
+      return { delivery, number, resend, event, subscription, hmacKey, trace: traces[i] };
     });
   }
 
@@ -83,16 +89,43 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
   }
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
-  async function record(tx: Transaction, entry: Entry, result: Attempted | Skip, resend: boolean): Promise<string> {
+  async function record(
+    tx: Transaction,
+    entry: Entry,
+    result: Attempted | Skip,
+    resend: boolean,
+    interference?: Interference,
+  ): Promise<string> {
     const dropped = dropOld(tx);
     if (dropped) await dropped;
     const delivery = await tx.get(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
-    return recordAttempt(tx, { entry, delivery, attempted: result, resend, workerTick: settings.workerTick, news });
+    const { workerTick } = settings;
+    const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
+    const made = { entry, delivery, subscription, attempted: result, resend, interference, workerTick, news };
+    // What scripted the trouble is kept with what came of it.
+    if (interference) await tx.because(interference.cause, () => putAttempt(tx, made));
+    else putAttempt(tx, made);
+    // All in this one function: one more to await is felt, for every delivery passes here.
+    const outcome = recordOutcome(tx, made);
+    if (resend && succeeded(result.posted)) await endSchedule(tx, delivery);
+    return outcome;
   }
 
   return { deliver: handlerFor(false), resend: handlerFor(true) };
+}
+
+/** A resend belongs to the trace of what asked for it. */
+async function tracesOf(
+  view: View,
+  entries: readonly Entry[],
+  events: readonly (WebhookEvent | undefined)[],
+  resend: boolean,
+): Promise<readonly string[]> {
+  const told = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
+  const reasons = await view.getAll(causes, told, ({ cause }) => cause ?? undefined);
+  return told.map(({ event }, i) => traceOfEvent(event, reasons[i]));
 }
 
 interface Skip {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
+import type { Interference } from "../faults/intervention.ts";
 import { rows } from "../store/port.ts";
 
 /** One activity as it is told: serialised once, and every delivery of it refers to these bytes. */
@@ -15,22 +16,33 @@ export const WebhookEvent = z.strictObject({
   body: z.string(),
   /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
+  /** Id of what it happened by; null where that was not kept. */
+  cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_until">({
+export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_until" | "cause">({
   name: "webhook_events",
   schema: WebhookEvent,
   key: (row) => String(row.id),
+  version: 2,
+  migrate: [(row) => ({ ...row, cause: null })],
   indexes: {
     contract: (row) => row.contract_id ?? undefined,
     activity: (row) => row.activity,
     keep_until: (row) => row.keep_until ?? undefined,
+    cause: (row) => row.cause ?? undefined,
   },
 });
 
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
+
+/** Scripted trouble: what was done, and the id of what scripted that; null where that was not kept. */
+const Fault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
+export type Fault = z.infer<typeof Fault>;
+
+export const faultOf = ({ effect, cause }: Interference): Fault => ({ effect, cause: cause?.id ?? null });
 
 /** One activity to one subscription. */
 export const Delivery = z.strictObject({
@@ -49,6 +61,8 @@ export const Delivery = z.strictObject({
   failures: z.int(),
   /** Virtual milliseconds, as are the following. */
   next_attempt_at: z.int().nullable(),
+  /** What put off the next attempt; null: it comes when it should. */
+  put_off: Fault.nullable(),
   created_at: z.int(),
   /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
@@ -62,6 +76,8 @@ export const deliveries = rows<
   name: "webhook_deliveries",
   schema: Delivery,
   key: (row) => String(row.id),
+  version: 2,
+  migrate: [(row) => ({ ...row, put_off: null })],
   indexes: {
     workspace: (row) => row.workspace_id,
     webhook: (row) => row.webhook_id,
@@ -82,6 +98,14 @@ export const Attempt = z.strictObject({
   /** Virtual milliseconds. */
   planned_at: z.int(),
   at: z.int(),
+  /** Milliseconds on the wall, under --deterministic the virtual ones; null where that was not kept. */
+  wall_at: z.int().nullable(),
+  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where that was not kept. */
+  cause: z.string().nullable(),
+  /** Id of the move of time by which it came due; null: nobody moved time. */
+  moved_by: z.string().nullable(),
+  /** What interfered; null: it went as it should. */
+  fault: Fault.nullable(),
   url: z.string(),
   /** Of the answer; null when there was none. */
   status: z.int().nullable(),
@@ -93,11 +117,17 @@ export const Attempt = z.strictObject({
 });
 export type Attempt = z.infer<typeof Attempt>;
 
-export const attempts = rows<Attempt>({
+export const attempts = rows<Attempt, "asked_by" | "moved_by">({
   name: "webhook_attempts",
   schema: Attempt,
   key: (row) => attemptKey(row.delivery_id, row.number),
-  indexes: {},
+  version: 3,
+  migrate: [(row) => ({ ...row, wall_at: null, cause: null, moved_by: null }), (row) => ({ ...row, fault: null })],
+  indexes: {
+    /** Of resends: all others follow from their delivery. */
+    asked_by: (row) => (row.resend ? (row.cause ?? undefined) : undefined),
+    moved_by: (row) => row.moved_by ?? undefined,
+  },
 });
 
 const attemptKey = (deliveryId: number, number: number): string => `${deliveryId}/${number}`;

@@ -40,6 +40,7 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
     // Serialised once: what is signed and what is sent are the same bytes, in every attempt (DECISIONS.md, C17).
     body,
     keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
+    cause: tx.cause?.id ?? null,
   };
   tx.put(webhookEvents, event);
   return wanting.map(({ id: webhook_id }) => {
@@ -57,6 +58,7 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
       attempts: 0,
       failures: 0,
       next_attempt_at: due,
+      put_off: null,
       created_at: due,
       keep_until: null,
     });

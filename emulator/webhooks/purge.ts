@@ -1,3 +1,4 @@
+import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
 import { purgeEmails } from "../world/emails.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "./deliveries.ts";
@@ -17,5 +18,6 @@ export async function purge(tx: Transaction, now: number, limit = 50): Promise<n
   }
   const unheard = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
   for (const { id } of unheard) tx.delete(webhookEvents, String(id));
-  return over.length + unheard.length + (await purgeEmails(tx, now, limit));
+  const emails = await purgeEmails(tx, now, limit);
+  return over.length + unheard.length + emails + (await purgeCauses(tx, now, limit));
 }

@@ -1,7 +1,7 @@
 import { type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
-import type { PutOff } from "../faults/intervention.ts";
+import type { Interference, PutOff } from "../faults/intervention.ts";
 import type { Transaction } from "../store/port.ts";
-import { deliveries } from "./deliveries.ts";
+import { deliveries, faultOf } from "./deliveries.ts";
 
 /** How far behind another attempt one goes that lets it pass: enough for it to arrive first in any mode of the clock. */
 const behindMs = 1_000;
@@ -11,6 +11,7 @@ export async function putOff(
   tx: Transaction,
   entry: Entry,
   { byMs, behindNext }: PutOff,
+  by: Interference,
   now: number,
 ): Promise<string> {
   const waiting = await tx.get(schedule, String(entry.id));
@@ -19,7 +20,8 @@ export async function putOff(
   const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
-  tx.put(deliveries, { ...delivery, next_attempt_at: due });
+  const put_off = faultOf(by);
+  await tx.because(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
   return "put_off";
 }
 

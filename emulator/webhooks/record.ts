@@ -1,7 +1,8 @@
 import { dequeue, type Entry, enqueue, schedule } from "../clock/schedule.ts";
+import type { Interference } from "../faults/intervention.ts";
 import type { Transaction } from "../store/port.ts";
 import { type Attempted, succeeded } from "./attempt.ts";
-import { attempts, type Delivery, deliveries } from "./deliveries.ts";
+import { attempts, type Delivery, deliveries, faultOf } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
 import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
@@ -9,22 +10,23 @@ import { type Subscription, type SubscriptionStatus, subscriptions } from "./sub
 interface Made {
   readonly entry: Entry;
   readonly delivery: Delivery;
+  /** Undefined: it was deleted meanwhile. */
+  readonly subscription: Subscription | undefined;
   readonly attempted: Attempted;
   readonly resend: boolean;
+  readonly interference: Interference | undefined;
   readonly workerTick: boolean;
   readonly news: DeliveryNews | undefined;
 }
 
 /**
- * Writes down one attempt and what follows from it: the attempt's row, the subscription's counter, the delivery's
- * outcome, and the entry's next time or its end. Returns the delivery's outcome.
+ * Writes down what follows from one attempt: the subscription's counter, the delivery's outcome, and the entry's next
+ * time or its end. Returns the delivery's outcome.
  */
-export async function recordAttempt(tx: Transaction, made: Made): Promise<string> {
-  const { entry, delivery, attempted, resend, workerTick, news } = made;
-  const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
+export function recordOutcome(tx: Transaction, made: Made): string {
+  const { entry, delivery, subscription, attempted, resend, workerTick, news } = made;
   const ok = succeeded(attempted.posted);
   const disabled = subscription !== undefined && count(tx, subscription, ok) !== "ACTIVE";
-  putAttempt(tx, made);
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
@@ -37,7 +39,6 @@ export async function recordAttempt(tx: Transaction, made: Made): Promise<string
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
   else dequeue(tx, entry);
-  if (resend && ok) await endSchedule(tx, delivery);
   return whole.outcome;
 }
 
@@ -67,6 +68,7 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
     attempts: row.attempts + 1,
     failures: change.failures ?? row.failures,
     next_attempt_at: change.next_attempt_at === undefined ? row.next_attempt_at : change.next_attempt_at,
+    put_off: null,
     created_at: row.created_at,
     keep_until: change.keep_until === undefined ? row.keep_until : change.keep_until,
   };
@@ -83,14 +85,19 @@ function failed(delivery: Delivery, at: number, workerTick: boolean): Change {
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: keepUntil("other", at) };
 }
 
-function putAttempt(tx: Transaction, { entry, delivery, attempted, resend }: Made): void {
-  const { url, at, durationMs, posted } = attempted;
+/** Writes down the attempt itself. */
+export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, interference }: Made): void {
+  const { url, at, wallAt, movedBy, durationMs, posted } = attempted;
   tx.put(attempts, {
     delivery_id: delivery.id,
     number: delivery.attempts + 1,
     resend,
     planned_at: entry.due,
     at,
+    wall_at: wallAt,
+    cause: entry.cause,
+    moved_by: movedBy ?? null,
+    fault: interference ? faultOf(interference) : delivery.put_off,
     url,
     status: "status" in posted ? posted.status : null,
     error: "error" in posted ? posted.error : null,
@@ -100,7 +107,7 @@ function putAttempt(tx: Transaction, { entry, delivery, attempted, resend }: Mad
 }
 
 /** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
-async function endSchedule(tx: Transaction, { id, entry_id }: Delivery): Promise<void> {
+export async function endSchedule(tx: Transaction, { id, entry_id }: Delivery): Promise<void> {
   const waiting = await tx.get(schedule, String(entry_id));
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts";
-import { mostOfStrangers } from "../store/newest.ts";
-import { rows, type Transaction, type View } from "../store/port.ts";
+import { addressKey } from "../../src/schemes/email-hash.ts";
+import { longestKeptMs, mostOfStrangers } from "../store/newest.ts";
+import { rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import type { Settings } from "./settings.ts";
 
 /** An e-mail that the platform would send, with what its provider has reported of it (DECISIONS.md, R27). */
@@ -26,38 +27,44 @@ const Email = z.strictObject({
 export type Email = z.infer<typeof Email>;
 export type EmailEvent = Email["events"][number];
 
-export const emails = rows<Email, "recipient" | "contract" | "purpose" | "sent">({
+export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purpose" | "sent">({
   name: "emails",
   schema: Email,
   key: (row) => String(row.id),
   indexes: {
-    recipient: (row) => addressOf(row.recipient),
+    recipient: (row) => addressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
+    /** Both: each opened link asks, and people have many contracts, contracts many people. */
+    addressee: (row) => (row.contract_id === null ? undefined : addresseeKey(String(row.contract_id), row.recipient)),
     purpose: (row) => row.purpose,
     sent: (row) => row.sent_at,
   },
 });
 
+const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
+
 /** Anybody may report events, and this many are kept of an e-mail; they are dropped with it. */
 const mostEvents = 100;
-const keptMs = 90 * 24 * 60 * 60_000;
-
-const addressOf = (email: string): string => email.trim().toLowerCase();
 
 /** Keeps an e-mail in the place of sending it. */
 export function sendEmail(
   tx: Transaction,
   given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  const blank = {
-    cluster_id: null,
-    workspace_id: null,
-    contract_id: null,
-    mode: "to",
-    path: null,
-    token: null,
-  } as const;
-  const email = { ...blank, ...given, id: tx.next("email"), events: [] };
+  // Named one by one: copies made by spreading cost several times as much, and contracts are sent to many.
+  const email = {
+    id: tx.next("email"),
+    cluster_id: given.cluster_id ?? null,
+    workspace_id: given.workspace_id ?? null,
+    contract_id: given.contract_id ?? null,
+    purpose: given.purpose,
+    recipient: given.recipient,
+    mode: given.mode ?? "to",
+    path: given.path ?? null,
+    token: given.token ?? null,
+    sent_at: given.sent_at,
+    events: [],
+  };
   tx.put(emails, email);
   return email;
 }
@@ -77,7 +84,7 @@ export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): v
 
 /** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const over = await tx.list(emails, { by: "sent", to: now - keptMs, limit });
+  const over = await tx.list(emails, { by: "sent", to: now - longestKeptMs, limit });
   for (const { id } of over) tx.delete(emails, String(id));
   return over.length;
 }
@@ -94,19 +101,23 @@ export interface EmailNamed {
 
 /** The newest e-mail to which all fits that is named; undefined also where neither recipient nor id is. */
 export async function emailNamed(view: View, named: EmailNamed): Promise<Email | undefined> {
-  const { email_id, cluster_id, contract_id, recipient, purpose } = named;
+  const { email_id, cluster_id, recipient, purpose } = named;
+  const contractId = named.contract_id?.replace(/^[TH]-/, "");
   const fits = (row: Email): boolean =>
     (cluster_id === undefined || row.cluster_id === cluster_id) &&
-    (contract_id === undefined || String(row.contract_id) === contract_id.replace(/^[TH]-/, "")) &&
-    (recipient === undefined || addressOf(row.recipient) === addressOf(recipient)) &&
+    (contractId === undefined || String(row.contract_id) === contractId) &&
+    (recipient === undefined || addressKey(row.recipient) === addressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
     const row = await view.get(emails, email_id);
     return row && fits(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
-  const theirs = await view.list(emails, { by: "recipient", equals: addressOf(recipient), reverse: true });
-  return theirs.find(fits);
+  const slice: Slice<"recipient" | "addressee"> =
+    contractId === undefined
+      ? { by: "recipient", equals: addressKey(recipient) }
+      : { by: "addressee", equals: addresseeKey(contractId, recipient) };
+  return (await view.list(emails, { ...slice, reverse: true })).find(fits);
 }
 
 /** The Metadata that an e-mail carries, and that every event about it brings back. */

@@ -1,5 +1,5 @@
 import type { Strictness } from "../../src/api/strictnesses.ts";
-import { unreadAnswerMs } from "../http/departure.ts";
+import { unreadAnswerMs } from "../http/sending/departure.ts";
 
 /** How one emulator was told to behave. Plain values, fixed at start. */
 export interface Settings {
@@ -21,6 +21,8 @@ export interface Settings {
   readonly workerTick: boolean;
   /** Add the Standard Webhooks headers (DECISIONS.md, P20). */
   readonly standardWebhooks: boolean;
+  /** Add a W3C `traceparent` to webhooks (DECISIONS.md, E12). */
+  readonly traceWebhooks: boolean;
   /** Let every signatory sign by itself after this much virtual time; undefined: nobody signs (DECISIONS.md, C11). */
   readonly autoSignMs: number | undefined;
   /** Per attempt, on the wall clock (the specification, Limits). */
@@ -45,10 +47,11 @@ export const defaultSettings: Settings = {
   webhookAllow: [],
   workerTick: false,
   standardWebhooks: false,
+  traceWebhooks: false,
   autoSignMs: undefined,
   webhookConnectTimeoutMs: 5_000,
   webhookResponseTimeoutMs: 60_000,
-  requestLogBytes: 8 * 1024 * 1024,
-  inboxBytes: 16 * 1024 * 1024,
+  requestLogBytes: 4 * 1024 * 1024,
+  inboxBytes: 4 * 1024 * 1024,
   unreadAnswerTimeoutMs: unreadAnswerMs,
 };

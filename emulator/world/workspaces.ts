@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { addressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 
 /** A person of a workspace. */
@@ -157,7 +158,7 @@ export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,
   key: id,
-  indexes: { ...byWorkspace, email: (row) => row.email.trim().toLowerCase() },
+  indexes: { ...byWorkspace, email: (row) => addressKey(row.email) },
 });
 export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
 export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });

@@ -18,12 +18,16 @@ import * as contractsKeyPointers from "./contracts/key-pointers.ts";
 import * as contractsOrganizations from "./contracts/organizations.ts";
 import * as contractsPaper from "./contracts/paper.ts";
 import * as contractsTemplates from "./contracts/templates.ts";
+import * as contractsUserTasks from "./contracts/user-tasks.ts";
 import * as contractsUsers from "./contracts/users.ts";
 import * as contractsWebhooks from "./contracts/webhooks.ts";
 import * as emulatorActivities from "./emulator/activities.ts";
 import * as emulatorChatB from "./emulator/chat-b.ts";
 import * as emulatorClock from "./emulator/clock.ts";
 import * as emulatorClusters from "./emulator/clusters.ts";
+import * as emulatorEvents from "./emulator/console/events.ts";
+import * as emulatorConsole from "./emulator/console/page.ts";
+import * as emulatorSessions from "./emulator/console/sessions.ts";
 import * as emulatorContractDetails from "./emulator/contract-details.ts";
 import * as emulatorContracts from "./emulator/contracts.ts";
 import * as emulatorDeliveries from "./emulator/deliveries.ts";
@@ -31,13 +35,17 @@ import * as emulatorDeviceGrants from "./emulator/device-grants.ts";
 import * as emulatorEmails from "./emulator/emails.ts";
 import * as emulatorFaults from "./emulator/faults.ts";
 import * as emulatorInbox from "./emulator/inbox.ts";
+import * as emulatorInvitations from "./emulator/invitations.ts";
 import * as emulatorLifecycle from "./emulator/lifecycle.ts";
 import * as emulatorOpenapi from "./emulator/openapi.ts";
 import * as emulatorOwners from "./emulator/owners.ts";
 import * as emulatorProvider from "./emulator/provider.ts";
 import * as emulatorRequests from "./emulator/requests.ts";
+import * as emulatorSnapshots from "./emulator/snapshots.ts";
 import * as emulatorState from "./emulator/state.ts";
+import * as emulatorTraces from "./emulator/traces.ts";
 import * as emulatorTrials from "./emulator/trials.ts";
+import * as emulatorUserTasks from "./emulator/user-tasks.ts";
 import * as emulatorWait from "./emulator/wait.ts";
 import * as emulatorWebhooks from "./emulator/webhooks.ts";
 import type { ResourceName, resources } from "./resources.ts";
@@ -109,6 +117,7 @@ export const allResources: Declared = {
   "contracts/contract-types": contractsContractTypes,
   "contracts/organizations": contractsOrganizations,
   "contracts/users": contractsUsers,
+  "contracts/user-tasks": contractsUserTasks,
   "contracts/key-pointers": contractsKeyPointers,
   "contracts/comments": contractsComments,
   "contracts/approvals": contractsApprovals,
@@ -124,6 +133,7 @@ export const allResources: Declared = {
   "emulator/provider": emulatorProvider,
   "emulator/clusters": emulatorClusters,
   "emulator/state": emulatorState,
+  "emulator/snapshots": emulatorSnapshots,
   "emulator/requests": emulatorRequests,
   "emulator/chat-b": emulatorChatB,
   "emulator/owners": emulatorOwners,
@@ -131,6 +141,12 @@ export const allResources: Declared = {
   "emulator/wait": emulatorWait,
   "emulator/contract-details": emulatorContractDetails,
   "emulator/emails": emulatorEmails,
+  "emulator/invitations": emulatorInvitations,
+  "emulator/user-tasks": emulatorUserTasks,
   "emulator/trials": emulatorTrials,
+  "emulator/traces": emulatorTraces,
   "emulator/inbox": emulatorInbox,
+  "emulator/console": emulatorConsole,
+  "emulator/events": emulatorEvents,
+  "emulator/sessions": emulatorSessions,
 };

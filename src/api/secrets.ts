@@ -91,6 +91,7 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
 
 /** `?name=value&name=value`, with whatever stands between the pairs. */
 function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
+  if (text === "") return text;
   return text
     .split(/([?#&;])/)
     .map((pair) => {

@@ -32,3 +32,21 @@ export function formatDuration(ms: number): string {
   const time = `${hours ? `${hours}H` : ""}${minutes ? `${minutes}M` : ""}${seconds ? `${seconds}S` : ""}`;
   return date || time ? `P${date}${time && `T${time}`}` : "PT0S";
 }
+
+const unitNames = [
+  ["day", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A number of milliseconds as people say it, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
+export function durationWords(ms: number): string {
+  let left = Math.round(ms / 1_000) * 1_000;
+  const parts = unitNames.flatMap(([name, length]) => {
+    const count = Math.floor(left / length);
+    left -= count * length;
+    return count === 0 ? [] : [`${count} ${name === "day" && count > 1 ? "days" : name}`];
+  });
+  return parts.length === 0 ? "0 s" : parts.join(" ");
+}

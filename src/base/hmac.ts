@@ -11,6 +11,10 @@ export function hmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
   return mac.digest();
 }
 
+/** The same of one text, as base64url. */
+export const hmacText = (digest: Digest, key: Bytes, text: string): string =>
+  createHmac(digest, key).update(text).digest("base64url");
+
 /** The same over bytes that are not held in memory. */
 export async function hmacOfStream(
   digest: Digest,

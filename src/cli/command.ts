@@ -25,12 +25,16 @@ export interface InputOf<
   readonly flags: FlagValues<Flags>;
 }
 
-/** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
-export interface Command extends CommandDeclaration {
+/** What is declared of a command that is written by hand. */
+export interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` belong to it. */
   readonly passthrough?: boolean;
   /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
   readonly extendsDerived?: boolean;
+}
+
+/** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
+export interface Command extends WrittenDeclaration {
   /** What its own code reads of those; a test holds them against the derived command. */
   readonly readsDerived?: DerivedInput;
   /** Resolves when done; a failure kind or an exit code says how, where that is not plain success. `spec` is the derived command, if any. */

@@ -1,5 +1,6 @@
 import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
+import { isObject } from "../base/object.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
@@ -28,11 +29,11 @@ export async function runDerived(
 }
 
 /** A call that was checked and confirmed, and can be sent. */
-export interface PreparedCall {
+export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
   /** Sends it, or what became of it, and prints the answer. */
-  send(call?: CheckedCall): Promise<Answer>;
+  send(call?: CheckedCall): Promise<Answer<Value>>;
 }
 
 /** What a hand-written command changes about the call of its operation. */
@@ -49,13 +50,16 @@ export interface CallChanges {
   readonly confirm?: (call: CheckedCall) => Promise<void>;
 }
 
-/** Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send. */
-export async function call(
+/**
+ * Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send.
+ * `Value` is what the operation answers by its declaration: for those who let `reads` see to it that it does.
+ */
+export async function call<Value = unknown>(
   spec: CommandSpec,
   input: Input,
   context: Context,
   { query, sign, credentials, reads, confirm }: CallChanges = {},
-): Promise<PreparedCall | "dry-run"> {
+): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // What a signature adds, no parser has seen; and --verbose tells where the answer differs from the declaration.
@@ -91,7 +95,8 @@ export async function call(
     async send(changed = ready) {
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
-      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs });
+      const onMissed = (count: number | undefined) => void context.output.note(leftOut(count));
+      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs, onMissed });
       const answer = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
@@ -100,7 +105,7 @@ export async function call(
       await show(spec, operation, answer, input, context);
       if (spec.paged && isObject(answer.value))
         await noteRest(spec.paged, spec.rows!, answer.value, changed.args.query ?? {}, context);
-      return answer;
+      return answer as Answer<Value>;
     },
   };
 }
@@ -112,9 +117,6 @@ async function everyPart(paged: Paged, rows: string, of: CheckedCall, send: Prep
   const value = await allParts(paged, rows, partOf(first), of.args.query ?? {}, fetch);
   return { ...first, value };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function partOf({ status, value }: Answer): Record<string, unknown> {
   if (isObject(value)) return value;
@@ -162,6 +164,10 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: Input, conte
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
+/** What is said of a stream of events whose reader was too slow. */
+export const leftOut = (count: number | undefined): string =>
+  `${count ?? "Some"} were left out, since they were not read fast enough`;
+
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
@@ -186,6 +192,7 @@ async function show(
       if (output.format === "json") return output.show(null);
       return output.note(`${spec.summary}: done`);
     case "events": {
+      await output.note("Following; Ctrl-C ends it");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
         await output.document(event);

@@ -1,6 +1,5 @@
 import { lookupTable } from "../base/lookup-table.ts";
 import type { Command } from "./command.ts";
-import { specGroups } from "./specs.ts";
 
 export interface Group {
   readonly summary: string;
@@ -127,7 +126,10 @@ export const groups = lookupTable<Group>({
   },
 });
 
-/** All groups: those above, and those that only operations name. */
-export const groupNames = async (): Promise<string[]> => [
-  ...new Set([...Object.keys(groups), ...(await specGroups())]),
-];
+/** The hand-written command of these words. */
+export async function writtenCommand(words: readonly string[]): Promise<Command> {
+  const written = await groups[words[0]!]?.commands?.();
+  const found = written?.commands.find((command) => command.words.join(" ") === words.join(" "));
+  if (!found) throw new Error(`No command is written for ${words.join(" ")}; rebuild with npm run build`);
+  return found;
+}

@@ -1,9 +1,9 @@
 import { captured } from "./captured.ts";
-import { declarationsOf, parserFor } from "./command-tree.ts";
+import { declarationsOf, groupNames, parserFor } from "./command-tree.ts";
 import { readProfiles } from "./config/profile.ts";
 import { explain, interruption, signalCodes } from "./exit.ts";
 import { PartialFailure, UsageError } from "./failure.ts";
-import { groupNames, groups } from "./groups.ts";
+import { groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
 import { printerOn } from "./output/print.ts";
@@ -85,6 +85,7 @@ async function complete(words: readonly string[], host: Host): Promise<number> {
         { value: "help", about: "Show help for a command or a topic" },
       ],
       declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
+      snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
       profiles: async () => {
         return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
       },

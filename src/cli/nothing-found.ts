@@ -8,13 +8,21 @@ const makers = lookupTable<string>({
   "emulator webhooks": "svc webhooks listen or create makes a subscription",
   "emulator deliveries": "svc webhooks trigger tells subscriptions of an activity",
   "emulator emails": "svc contracts send sends some",
+  "emulator invitations": "svc contracts send invites those who sign",
   "emulator inbox": "it fills with what the router forwards",
   "emulator fault list": "svc emulator fault add makes one",
   "emulator requests": "they are listed from the next one on",
 });
 
+/** Where an empty list is what was asked for. */
+const inPlace = lookupTable<string>({
+  "emulator clock advance": "Nothing was due until then; svc emulator clock tells the time",
+});
+
 /** What a person reads in place of an empty table: that it is, and what comes next. */
 export function nothingFound(words: readonly string[]): string {
+  const other = inPlace[words.join(" ")];
+  if (other !== undefined) return other;
   const maker = makers[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }

@@ -9,20 +9,20 @@ type Part = Readonly<Record<string, unknown>>;
  * The query of the first part of a list. Under `--all` it asks for as many rows as one call takes, unless `limit` says
  * how many; a place to begin at contradicts it.
  */
-export function firstPart({ by, most }: Paged, query: Query, isAll: boolean): Query {
+export function firstPart<Q extends Query>({ by, most }: Paged, query: Q, isAll: boolean): Q & { limit?: number } {
   if (!isAll) return query;
   if (by !== undefined && query[by] !== undefined) throw new UsageError(`--all and --${by} cannot both be given`);
   return { limit: most, ...query };
 }
 
 /** The parts after the first, put together with it: one answer that holds every row. `fetch` gets the query of each. */
-export async function allParts(
+export async function allParts<P extends Part, Q extends Query>(
   { by, total }: Paged,
   rows: string,
-  first: Part,
-  query: Query,
-  fetch: (query: Query) => Promise<Part>,
-): Promise<Part> {
+  first: P,
+  query: Q,
+  fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
+): Promise<P> {
   const all = [...rowsIn(first, rows)];
   let last = first;
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
@@ -35,13 +35,12 @@ export async function allParts(
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-/** Says to people, and beside rows that a program reads, that there are more than were printed. */
+/** Says beside what is printed that there are more rows. */
 export async function noteRest({ by, total }: Paged, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
   const shown = rowsIn(part, rows).length;
   const count = Number(part[total]);
-  // The whole document holds the count itself.
-  if (globals.quiet || (globals.json && !globals.fields) || !(shown < count)) return;
+  if (globals.quiet || !(shown < count)) return;
   const isLater = (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
   await output.warn(isLater ? `${shown} of ${count}, --all for all` : `${shown} of ${count}, --all for the rest`);
 }

@@ -1,11 +1,14 @@
+import { namesCollector } from "../base/otel-settings.ts";
 import { ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
 import type { Command, Context, Input } from "./command.ts";
-import { type Declared, declarationsOf } from "./command-tree.ts";
+import { declarationsOf } from "./command-tree.ts";
 import { createContext } from "./context.ts";
+import type { Declared } from "./declared.ts";
 import { runDerived } from "./derived.ts";
-import { exitCodeOf } from "./exit.ts";
+import { exitCodeOf, explain, signalCodes } from "./exit.ts";
 import { InputRequired, Interrupted, PartialFailure } from "./failure.ts";
+import { writtenCommand } from "./groups.ts";
 import type { Host } from "./host.ts";
 import { createOutput } from "./output/output.ts";
 import { readGlobals } from "./parse/globals.ts";
@@ -15,7 +18,12 @@ import { completed, supplemented } from "./prompt/required.ts";
 import type { Stopping } from "./stopping.ts";
 
 /** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
-export async function perform(
+export function perform(...run: Parameters<typeof performed>): Promise<number> {
+  const [, , host] = run;
+  return namesCollector(host.env) ? performTraced(...run) : performed(...run);
+}
+
+async function performed(
   { declaration, input, globals: given }: Invocation<Declared>,
   argv: readonly string[],
   host: Host,
@@ -37,13 +45,33 @@ export async function perform(
   }
 }
 
+/** The same, told to a collector: what the command calls and starts belongs to its trace. */
+async function performTraced(...[invocation, argv, host, stopping, svc]: Parameters<typeof perform>): Promise<number> {
+  const { OwnSpan } = await import("./trace/own-span.ts");
+  const { traceparentVariable } = await import("./trace/carrier.ts");
+  const span = OwnSpan.begin(host, invocation.declaration.words);
+  if (!span) return performed(invocation, argv, host, stopping, svc);
+  const env = { [traceparentVariable]: span.traceparent };
+  // Not a copy: to read standard input is to open it.
+  const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
+  const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
+  try {
+    const exit = await performed(invocation, argv, traced, stopping, inner);
+    await span.end(exit, undefined, stopping.cut);
+    return exit;
+  } catch (error) {
+    await span.end(stopping.name ? signalCodes[stopping.name] : explain(error).exitCode, error, stopping.cut);
+    throw error;
+  }
+}
+
 /** Runs the command, anew whenever it was asked for something that it turned out to need. */
 async function carriedOut(declaration: Declared, input: Input, context: Context): ReturnType<Command["run"]> {
   for (let given = input; ; ) {
     const whole = typed(declaration, given);
     try {
-      if ("run" in declaration) return await declaration.run(whole, context, declaration.spec);
-      return await runDerived(declaration, whole, context);
+      if ("operation" in declaration) return await runDerived(declaration, whole, context);
+      return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequired)) throw await withList(error, declaration);
       given = await supplemented(declaration, given, error, context);

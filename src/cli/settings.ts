@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { fieldsOf, parsedJson } from "../base/object.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
 import type { EmulatorHere } from "./connection/emulator-access.ts";
@@ -189,22 +190,16 @@ const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<s
     ]),
   );
 
-interface ClusterEntry {
-  readonly id?: string;
-  readonly cluster_key?: string;
-}
-
 function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
   const text = variable(host, "SVC_CLUSTERS");
   if (!text) return {};
-  try {
-    const entries = JSON.parse(text.value) as ClusterEntry[];
-    return Object.fromEntries(
-      entries.flatMap(({ id, cluster_key: value }) => (id && value ? [[id, { value, origin: text.origin }]] : [])),
-    );
-  } catch (cause) {
-    throw new UsageError("SVC_CLUSTERS is not a JSON array of clusters.", { cause });
-  }
+  const entries = parsedJson(text.value);
+  if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS is not a JSON array of clusters.");
+  const keys = entries.map(fieldsOf).flatMap(({ id, cluster_key: value }) => {
+    if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];
+    return [[id, { value, origin: text.origin }] as const];
+  });
+  return Object.fromEntries(keys);
 }
 
 function basicOf(text: SettingValue | undefined): ServiceSettings["basicAuth"] {

@@ -2,6 +2,7 @@ import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
+import type { OnMissed } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "./request.ts";
 import { type Answer, type HttpResponse, readable, readingOf, readResponse } from "./response.ts";
@@ -26,6 +27,8 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly observer?: Observer;
   /** Let `call` throw UnreadableAnswer where a field that is declared cannot be read; left out: as it came. */
   readonly readable?: boolean;
+  /** The trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface CallOptions extends RequestOptions {
@@ -35,6 +38,8 @@ export interface CallOptions extends RequestOptions {
   readonly timeoutMs?: number | undefined;
   /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
+  /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
+  readonly onMissed?: OnMissed | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
 }
@@ -63,6 +68,10 @@ export function createClient(options: ClientOptions): Client {
     retries: options.retries ?? defaults.retries,
     maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,
   };
+
+  const { traceparent } = options;
+  const traced = (request: HttpRequest): HttpRequest =>
+    traceparent === undefined ? request : { ...request, headers: { traceparent, ...request.headers } };
 
   async function exchange(
     request: HttpRequest,
@@ -94,13 +103,14 @@ export function createClient(options: ClientOptions): Client {
 
   async function send(call: CheckedCall, how: CallOptions = {}): Promise<Answer> {
     const { operation } = call;
-    const request = buildRequest(call, baseUrls, credentials, how);
+    const built = buildRequest(call, baseUrls, credentials, how);
+    const request = operation.service.name === "storage" ? built : traced(built);
     const reading = (status: number) => readingOf(operation, status);
-    return readResponse(operation, request, await exchange(request, how, reading));
+    return readResponse(operation, request, await exchange(request, how, reading), how.onMissed);
   }
 
   return {
-    exchange,
+    exchange: (request, ...rest) => exchange(traced(request), ...rest),
     send,
     async call(operation, ...[args, how]) {
       const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);

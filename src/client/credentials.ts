@@ -29,7 +29,9 @@ export function credentialHeaders(
       return {};
     case "api-key": {
       const { clientId, clientSecret } = credentials;
-      if (!clientId || !clientSecret) throw new NoCredentials("api-key");
+      if (!clientId || !clientSecret) {
+        throw new NoCredentials("api-key", clientId ? "client secret" : clientSecret ? "client id" : undefined);
+      }
       return { "client-id": clientId, "client-secret": clientSecret };
     }
     case "cluster-key":

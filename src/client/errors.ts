@@ -106,8 +106,9 @@ export class NoCredentials extends Error {
   override readonly name = "NoCredentials";
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
 
-  constructor(needs: NoCredentials["needs"]) {
-    super(`This call needs ${needs} credentials.`);
+  /** `lacks` names the half that is missing, where the other is there. */
+  constructor(needs: NoCredentials["needs"], lacks?: string) {
+    super(`This call needs ${needs} credentials${lacks === undefined ? "." : `: the ${lacks} is missing.`}`);
     this.needs = needs;
   }
 }

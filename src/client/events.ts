@@ -1,3 +1,4 @@
+import { fieldsOf } from "../base/object.ts";
 import { sizeText } from "../base/size.ts";
 import { UnreadableAnswer } from "./errors.ts";
 import { parseJson } from "./json-text.ts";
@@ -5,16 +6,30 @@ import { parseJson } from "./json-text.ts";
 /** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** The documents of a stream of server-sent events (WHATWG HTML, 9.2). Throws UnreadableAnswer. */
-export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+/** Told that events were left out because they were read too slowly, and how many, where the service says so. */
+export type OnMissed = (count: number | undefined) => void;
+
+/**
+ * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is told and is none of them.
+ * Throws UnreadableAnswer.
+ */
+export async function* eventsOf(
+  body: AsyncIterable<Uint8Array>,
+  onMissed: OnMissed = () => {},
+): AsyncGenerator<unknown> {
   let data: string[] = [];
+  let isResync = false;
   let size = 0;
   for await (const line of linesOf(body)) {
     size += line.length;
     if (size > eventMaxBytes) throw tooLarge();
     if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+    if (/^event: ?resync$/.test(line)) isResync = true;
     if (line !== "") continue;
-    if (data.length > 0) yield eventOf(data.join("\n"));
+    const event = data.length > 0 ? eventOf(data.join("\n")) : undefined;
+    if (isResync) onMissed(missedOf(event));
+    else if (data.length > 0) yield event;
+    isResync = false;
     data = [];
     size = 0;
   }
@@ -46,6 +61,11 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 
 const tooLarge = (): UnreadableAnswer =>
   new UnreadableAnswer(200, `The service sent an event of more than ${sizeText(eventMaxBytes)}.`);
+
+function missedOf(event: unknown): number | undefined {
+  const { missed } = fieldsOf(event);
+  return typeof missed === "number" ? missed : undefined;
+}
 
 function eventOf(text: string): unknown {
   try {

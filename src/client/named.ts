@@ -28,7 +28,8 @@ export interface NamedClient {
   close(): Promise<void>;
 }
 
-export interface NamedClientOptions extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable"> {
+export interface NamedClientOptions
+  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "traceparent"> {
   /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
   readonly maxAnswerBytes?: number | undefined;
 }

@@ -1,3 +1,5 @@
+import { isObject } from "../base/object.ts";
+
 /** What a refusal says, whatever its shape (DECISIONS.md, F4, R1 and R3). */
 export interface Problem {
   /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … where the body carries one. */
@@ -9,9 +11,6 @@ export interface Problem {
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Reads any declared form of failure body; `body` is parsed JSON, or text. */
 export function problemOf(status: number, body: unknown): Problem {
   const problem = (message: string, rest: Partial<Problem> = {}): Problem => ({

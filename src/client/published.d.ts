@@ -51,6 +51,8 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
+  /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
+  readonly onMissed?: ((count: number | undefined) => void) | undefined;
   readonly retries?: number | undefined;
   /** The absolute signed URL of a storage call. */
   readonly url?: string | undefined;

@@ -1,4 +1,5 @@
 import type { Callable, Method } from "../api/operation.ts";
+import { fieldsOf } from "../base/object.ts";
 import { withoutTrailing } from "../base/trailing.ts";
 import { fillTemplate } from "../base/url-template.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
@@ -80,8 +81,7 @@ function pathOf(operation: Callable, args: CallArguments): string {
 
 /** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
 function clusterNamedIn(args: CallArguments): string | undefined {
-  const body = args.body as Record<string, unknown> | null | undefined;
-  const named = args.params?.cluster_id ?? (typeof body === "object" ? body?.cluster_id : undefined);
+  const named = args.params?.cluster_id ?? fieldsOf(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;
 }
 

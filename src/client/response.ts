@@ -1,12 +1,12 @@
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
-import { eventsOf } from "./events.ts";
+import { eventsOf, type OnMissed } from "./events.ts";
 import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
 import { problemOf } from "./problem.ts";
 import type { HttpRequest } from "./request.ts";
-import { firstShapeProblem } from "./shape.ts";
+import { firstShapeProblem, issuesIn } from "./shape.ts";
 
 export interface HttpResponse {
   readonly status: number;
@@ -45,7 +45,12 @@ export function readingOf({ id, responses }: Callable, status: number): ReadMode
 }
 
 /** Checks an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
-export async function readResponse(operation: Callable, request: HttpRequest, response: HttpResponse): Promise<Answer> {
+export async function readResponse(
+  operation: Callable,
+  request: HttpRequest,
+  response: HttpResponse,
+  onMissed?: OnMissed,
+): Promise<Answer> {
   const { status, headers } = response;
   if (headers["x-svc-matched"] === "catch-all" && operation.service.name === "router" && !isCatchAll(operation)) {
     await textOf(response.body);
@@ -68,7 +73,7 @@ export async function readResponse(operation: Callable, request: HttpRequest, re
       headers,
     });
   }
-  return { status, headers, ...(await read(declared ?? { kind: "passthrough" }, response)) };
+  return { status, headers, ...(await read(declared ?? { kind: "passthrough" }, response, onMissed)) };
 }
 
 const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
@@ -82,6 +87,7 @@ const passesThrough = (operation: Callable, status: number): boolean =>
 async function read(
   declared: Callable["responses"][number],
   response: HttpResponse,
+  onMissed: OnMissed | undefined,
 ): Promise<Pick<Answer, "value" | "drift" | "shapeProblem">> {
   const plain = (value: unknown) => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
@@ -113,7 +119,7 @@ async function read(
     case "events":
       if (!/^text\/event-stream\b/.test(response.headers["content-type"] ?? ""))
         throw unexpected("a stream of events", response);
-      return plain(eventsOf(response.body));
+      return plain(eventsOf(response.body, onMissed));
     case "passthrough": {
       const text = await textOf(response.body);
       return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
@@ -132,13 +138,8 @@ function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
-export const driftIn = (schema: z.ZodType, value: unknown): readonly string[] => compared(schema, value).drift;
-
 function compared(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "shapeProblem"> {
-  // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
-  const result = schema.safeParse(value, { jitless: true });
-  if (result.success) return { drift: [], shapeProblem: undefined };
-  const { issues } = result.error;
+  const issues = issuesIn(schema, value);
   const drift = issues.flatMap((issue) => {
     const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
     return issue.code === "unrecognized_keys"

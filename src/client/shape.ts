@@ -1,16 +1,18 @@
 import type * as z from "zod";
 
+/** All ways in which a value differs from its declaration. */
+export const issuesIn = (schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] =>
+  // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
+  schema.safeParse(value, { jitless: true }).error?.issues ?? [];
+
 /**
  * Where a value has another shape than the declaration: a field that is missing, or a text in place of a list. Undefined
  * where all that is declared can be read. Fields, choices and formats that are not declared are no matter: services grow.
  */
-export function shapeProblemIn(schema: z.ZodType, value: unknown): string | undefined {
-  // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
-  const result = schema.safeParse(value, { jitless: true });
-  return result.success ? undefined : firstShapeProblem(result.error.issues, value);
-}
+export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | undefined =>
+  firstShapeProblem(issuesIn(schema, value), value);
 
-/** The same of problems that were found in a value. */
+/** The same of differences that were found in a value. */
 export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
   const found = issues.find((issue) => isOfShape(issue, value));
   return found && `${found.path.map(String).join(".") || "the answer"}: ${found.message}`;

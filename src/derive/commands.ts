@@ -1,6 +1,7 @@
 import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { lookupTable } from "../base/lookup-table.ts";
+import { isObject } from "../base/object.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, CommandSpec, FlagSpec, Paged, PositionalSpec } from "./command-spec.ts";
 import { fieldNames, hasMoreRules, inputSchema, outputSchema, type ScalarField, scalarFields } from "./fields.ts";
@@ -296,6 +297,3 @@ function leavesOf(value: unknown, path: string): [string, string][] {
   }
   return [[path, String(value)]];
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -17,10 +17,17 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
+/** Who may read and write a new file. */
+export interface Permissions {
+  readonly mode: number;
+  /** Whether the mode is kept as it is whatever the umask says: for a file that had it before. */
+  readonly exactMode?: boolean;
+}
+
 /** What is asked of the file system. Errors are the system's own, with their `code`. */
 export interface Disk {
-  /** Creates a file that must not be there yet, mode 0600. */
-  create(path: string): Promise<DiskFile>;
+  /** Creates a file that must not be there yet; mode 0600 when left out. */
+  create(path: string, permissions?: Permissions): Promise<DiskFile>;
   /** Opens a file that must be there. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
@@ -36,7 +43,11 @@ export interface Disk {
 }
 
 export const systemDisk: Disk = {
-  create: async (path) => fileOf(await open(path, "wx", 0o600)),
+  async create(path, { mode, exactMode = false } = { mode: 0o600 }) {
+    const handle = await open(path, "wx", mode);
+    if (exactMode) await handle.chmod(mode).catch((cause) => removeAndThrow(handle, path, cause));
+    return fileOf(handle);
+  },
   open: async (path, access) => fileOf(await open(path, access === "read" ? "r" : "r+")),
   rename,
   link,
@@ -57,6 +68,12 @@ export const systemDisk: Disk = {
     }
   },
 };
+
+async function removeAndThrow(handle: FileHandle, path: string, cause: unknown): Promise<never> {
+  await handle.close().catch(() => {});
+  await rm(path, { force: true });
+  throw cause;
+}
 
 // Made for each group of lines, where the handle's own way to the same system calls is felt.
 const writeAt = promisify(write);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { Wall } from "../base/clock.ts";
 import { type Holder, heldHere, type Life, type LockFile, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
 import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
-import { createWhole, writeWhole } from "./whole-file.ts";
+import { createWhole, isTemporaryName, writeWhole } from "./whole-file.ts";
 
 export interface LockOptions {
   readonly wall: Wall;
@@ -130,7 +130,7 @@ async function letGo(own: Holder, socket: LifeSocket | undefined): Promise<void>
 
 /** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
 export const isLeftOfLock = (name: string, lock: string): boolean =>
-  name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)|^[0-9a-f]{12}\.svc-tmp$/.test(name.slice(lock.length + 1));
+  isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
 /** What `kill -9` leaves beside a lock: sockets on which nobody listens any more. */
 async function removeDeadSockets(file: string): Promise<void> {

@@ -28,8 +28,8 @@ export interface LogTaker {
    * do, or "unnumbered" when the lines of this file have no numbers.
    */
   first(json: string): Position | "any" | "unnumbered";
-  /** Takes the JSON text of each further line. */
-  line(json: string): void;
+  /** Takes the JSON text of each further line, and where it stands; undefined where lines have no numbers. */
+  line(json: string, place: Position | undefined): void;
 }
 
 /** Where a log file ends. */
@@ -93,7 +93,7 @@ class LogReader {
     if (this.#lines > 1 && this.#numbered) return this.#takeNumbered(bytes);
     const json = checkedText(bytes);
     if (json === undefined) return false;
-    if (this.#lines > 1) this.#taker.line(json);
+    if (this.#lines > 1) this.#taker.line(json, undefined);
     else this.#begin(this.#taker.first(json));
     return true;
   }
@@ -111,7 +111,7 @@ class LogReader {
       this.damage = { line: this.#lines, reason };
       return true;
     }
-    this.#taker.line(line.json);
+    this.#taker.line(line.json, line);
     this.#position = line;
     return true;
   }

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { link, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { systemDisk } from "./disk.ts";
+import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.ts";
 
 /** What a file may be filled with. A stream that fails leaves nothing behind. */
 export type Content = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-export interface Writing {
-  /** Permissions of the new file; 0600 when left out. */
-  readonly mode?: number;
-  /** Whether the mode is kept as it is whatever the umask says: for a file that had it before. */
-  readonly exactMode?: boolean;
+export interface Writing extends Partial<Permissions> {
   /** False where nobody needs the file after the machine has stopped. */
   readonly durable?: boolean;
+  readonly disk?: Disk;
+  /** What is told instead of the disk's own error. What the content fails with is told as it is. */
+  readonly failure?: (cause: unknown) => Error;
+  /** Told once the new file stands in the place of the old one, which is not durable yet. */
+  readonly onPlaced?: () => void;
 }
 
 /**
@@ -21,9 +21,16 @@ export interface Writing {
  */
 export const temporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
 
+const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
+
+/** What `temporaryName` made this name of; undefined for a name that it did not make. */
+export function nameBehind(temporary: string): string | undefined {
+  const at = temporary.search(temporaryEnd);
+  return at === -1 ? undefined : temporary.slice(0, at);
+}
+
 /** Whether `temporaryName` made this name, for a file of that name. */
-export const isTemporaryName = (name: string, of: string): boolean =>
-  name.startsWith(`${of}.`) && /^[0-9a-f]{12}\.svc-tmp$/.test(name.slice(of.length + 1));
+export const isTemporaryName = (name: string, of: string): boolean => nameBehind(name) === of;
 
 /**
  * Puts a file in the place of whatever has that name, durably: at every moment the old one or the new one is there,
@@ -31,14 +38,7 @@ export const isTemporaryName = (name: string, of: string): boolean =>
  * By hand: packages for it do not flush the folder, and take whole contents only.
  */
 export async function writeWhole(path: string, content: Content, writing: Writing = {}): Promise<void> {
-  const aside = await writeAside(path, content, writing);
-  try {
-    await rename(aside, path);
-  } catch (error) {
-    await rm(aside, { force: true });
-    throw error;
-  }
-  if (writing.durable !== false) await systemDisk.syncFolder(dirname(path));
+  await placeWhole(await writeAside(path, content, writing), path, writing);
 }
 
 /**
@@ -46,32 +46,74 @@ export async function writeWhole(path: string, content: Content, writing: Writin
  * already, be it a link that leads nowhere: it stays as it is.
  */
 export async function createWhole(path: string, content: Content, writing: Writing = {}): Promise<boolean> {
+  const { disk = systemDisk } = writing;
   const aside = await writeAside(path, content, writing);
   try {
-    await link(aside, path);
+    await disk.link(aside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
+    throw toldOf(error, writing);
   } finally {
-    await rm(aside, { force: true });
+    await disk.remove(aside);
   }
-  if (writing.durable !== false) await systemDisk.syncFolder(dirname(path));
+  await syncFolderOf(path, writing);
   return true;
 }
 
-async function writeAside(path: string, content: Content, writing: Writing): Promise<string> {
-  const { mode = 0o600, exactMode = false, durable = true } = writing;
+/**
+ * The first half of `writeWhole`, for a file whose name is known only after its content: writes it whole under a
+ * temporary name beside `path`, which it resolves with.
+ */
+export async function writeAside(path: string, content: Content, writing: Writing = {}): Promise<string> {
+  const { disk = systemDisk, mode = 0o600, exactMode = false, durable = true } = writing;
   const aside = temporaryName(path);
-  const file = await open(aside, "wx", mode);
+  const file = await asked(disk.create(aside, { mode, exactMode }), writing);
   try {
-    await writeFile(file, content);
-    if (exactMode) await file.chmod(mode);
-    if (durable) await file.sync();
-    await file.close();
+    await fill(file, content, writing);
+    if (durable) await asked(file.sync(), writing);
+    await asked(file.close(), writing);
     return aside;
   } catch (error) {
     await file.close().catch(() => {});
-    await rm(aside, { force: true });
+    await disk.remove(aside).catch(() => {});
     throw error;
   }
 }
+
+/** The second half: puts what was written aside in its place. Where that fails, it is removed. */
+export async function placeWhole(aside: string, path: string, writing: Writing = {}): Promise<void> {
+  const { disk = systemDisk, onPlaced } = writing;
+  try {
+    await asked(disk.rename(aside, path), writing);
+  } catch (error) {
+    await disk.remove(aside).catch(() => {});
+    throw error;
+  }
+  onPlaced?.();
+  await syncFolderOf(path, writing);
+}
+
+async function fill(file: DiskFile, content: Content, writing: Writing): Promise<void> {
+  let length = 0;
+  for await (const piece of piecesOf(content)) {
+    await asked(file.write(piece, length), writing);
+    length += piece.byteLength;
+  }
+}
+
+function piecesOf(content: Content): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  if (typeof content === "string") return [Buffer.from(content)];
+  return content instanceof Uint8Array ? [content] : content;
+}
+
+async function syncFolderOf(path: string, writing: Writing): Promise<void> {
+  const { disk = systemDisk, durable = true } = writing;
+  if (durable) await asked(disk.syncFolder(dirname(path)), writing);
+}
+
+const asked = <T>(call: Promise<T>, writing: Writing): Promise<T> =>
+  call.catch((cause: unknown) => {
+    throw toldOf(cause, writing);
+  });
+
+const toldOf = (cause: unknown, { failure }: Writing): unknown => failure?.(cause) ?? cause;

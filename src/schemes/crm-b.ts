@@ -1,5 +1,6 @@
 import { decodeAnyBase64 } from "../base/base64.ts";
 import { hmac, sameSecret } from "../base/hmac.ts";
+import { isObject, parsedJson } from "../base/object.ts";
 import { fails } from "./verdict.ts";
 
 export type CrmBVerdict =
@@ -34,11 +35,6 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
 }
 
 function parseObject(text: string | undefined): Record<string, unknown> | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = text === undefined ? undefined : parsedJson(text);
+  return isObject(value) ? { ...value } : undefined;
 }

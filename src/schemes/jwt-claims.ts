@@ -1,13 +1,11 @@
+import { isObject, parsedJson } from "../base/object.ts";
+
 /** The claims of a JWT, decoded and not verified; undefined when it is none. */
 export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(parts[1]!, "base64url").toString());
-    return typeof claims === "object" && claims !== null && !Array.isArray(claims) ? { ...claims } : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = parsedJson(Buffer.from(parts[1]!, "base64url").toString());
+  return isObject(claims) ? { ...claims } : undefined;
 }
 
 /** The `cluster` claim of an access token; a text, or nothing. */

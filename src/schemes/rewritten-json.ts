@@ -1,3 +1,5 @@
+import { parsedJson } from "../base/object.ts";
+
 /** A JSON document as something else would write it. */
 export interface Rewritten {
   readonly code: string;
@@ -8,7 +10,7 @@ export interface Rewritten {
 
 /** The same document in the styles of usual JSON writers; none where the text is not JSON. */
 export function rewrittenJson(text: string): readonly Rewritten[] {
-  const document = parsed(text);
+  const document = parsedJson(text);
   if (document === undefined) return [];
   const compact = JSON.stringify(document);
   const blanks = spaced(document);
@@ -28,14 +30,6 @@ export function rewrittenJson(text: string): readonly Rewritten[] {
     { code: "json-indented", how: "indented by 4", text: JSON.stringify(document, null, 4) },
     { code: "json-twice", how: "a JSON text in a JSON text", text: JSON.stringify(text) },
   ];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function sorted(value: unknown): unknown {

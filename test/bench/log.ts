@@ -1,4 +1,4 @@
-import { collections } from "../../emulator/compose/collections.ts";
+import { collections } from "../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
@@ -12,7 +12,7 @@ const listing = async (count: number) => {
   const store = openMemoryStore({ collections, wall: systemWall });
   await store.transaction("fill", (tx) => {
     const shared = { workspace_id: 1, activity: "CONTRACT_SIGNED", contract_id: 1, keep_until: null } as const;
-    tx.put(webhookEvents, { ...shared, id: 1, at: 0, body: "{}" });
+    tx.put(webhookEvents, { ...shared, id: 1, at: 0, body: "{}", cause: null });
     for (let id = 1; id <= count; id += 1) {
       tx.put(deliveries, {
         ...shared,
@@ -24,6 +24,7 @@ const listing = async (count: number) => {
         attempts: 1,
         failures: 1,
         next_attempt_at: 0,
+        put_off: null,
         created_at: 0,
       });
       tx.put(attempts, {
@@ -32,6 +33,10 @@ const listing = async (count: number) => {
         resend: false,
         planned_at: 0,
         at: 0,
+        wall_at: 0,
+        cause: null,
+        moved_by: null,
+        fault: null,
         url: "http://127.0.0.1:9/",
         status: 500,
         error: null,

@@ -3,7 +3,7 @@ import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { signCrmA } from "../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../src/schemes/crm-b.ts";
 import type { Tab } from "../support/browser.ts";
-import { request as contract, sent } from "../support/contracts.ts";
+import { bothSign, request as contract, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { device } from "../support/identity/devices.ts";
 import { signingLink } from "../support/identity/recipient-page.ts";
@@ -40,22 +40,6 @@ export async function stage(t: Pick<TestContext, "after">, page: Tab): Promise<S
 }
 
 type Open = (stage: Stage) => Promise<unknown>;
-
-/** Jo signs first, then Ada. */
-const ordered = {
-  contract_template_id: 102,
-  contract_data: { start_date: "2031-02-01", seats: 3 },
-  signatories: [
-    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
-    {
-      name: "Jo",
-      email: "jo@acme.example",
-      is_counterparty_signatory: true,
-      counterparty_name: "Acme Inc.",
-      sign_order: 1,
-    },
-  ],
-};
 
 /** Words without a place to break them. */
 const long = {
@@ -124,7 +108,7 @@ export const pages: Readonly<Record<string, Open>> = {
   "a contract that waits for the signature of whose link it is": async ({ page, world }) =>
     page.goto(await signingLink(world, await sent(world.api), "jo@acme.example")),
   "a contract that waits for somebody else": async ({ page, world }) =>
-    page.goto(await signingLink(world, await sent(world.api, ordered), "ada@northwind.example")),
+    page.goto(await signingLink(world, await sent(world.api, bothSign), "ada@northwind.example")),
   "a contract whose names are long, and its form refused": async ({ page, world }) => {
     await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
     await page.getByLabel("Note").fill("Fine");

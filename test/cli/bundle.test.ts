@@ -4,13 +4,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { deriveSpecs } from "../../src/derive/specs.ts";
+import { commandFile } from "../../src/cli/built-commands.ts";
+import { declarationsOf, groupNames } from "../../src/cli/command-tree.ts";
 import { root } from "../structure/repository.ts";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
 import { safeService } from "../support/cli/safe-service.ts";
 import { receiver } from "../support/receiver.ts";
-import { metafile, shipped, shippedSvc } from "../support/shipped.ts";
+import { consoleMetafile, metafile, shipped, shippedSvc } from "../support/shipped.ts";
 
 describe("the bundle", () => {
   const folder = shipped();
@@ -24,7 +25,7 @@ describe("the bundle", () => {
       ...code.flatMap((name) => [
         ...readFileSync(join(dist, name), "utf8").matchAll(/^\s*\/\/ (\S*node_modules\/\S+)$/gm),
       ]),
-      ...Object.values(outputs).flatMap(({ inputs }) =>
+      ...Object.values({ ...outputs, ...consoleMetafile().outputs }).flatMap(({ inputs }) =>
         Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [["", path]] : [])),
       ),
     ].flatMap(([, path = ""]) => /^.*node_modules\/(?:@[^/\n]+\/)?[^/\n]+/.exec(path)?.[0] ?? []);
@@ -39,20 +40,13 @@ describe("the bundle", () => {
     assert.ok(sections.length > 50, `${sections.length} packages`);
   });
 
-  it("carries the specs that development derives", () => {
-    const specs = deriveSpecs();
-    const names = readdirSync(join(folder, "dist/specs"));
-    assert.deepEqual(
-      names.sort(),
-      Object.keys(specs)
-        .map((name) => `${name}.json`)
-        .sort(),
-    );
-    for (const [group, commands] of Object.entries(specs)) {
-      assert.deepEqual(
-        JSON.parse(readFileSync(join(folder, "dist/specs", `${group}.json`), "utf8")),
-        JSON.parse(JSON.stringify(commands)),
-      );
+  it("carries the commands that development composes, those that are written by hand too", async () => {
+    const declared = (await Promise.all((await groupNames()).map(declarationsOf))).flat();
+    const files = readdirSync(join(folder, "dist/commands")).map((name) => `commands/${name}`);
+    assert.deepEqual(files.sort(), declared.map(({ words }) => commandFile(words)).sort());
+    for (const command of declared) {
+      const file = readFileSync(join(folder, "dist", commandFile(command.words)), "utf8");
+      assert.equal(file, JSON.stringify(command));
     }
   });
 

@@ -7,8 +7,8 @@ import { describe, it, type TestContext } from "node:test";
 import type { Profile } from "../../src/cli/config/profile.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { movedWall } from "../support/moved-wall.ts";
 import { program } from "../support/program.ts";
+import { movedWall } from "../support/walls/moved-wall.ts";
 
 /** A configuration folder, and the command line pointed at it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {

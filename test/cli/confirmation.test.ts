@@ -11,6 +11,7 @@ const askedFirst = {
   "contracts contacts delete": "yes",
   "contracts void": "name",
   "emulator reset": "yes",
+  "emulator snapshot remove": "yes",
   "emulator state import": "yes",
   "intake delete": "yes",
   "router offboard": "name",
@@ -23,7 +24,7 @@ const askedFirst = {
   "webhooks delete": "yes",
 };
 /** They take away what the emulator made for tests, and nothing else. */
-const harmless = ["emulator clear-requests", "emulator fault remove"];
+const harmless = ["emulator clear-requests", "emulator console sign-out", "emulator fault remove"];
 
 const env = {
   SVC_CLIENT_ID: "id",

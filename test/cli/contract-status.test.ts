@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
-import { nda } from "../support/nda.ts";
+import { nda } from "../support/cli/nda.ts";
 
 describe("svc contracts status --exit-status", () => {
   it("exits 8 while the contract may still be executed, 0 once it is, and 1 when it never will be", async (t) => {

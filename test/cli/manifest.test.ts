@@ -39,7 +39,7 @@ describe("svc help --json", () => {
           flag: "enforce-user-scoping",
           type: "text",
           description:
-            "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
+            "true: only a contract that the acting user made, owns, reviews, approves, signs or was invited to; this choice is assumed",
         },
       ],
       examples: [

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
+import { nda } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { nda } from "../support/nda.ts";
 
 /** The command lines that a run proposes. */
 const proposed = (err: string): string[] =>
@@ -19,6 +19,20 @@ describe("a command line that goes on from here", () => {
     assert.deepEqual(proposed(sent.err), ["svc contracts status T-1 --emulator"]);
     const alone = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
     assert.deepEqual(proposed(alone.err), ["svc webhooks listen --emulator"]);
+  });
+
+  it("begins as a person types it where npx has run this one", async (t) => {
+    const cwd = await testFolder(t);
+    const by = (script: string) => ({ npm_lifecycle_event: "npx", npm_lifecycle_script: script });
+    for (const [env, program] of [
+      [by("svc"), "npx svc"],
+      [by("'svc-toolkit' 'emulator' 'status'"), "npx svc-toolkit"],
+      [by("vitest"), "svc"],
+      [{ npm_lifecycle_event: "test", npm_lifecycle_script: "svc" }, "svc"],
+    ] as const) {
+      const { err } = await runCli("emulator deliveries", { cwd, env });
+      assert.equal(err.split("\n").at(-2), `  try: ${program} emulator start`);
+    }
   });
 
   it("goes where this one went: --profile, in errors for people and for programs", async (t) => {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { nda } from "../support/cli/nda.ts";
 import { ctrlC, down, enter, person } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { nda } from "../support/nda.ts";
 
 interface Recipients {
   readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];
@@ -33,6 +33,36 @@ describe("a person at a terminal", () => {
     const { exit, err } = await svc("contracts send", ada);
     const offered = stripVTControlCharacters(err);
     assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
+  });
+
+  it("is offered the workflows that an intake can be made by, and the intakes that there are", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const ada = person(["Title", `Review it${enter}`], ["Workflow id", enter]);
+    const made = await svc("intake create --json=id,title", ada);
+    assert.deepEqual(
+      [made.exit, JSON.parse(made.out), ada.waiting()],
+      [0, { id: 1, title: "Review it" }, []],
+      made.err,
+    );
+    const offered = stripVTControlCharacters(made.err);
+    assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
+
+    const bob = person(["Intake id", enter]);
+    const shown = await svc("intake show --json=id", bob);
+    assert.deepEqual([shown.exit, JSON.parse(shown.out), bob.waiting()], [0, { id: 1 }, []], shown.err);
+    assert.match(stripVTControlCharacters(shown.err), /1 {2}Review it {2}PENDING/);
+  });
+
+  it("is offered of a service the workflows that intakes were made by before", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await svc("intake create --title First --workflow-id 201");
+    const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
+    const cwd = await testFolder(t);
+    const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
+    const ada = person(["Title", `Second${enter}`], ["Workflow id", enter]);
+    const { exit, err } = await runCli("intake create", { ...ada, env, cwd });
+    assert.deepEqual([exit, ada.waiting()], [0, []], err);
+    assert.match(stripVTControlCharacters(err), /201 {2}Legal help/);
   });
 
   it("is offered the settings that there are", async (t) => {
@@ -117,7 +147,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([made.exit, again.waiting()], [0, []], made.err);
     assert.match(
       made.err,
-      /The same without questions:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set 'counter_party_details=\[/,
+      /The same without questions:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
     );
   });
 

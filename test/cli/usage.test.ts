@@ -28,7 +28,21 @@ const refused: [string, string, RegExp][] = [
   ],
   ["an unknown format", "contracts status T-1 --format yaml", /--format <FORMAT>' argument 'yaml' is invalid/],
   ["a duration that is none", "contracts status T-1 --timeout soon", /--timeout takes a duration/],
-  ["a base URL that is none", "contracts status T-1 --base-url eu.example", /--base-url takes a URL/],
+  ["a base URL that is none", "contracts status T-1 --base-url somewhere", /--base-url takes a URL.*\n {2}See svc/],
+  [
+    "a base URL without its scheme",
+    "contracts status T-1 --base-url localhost:4010",
+    /--base-url takes a URL.*\n {2}Did you mean http:\/\/localhost:4010\?/,
+  ],
+  ["another one", "contracts status T-1 --base-url eu.example", /Did you mean https:\/\/eu\.example\?/],
+  [
+    "none of several flags",
+    "emulator clock advance",
+    /error: exactly one of --by, --to, --next and --until-idle must be given\n/,
+  ],
+  ["an unknown activity", "webhooks trigger NOPE", /no activity "NOPE"\.\n {2}svc webhooks trigger lists them\.\n$/],
+  ["a topic of help with a slip", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
+  ["help of what there is not", "help xyzzy", /'xyzzy'\n {2}svc --help lists the commands\. Topics: exit-codes, /],
   ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: there is no such file/],
   ["a folder where a file is meant", "contracts create --data folder", /--data: folder is a folder, not a file/],
   ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
@@ -56,6 +70,17 @@ describe("a wrong command line", () => {
       assert.deepEqual([exit, out], [2, ""]);
     });
   }
+
+  it("names the half of a key that is missing", async () => {
+    for (const [env, lacks] of [
+      [{ SVC_CLIENT_ID: "wk_1" }, ": the client secret is missing."],
+      [{ SVC_CLIENT_SECRET: "s" }, ": the client id is missing."],
+      [{}, "."],
+    ] as const) {
+      const { exit, err } = await runCli(["contracts", "list", ...nowhere], { env: { ...env } });
+      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This call needs api-key credentials${lacks}`]);
+    }
+  });
 
   it("is one line of JSON on standard error under --json", async () => {
     const { exit, out, err } = await runCli(["contracts", "status", "--json"]);

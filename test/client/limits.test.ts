@@ -15,7 +15,7 @@ import { bytesAllowed, type ReadMode } from "../../src/client/limits.ts";
 import { readingOf, textOf } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
-import { StandingWall } from "../support/standing-wall.ts";
+import { StandingWall } from "../support/walls/standing-wall.ts";
 
 const mebi = 2 ** 20;
 /** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */

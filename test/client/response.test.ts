@@ -121,6 +121,17 @@ describe("the check of an answer", () => {
     const streamed: unknown[] = [];
     for await (const event of answer.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
+    const missed: (number | undefined)[] = [];
+    const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
+    const seen: unknown[] = [];
+    for await (const event of eventsOf(pieces(slow), (count) => missed.push(count))) seen.push(event);
+    assert.deepEqual(
+      [seen, missed],
+      [
+        [1, 2],
+        [12, undefined],
+      ],
+    );
     const broken = await read(events(z.object({})), 200, "data: {\n\n", stream);
     await assert.rejects(drained(broken.value), {
       name: "UnreadableAnswer",

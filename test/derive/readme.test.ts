@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { groupNames } from "../../src/cli/command-tree.ts";
 import { environment } from "../../src/cli/config/environment.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
-import { groupNames, groups } from "../../src/cli/groups.ts";
+import { groups } from "../../src/cli/groups.ts";
 import { outputFormats, topics } from "../../src/cli/help/topics.ts";
 import { code, table } from "../../src/derive/reference/markdown.ts";
 import { allCommands } from "../support/cli/all-commands.ts";

@@ -1,5 +1,5 @@
 import { mailerEventNames } from "../../src/api/mailer-events.ts";
-import { acme, jo, pdfBase64, request } from "../support/contracts.ts";
+import { acme, paper, pdfBase64, request } from "../support/contracts.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
 import type { OperationCall } from "./operation-call.ts";
 
@@ -27,15 +27,6 @@ const signed = (...names: readonly string[]) => ({
     counterparty_name: "Acme Inc.",
     sign_order: i + 1,
   })),
-});
-const paper = async (more: object = {}) => ({
-  contract_name: "Paper",
-  contract_type_id: 301,
-  file_name: "paper.pdf",
-  file_base64: await pdfBase64(),
-  counterparty_organization_name: "Acme Inc.",
-  counterparty_poc_details: jo,
-  ...more,
 });
 
 /** A contract from that template, out to whom it goes first. */

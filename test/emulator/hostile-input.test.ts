@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { emulator } from "../support/emulator.ts";
-import * as hostile from "../support/hostile-pdfs.ts";
+import * as hostile from "../support/pdf/hostile-pdfs.ts";
 
 const deep = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
 

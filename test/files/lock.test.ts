@@ -7,7 +7,7 @@ import { type Holder, newHolder } from "../../src/files/holder.ts";
 import { isHeld, type LockOptions, takeLock } from "../../src/files/lock.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
-import { movedWall } from "../support/moved-wall.ts";
+import { movedWall } from "../support/walls/moved-wall.ts";
 
 const wall = movedWall();
 

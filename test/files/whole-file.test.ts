@@ -7,8 +7,9 @@ import { changePrivate } from "../../src/cli/config/private-file-change.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
 import { realTarget } from "../../src/files/real-path.ts";
-import { createWhole, isTemporaryName, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
+import { createWhole, isTemporaryName, nameBehind, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
+import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("half");
@@ -36,6 +37,30 @@ describe("a file that is written whole", () => {
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
+  it("tells what the disk refuses in the words that were asked for, and what the content fails with as it is", async () => {
+    for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
+      const disk = new ForgetfulDisk();
+      await writeWhole("/a", "old", { disk });
+      disk.before = (asked) => {
+        if (asked === step) throw new Error("no space left");
+      };
+      let placed = false;
+      const onPlaced = () => {
+        placed = true;
+      };
+      const failure = (cause: unknown) => new Error("The note cannot be written", { cause });
+      await assert.rejects(writeWhole("/a", "new", { disk, failure, onPlaced }), {
+        message: "The note cannot be written",
+        cause: new Error("no space left"),
+      });
+      assert.deepEqual([placed, await disk.list("/")], [step === "syncFolder", ["a"]]);
+    }
+    const disk = new ForgetfulDisk();
+    const failure = () => new Error("The note cannot be written");
+    await assert.rejects(writeWhole("/a", broken(), { disk, failure }), { message: "connection lost" });
+    assert.deepEqual(await disk.list("/"), []);
+  });
+
   it("replaces a link, not what it leads to; a folder stays", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "theirs"), "mine");
@@ -60,6 +85,7 @@ describe("a file that is written whole", () => {
 
   it("has a name of its own until it is whole, which is told from names of others", () => {
     assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
+    assert.deepEqual([nameBehind(temporaryName("a.json")), nameBehind("a.json")], ["a.json", undefined]);
     const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
     assert.deepEqual(
       others.filter((name) => isTemporaryName(name, "upload")),

@@ -30,8 +30,20 @@ describe("programs that use the package", () => {
 
   it("run in Node's own test runner", async () => {
     await copyFile(join(examples, "signing.test.js"), join(folder, "signing.test.js"));
-    const { stdout } = await run(process.execPath, ["--test", "signing.test.js"], { cwd: folder, env: environment() });
+    const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "signing.test.js"], {
+      cwd: folder,
+      env: environment(),
+    });
     assert.match(stdout, /^# pass 1$/m);
+  });
+
+  it("begin every test from the same prepared state", async () => {
+    await copyFile(join(examples, "prepared.test.js"), join(folder, "prepared.test.js"));
+    const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "prepared.test.js"], {
+      cwd: folder,
+      env: environment(),
+    });
+    assert.match(stdout, /^# pass 2$/m);
   });
 
   it("run in Vitest", async () => {
@@ -100,7 +112,7 @@ describe("programs that use the package", () => {
 });
 
 describe("the examples of the README", () => {
-  for (const name of ["signing.test.js", "retries.test.ts"]) {
+  for (const name of ["signing.test.js", "prepared.test.js", "retries.test.ts"]) {
     it(`hold ${name} as it is run here`, async () => {
       const [readme, example] = await Promise.all([
         readFile(join(root, "README.md"), "utf8"),

@@ -85,7 +85,10 @@ describe("the packed tarball, in a project of somebody else", () => {
     it(`run in Node's own test runner: ${kind}`, async () => {
       const runner = ending === "cjs" ? 'const { it } = require("node:test");' : 'import { it } from "node:test";';
       const text = `${runner}${head}${test.replace("}, 60_000)", "})")}`;
-      assert.match(await used(`node/door.test.${ending}`, text, ["--test", `door.test.${ending}`]), /^# pass 1$/m);
+      assert.match(
+        await used(`node/door.test.${ending}`, text, ["--test", "--test-reporter=tap", `door.test.${ending}`]),
+        /^# pass 1$/m,
+      );
     });
 
     for (const jest of ["jest-29", "jest-30"]) {

@@ -29,7 +29,16 @@ describe("the packed tarball, installed into an empty folder", () => {
     const folders = ["bin", "dist", "emulator", "fixtures", "test"];
     assert.deepEqual([...places].sort(), [...pages, ...folders, "package.json"].sort());
     const elsewhere = files.filter((path) => /^(emulator|fixtures|test)\//.test(path) && !path.endsWith(".md"));
-    assert.deepEqual(elsewhere, []);
+    assert.deepEqual(elsewhere, ["fixtures/console.png"], "the README's picture");
+    const console = files
+      .filter((path) => path.startsWith("dist/console/"))
+      .map((path) => path.replace(/-\w+\./, "-HASH."));
+    assert.deepEqual(console.map((path) => path.slice("dist/console/".length)).sort(), [
+      "console-HASH.css",
+      "icon-HASH.svg",
+      "main-HASH.js",
+      "manifest.json",
+    ]);
   });
 
   it("holds every page that its pages link to", async () => {

@@ -13,9 +13,9 @@ import { type Following, following } from "../support/cli/following.ts";
 import { assertPart, blocks, commandsOf, readme } from "../support/cli/readme.ts";
 import { type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { installSvc } from "../support/cli/terminal.ts";
-import { movedWall } from "../support/moved-wall.ts";
 import { receiver } from "../support/receiver.ts";
 import { shippedBundle } from "../support/shipped.ts";
+import { movedWall } from "../support/walls/moved-wall.ts";
 
 /** What a block of commands needs: something to tell of, a service of its own, rows to send, a shell. */
 const isAbout =

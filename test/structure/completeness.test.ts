@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { detail, type Failure } from "../../src/api/failure.ts";
-import { failures } from "../../src/api/failures.ts";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { handWrittenCommands } from "../support/cli/all-commands.ts";
-import { unprovoked, untested, withoutCommand } from "./completeness.ts";
+import { unanswered, untested, withoutCommand } from "./completeness.ts";
 import { tests } from "./repository.ts";
 
 const show: Operation = {
@@ -49,18 +47,15 @@ describe("an operation", () => {
     assert.deepEqual(untested([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
   });
 
-  it("has failures, each provoked where its code or its words stand in a test", () => {
-    const says = ({ id }: { id: string }) => `No thing "${id}" here.`;
-    const catalogue = { "not-found": detail({ status: 404, when: "x", basis: "public", says }) } as unknown as Record<
-      string,
-      Failure<unknown>
-    >;
-    const mentions = ['"not-found"', 'No thing "7" here.', String.raw`"No thing \"7\" here."`];
-    assert.deepEqual(
-      mentions.flatMap((text) => unprovoked(catalogue, [show], file(text))),
-      [],
-    );
-    assert.deepEqual(unprovoked(catalogue, [show], file("not-found No thing here.")), ["not-found"]);
+  it("has failures, each of which it answers, as its service does", () => {
+    const service = { ...contracts, failures: ["throttled"] as const };
+    const operations: Operation[] = [
+      { ...show, service },
+      { ...show, service, id: "things.list" },
+    ];
+    const answered = new Set(["things.show not-found", "contracts throttled", "others.list not-found"]);
+    assert.deepEqual(unanswered(operations, answered), ["things.list not-found"]);
+    assert.deepEqual(unanswered([{ ...show, service }], new Set()), ["things.show not-found", "contracts throttled"]);
   });
 });
 
@@ -73,7 +68,4 @@ describe("the registry", () => {
   const outside = tests.filter(({ path }) => !path.startsWith("test/structure/"));
 
   it("holds no operation that no test mentions", () => assert.equal(untested(registry, outside).join("\n"), ""));
-
-  it("holds no failure that no test provokes", () =>
-    assert.equal(unprovoked(failures as Record<string, Failure<unknown>>, registry, outside).join("\n"), ""));
 });

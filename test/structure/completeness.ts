@@ -1,6 +1,4 @@
-import type { Failure } from "../../src/api/failure.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { sampleOf } from "../../src/derive/openapi/failures.ts";
 import type { SourceFile } from "./repository.ts";
 
 /** Operations whose hand-written command does not exist. */
@@ -37,36 +35,19 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`["'\`/}]${parts.join("(?:\\$\\{[^}]*\\}|[^\"'`/\\s]+)")}["'\`?]`);
 }
 
-/** Declared failures that operations may answer with and that no test mentions, by code or by words. */
-export const unprovoked = (
-  catalogue: Readonly<Record<string, Failure<unknown>>>,
-  operations: readonly Operation[],
-  tests: readonly SourceFile[],
-): string[] => {
-  const text = tests.map(({ text }) => text).join("\n");
-  const used = new Set(operations.flatMap(({ failures, service }) => [...failures, ...service.failures]));
-  return [...used].filter((code) => {
-    const failure = catalogue[code];
-    return (
-      !failure ||
-      (!text.includes(`"${code}"`) && !leaves(sampleOf(failure)).some((words) => wordsPattern(words).test(text)))
-    );
-  });
-};
+/** In the folder of a run: what its emulators refused, a line for each operation or service with a failure. */
+export const answeredFile = "answered.txt";
 
-/** The sentences and codes of a body; what is only a placeholder or a common word tells nothing. */
-function leaves(body: unknown): string[] {
-  if (typeof body === "string") return /^<[^>]*>$/.test(body) || body.length < 8 ? [] : [body];
-  return typeof body === "object" && body !== null ? Object.values(body).flatMap(leaves) : [];
+/**
+ * What is declared and was never answered, as `<operation> <failure>`, or `<service> <failure>` where all operations of
+ * a service declare it. `answered`: the lines of that file.
+ */
+export function unanswered(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
+  const services = new Map(operations.map(({ service }) => [service.name, service]));
+  return [
+    ...operations.flatMap(({ id, failures }) => failures.map((code) => `${id} ${code}`)),
+    ...[...services.values()].flatMap(({ name, failures }) => failures.map((code) => `${name} ${code}`)),
+  ].filter((line) => !answered.has(line));
 }
-
-/** Any text may stand where the words need to know something; quotes may be escaped. */
-const wordsPattern = (words: string): RegExp =>
-  new RegExp(
-    words
-      .split(/<\w+>/)
-      .map((part) => literal(part).replaceAll('"', '\\\\?"'))
-      .join(".+?"),
-  );
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -58,7 +58,7 @@ describe("the layers", () => {
   const refusals: [string, string, string][] = [
     ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
     ["src/api/x.ts", 'import { readFile } from "node:fs/promises";', "src/api does no I/O"],
-    ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator"],
+    ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator, src/cli/bulk"],
     ["src/derive/x.ts", 'import type { Io } from "../cli/host.ts";', "src/derive knows nothing of src/cli"],
     ["src/cli/x.ts", 'import { startEmulator } from "../../emulator/index.ts";', "only by a dynamic import"],
     ["src/cli/bulk/x.ts", 'import "../commands/router/y.ts";', "src/cli knows nothing of src/cli/commands"],
@@ -78,6 +78,9 @@ describe("the layers", () => {
     ["emulator/cluster/x.ts", 'import fastify from "fastify";', "its home is emulator/http"],
     ["src/client/x.ts", 'import { request } from "undici";', "its home is src/client/transport.ts"],
     ["src/cli/x.ts", 'import _ from "lodash";', "the package has no home in the table"],
+    ["src/console/x.tsx", 'import { hmac } from "node:crypto";', "src/console runs in a browser"],
+    ["src/console/x.tsx", 'import { registry } from "../api/registry.ts";', "src/console knows nothing of src/api"],
+    ["src/cli/x.ts", 'import { render } from "preact";', "its home is src/console"],
     ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
   ];
   for (const [path, text, why] of refusals) {
@@ -96,6 +99,7 @@ describe("the layers", () => {
         refused("src/derive/x.ts", 'import type * as z from "zod";'),
         refused("emulator/http/outgoing/pool.ts", 'import { Agent } from "undici";'),
         refused("emulator/compose/x.ts", 'import "../router/a.ts";\nimport "../cluster/b.ts";'),
+        refused("src/console/x.tsx", 'import { render } from "preact";\nimport type { Y } from "../api/y.ts";'),
         refused("src/base/hmac.ts", 'import { createHmac } from "node:crypto";'),
       ].flat(),
       [],

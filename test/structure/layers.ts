@@ -6,6 +6,10 @@ interface Layer {
   readonly mayImport: readonly string[];
   /** Files or layers that only a dynamic import may reach. */
   readonly lazily?: readonly string[];
+  /** Layers of which it may name types, and has no code. */
+  readonly typesOf?: readonly string[];
+  /** It runs in a browser, which has no module of Node. */
+  readonly inBrowser?: true;
   /** Whether it may touch disk, network or processes. */
   readonly io: boolean;
   /** What ARCHITECTURE.md says is to be found here and nowhere else. */
@@ -34,6 +38,8 @@ const emulatorParts: readonly Part[] = [
   { name: "cluster/pdf", only: ["src/base", "src/api"], io: true, homeOf: "PDFs, and the process that reads them" },
   { name: "cluster", io: false, homeOf: "what runs at a cluster: contract API, storage, identity" },
   { name: "router", not: ["cluster", "cluster/pdf"], io: false, homeOf: "the routing service" },
+  { name: "trace", not: ["router"], io: false, homeOf: "why things happened: the tree of causes and what followed" },
+  { name: "travel", io: false, homeOf: "snapshots, history, and the way back" },
   { name: "control", io: false, homeOf: "the control plane" },
   { name: "compose", io: true, homeOf: "options, seeds, opening a state, putting the parts together" },
 ];
@@ -69,6 +75,15 @@ export const layers: readonly Layer[] = [
     homeOf: "OpenAPI, reference, command descriptions",
   },
   {
+    path: "src/console",
+    // Declared tables that need no schema library.
+    mayImport: ["src/base", "src/schemes", "src/api/contracts/lifecycle.ts", "src/api/webhook-retries.ts"],
+    typesOf: ["src/api"],
+    inBrowser: true,
+    io: false,
+    homeOf: "the page of the console",
+  },
+  {
     path: "src/cli",
     mayImport: [...belowCli, "src/cli/groups.ts"],
     lazily: ["emulator"],
@@ -96,7 +111,7 @@ export const layers: readonly Layer[] = [
 
 /** Packages with a home: their code is imported there alone (types may be named anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
-  zod: ["src/api", "emulator"],
+  zod: ["src/api", "emulator", "src/cli/bulk"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
   undici: [
@@ -117,6 +132,8 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   "@bomb.sh/tab": ["src/cli"],
   jose: ["emulator"],
   "pdfjs-dist": ["emulator/cluster"],
+  preact: ["src/console"],
+  "@preact/signals": ["src/console"],
   "@cantoo/pdf-lib": ["emulator/cluster"],
 };
 
@@ -137,6 +154,7 @@ export const forbiddenImports = (imports: readonly Import[]): string[] =>
 function refusal({ from, target, kind }: Import): string | undefined {
   const layer = layerOf(from);
   if (!layer) return "the file is in no layer";
+  if (target.startsWith("node:") && layer.inBrowser) return `${layer.path} runs in a browser`;
   if (target.startsWith("node:")) return !layer.io && ioModules.test(target) ? `${layer.path} does no I/O` : undefined;
 
   const name = packageOf(target, [...layers.map(({ path }) => path), "dist", "fixtures"]);
@@ -148,7 +166,8 @@ function refusal({ from, target, kind }: Import): string | undefined {
   }
 
   const other = layerOf(target)?.path ?? target.split("/")[0]!;
-  if (other === layer.path || layer.mayImport.includes(other)) return undefined;
+  if (other === layer.path || layer.mayImport.includes(other) || layer.mayImport.includes(target)) return undefined;
+  if (kind === "type" && layer.typesOf?.includes(other)) return undefined;
   const lazy = layer.lazily?.some((place) => target.startsWith(`${place}/`));
   if (lazy) return kind === "static" ? "only by a dynamic import" : undefined;
   return `${layer.path} knows nothing of ${other}`;
@@ -159,8 +178,12 @@ export const layerTable = (): string =>
   [
     "| layer | may import | the only home of |",
     "|---|---|---|",
-    ...layers.map(({ path, mayImport, lazily = [], homeOf }) => {
-      const others = [...mayImport, ...lazily.map((place) => `${place} (late)`)];
+    ...layers.map(({ path, mayImport, lazily = [], typesOf = [], homeOf }) => {
+      const others = [
+        ...mayImport,
+        ...lazily.map((place) => `${place} (late)`),
+        ...typesOf.map((place) => `${place} (types)`),
+      ];
       return `| \`${path}\` | ${others.join(", ") || "–"} | ${homeOf} |`;
     }),
   ].join("\n");

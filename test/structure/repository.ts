@@ -29,8 +29,13 @@ const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root
 export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
   allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
 
-/** What ships: the code of the command line, the emulator and the binary. */
-export const sources: readonly SourceFile[] = [...filesIn("src"), ...filesIn("emulator"), ...filesIn("bin", ".js")];
+/** What ships: the code of the command line, the emulator, the console and the binary. */
+export const sources: readonly SourceFile[] = [
+  ...filesIn("src"),
+  ...filesIn("src/console", ".tsx"),
+  ...filesIn("emulator"),
+  ...filesIn("bin", ".js"),
+];
 
 export const tests: readonly SourceFile[] = filesIn("test");
 

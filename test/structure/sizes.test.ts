@@ -64,6 +64,7 @@ describe("the names of files", () => {
         "bin",
         "biome.json",
         "build.ts",
+        "console-bundle.ts",
         "emulator",
         "fixtures",
         "licences.ts",

@@ -4,7 +4,7 @@ import { after, type TestContext } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 /** Debian's Chromium, if it is on the path. */
-const executable = (process.env.PATH ?? "")
+export const executable = (process.env.PATH ?? "")
   .split(delimiter)
   .map((folder) => join(folder, "chromium"))
   .find(runs);

@@ -19,6 +19,43 @@ export const request = (more: object = {}): object => ({
   ...more,
 });
 
+/** More of a request, for a contract that both sides sign: Jo first, then Ada. */
+export const bothSign = {
+  contract_template_id: 102,
+  contract_data: { start_date: "2031-02-01", seats: 3 },
+  signatories: [
+    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
+    {
+      name: "Jo Doe",
+      email: "jo@acme.example",
+      is_counterparty_signatory: true,
+      counterparty_name: "Acme Inc.",
+      sign_order: 1,
+    },
+  ],
+};
+
+/** A request with their document, for review or for signature. */
+export const paper = async (more: object = {}): Promise<Record<string, unknown>> => ({
+  contract_name: "Their paper",
+  contract_type_id: 301,
+  file_name: "paper.pdf",
+  file_base64: await pdfBase64(),
+  counterparty_organization_name: "Acme Inc.",
+  counterparty_poc_details: jo,
+  ...more,
+});
+
+/** A request with a contract that was executed elsewhere. */
+export const executed = (more: object = {}): Promise<Record<string, unknown>> =>
+  paper({
+    contract_name: "NDA of 2029",
+    file_name: "nda.pdf",
+    creator_organization_entity_id: 401,
+    counterparty_is_individual: false,
+    ...more,
+  });
+
 export interface Made {
   readonly id: string;
   readonly number: number;

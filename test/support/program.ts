@@ -9,6 +9,7 @@ export const programs = {
   "store-writer": "test/emulator/store/file/writer.ts",
   "blob-collector": "test/emulator/store/file/collector.ts",
   "typescript-five": "test/interop/typescript-five.ts",
+  "follow-tests": "test/runner/follow-tests.ts",
   // The name by which the emulator looks for it.
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;

@@ -13,3 +13,6 @@ export const shippedSvc = (): string => compiled("package/bin/svc.js");
 
 /** What the bundler told of the command line's part. */
 export const metafile = (): Metafile => JSON.parse(readFileSync(compiled("metafile.json"), "utf8"));
+
+/** The same of the page of the console. */
+export const consoleMetafile = (): Metafile => JSON.parse(readFileSync(compiled("console.json"), "utf8"));

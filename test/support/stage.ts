@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { dequeue, enqueue } from "../../emulator/clock/schedule.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
-import { collections } from "../../emulator/compose/collections.ts";
+import { collections } from "../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { systemWall, type Wall } from "../../src/base/clock.ts";

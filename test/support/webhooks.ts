@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
-import { collections } from "../../emulator/compose/collections.ts";
+import { collections } from "../../emulator/compose/state/collections.ts";
 import type { Intervene } from "../../emulator/faults/intervention.ts";
 import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";

@@ -1,10 +1,11 @@
 import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { tellNews } from "../counterparties/activities.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { create, transition } from "./lifecycle/transition.ts";
-import { addressOf, partyOfContact, personPath } from "./links.ts";
+import { partyOfContact, personPath } from "./links.ts";
 import { performer } from "./performer.ts";
 import { recipientsOf } from "./recipients.ts";
 import { createdContract } from "./records.ts";
@@ -51,8 +52,8 @@ export const contractHandlers = {
   "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = addressOf(query.recipient_email);
-      const signatory = row.signatories.find((each) => addressOf(each.email) === email);
+      const email = addressKey(query.recipient_email);
+      const signatory = row.signatories.find((each) => addressKey(each.email) === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
       return { link: `${cluster.url}${await personPath(view, row, email)}` };
     }),

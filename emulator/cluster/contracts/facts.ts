@@ -2,6 +2,7 @@ import { isoMicros } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import type { ContractFacts, Person } from "../../webhooks/payload.ts";
 import { contractTypes, entities, users } from "../../world/workspaces.ts";
+import { fullName } from "./full-name.ts";
 import { type Contract, referenceId } from "./rows.ts";
 
 /** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
@@ -24,7 +25,7 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
       type: party.is_individual ? "Individual" : "Organization",
       ...(party.is_individual ? {} : { organization_name: party.name }),
       ...(party.poc && {
-        poc_name: `${party.poc.first_name} ${party.poc.last_name}`.trim(),
+        poc_name: fullName(party.poc),
         poc_email: party.poc.email,
       }),
       counterparty_id: party.counterparty_id,

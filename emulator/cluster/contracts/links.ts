@@ -1,4 +1,5 @@
-import { hmac, sameSecret } from "../../../src/base/hmac.ts";
+import { hmacText, sameSecret } from "../../../src/base/hmac.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type Contract, compositeId } from "./rows.ts";
@@ -12,35 +13,43 @@ export const contractPath = (contract: Contract): string => `/contracts/${compos
  * (DECISIONS.md, C25).
  */
 export async function personPath(view: View, contract: Contract, email: string): Promise<string> {
-  return `${contractPath(contract)}?${await personQuery(view, contract, email)}`;
+  return (await personPaths(view, contract))(email);
+}
+
+/** The same for several people of one contract. */
+export async function personPaths(view: View, contract: Contract): Promise<(email: string) => string> {
+  const keyFor = await keyMaker(view, contract);
+  return (email) => `${contractPath(contract)}?${queryOf(email, keyFor)}`;
 }
 
 /** What such a link says of the person, for other pages about the same. */
-export async function personQuery(view: View, contract: Contract, email: string): Promise<string> {
-  const person = addressOf(email);
-  return String(new URLSearchParams({ person, key: await madeKey(view, contract, "link", person) }));
-}
+export const personQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
+  queryOf(email, await keyMaker(view, contract));
 
 /** Whether that is the key of this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
-  sameSecret(given, await madeKey(view, contract, "link", addressOf(email)));
+  sameSecret(given, (await keyMaker(view, contract))("link", addressKey(email)));
 
 /** What binds a form of a person's page to what the page showed them. */
-export const formTokenOf = (view: View, contract: Contract, email: string, shown: string): Promise<string> =>
-  madeKey(view, contract, "form", addressOf(email), shown);
+export const formTokenOf = async (view: View, contract: Contract, email: string, shown: string): Promise<string> =>
+  (await keyMaker(view, contract))("form", addressKey(email), shown);
 
-/** One address, however it is written. */
-export const addressOf = (email: string): string => email.trim().toLowerCase();
+type KeyMaker = (...about: readonly string[]) => string;
+
+function queryOf(email: string, keyFor: KeyMaker): string {
+  const person = addressKey(email);
+  return String(new URLSearchParams({ person, key: keyFor("link", person) }));
+}
 
 /** The time of creation tells apart contracts that got one number, before a reset and after it. */
-async function madeKey(view: View, { id, cluster_id, created_at }: Contract, ...about: string[]): Promise<string> {
+async function keyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
-  return hmac("sha256", cluster.key, JSON.stringify([id, created_at, ...about])).toString("base64url");
+  return (...about) => hmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
 }
 
 export const partyOfContact = (
   { counterparties }: Contract,
   email: string,
 ): Contract["counterparties"][number] | undefined =>
-  counterparties.find(({ poc }) => poc && addressOf(poc.email) === addressOf(email));
+  counterparties.find(({ poc }) => poc && addressKey(poc.email) === addressKey(email));

@@ -5,6 +5,7 @@ import type { Workspace } from "../../world/workspaces.ts";
 import type { NewAddress } from "../counterparties/addresses.ts";
 import { counterpartiesNamed } from "../counterparties/named.ts";
 import type { CounterpartyNews } from "../counterparties/rows.ts";
+import { fullName } from "./full-name.ts";
 import type { Party } from "./rows.ts";
 
 /** A party of the other side as a request names it. */
@@ -50,14 +51,6 @@ function addressOf(details: PartyInput["organization_details"], { jurisdictions 
     phone,
   };
 }
-
-export const fullName = ({
-  first_name,
-  last_name,
-}: {
-  readonly first_name: string;
-  readonly last_name: string;
-}): string => `${first_name} ${last_name}`.trim();
 
 /** The party that the `counterparty_…` fields of an upload name; undefined when they name nobody. */
 export function partyOfFields({

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { CreatedContract, ListedContract } from "../../../src/api/contracts/shapes/records.ts";
+import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes/records.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { contractTypes } from "../../world/workspaces.ts";
@@ -29,6 +29,16 @@ export async function listedContract(view: View, where: Where, row: Contract): P
     created_by_user_name: name,
     created_by_user_email: email,
   };
+}
+
+/** The record of the list of version 1. */
+export async function numberedContract(
+  view: View,
+  where: Where,
+  row: Contract,
+): Promise<z.input<typeof NumberedContract>> {
+  const { email } = await orgUser(view, row.created_by);
+  return { ...(await recordOf(view, where, row)), id: row.id, created_by: email };
 }
 
 async function recordOf(view: View, { cluster }: Where, row: Contract) {

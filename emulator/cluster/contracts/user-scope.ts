@@ -1,9 +1,11 @@
 import type * as z from "zod";
 import type { userScoping } from "../../../src/api/contracts/shapes/records.ts";
 import type { Fail } from "../../../src/api/failures.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { Member } from "../world.ts";
+import { accessOf } from "./access.ts";
 import { type Contract, requireContract } from "./rows.ts";
 
 interface Named {
@@ -20,13 +22,18 @@ export async function requireInScope(
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);
   const scoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
-  return scoped && !concerns(row, caller.user) ? fail("not-found") : row;
+  return scoped && !(await concerns(view, row, caller.user)) ? fail("not-found") : row;
 }
 
 /** Whom a contract concerns is not public: here everybody who has something to do with it. */
-const concerns = (row: Contract, { id, email, roles }: User): boolean =>
-  row.created_by === id ||
-  row.business_user_id === id ||
-  row.reviews.some((each) => each.reviewer_user_id === id || roles.includes(each.reviewer_role_id ?? 0)) ||
-  row.approvals.some((each) => each.approver_user_id === id || roles.includes(each.approver_role_id ?? 0)) ||
-  row.signatories.some((each) => each.email.toLowerCase() === email.toLowerCase());
+const concerns = async (view: View, row: Contract, user: User): Promise<boolean> =>
+  row.created_by === user.id ||
+  row.business_user_id === user.id ||
+  row.reviews.some((each) => isFor(user, each.reviewer_user_id, each.reviewer_role_id)) ||
+  row.approvals.some((each) => isFor(user, each.approver_user_id, each.approver_role_id)) ||
+  row.signatories.some((each) => addressKey(each.email) === addressKey(user.email)) ||
+  (await accessOf(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
+
+/** Whether something is this user's, by themselves or by a role of theirs. */
+const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
+  userId === id || (roleId !== null && roles.includes(roleId));

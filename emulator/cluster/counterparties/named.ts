@@ -1,3 +1,4 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { type NewAddress, newAddress } from "./addresses.ts";
 import { type Contact, type Counterparty, type CounterpartyNews, counterparties, nameKey } from "./rows.ts";
@@ -43,7 +44,7 @@ export async function counterpartiesNamed(
 class GrowingCounterparty {
   readonly #tx: Transaction;
   readonly #row: Counterparty;
-  readonly #emails: Set<string>;
+  readonly #addresses: Set<string>;
   readonly #added: Contact[] = [];
   readonly #isNew: boolean;
 
@@ -51,7 +52,7 @@ class GrowingCounterparty {
     this.#tx = tx;
     this.#row = row;
     this.#isNew = isNew;
-    this.#emails = new Set(row.contacts.map(({ email }) => email.toLowerCase()));
+    this.#addresses = new Set(row.contacts.map(({ email }) => addressKey(email)));
   }
 
   get id(): number {
@@ -60,10 +61,10 @@ class GrowingCounterparty {
 
   /** Does nothing where it has a contact of that address. */
   add(contact: NonNullable<NamedParty["contact"]>): void {
-    const email = contact.email.toLowerCase();
-    if (this.#emails.has(email)) return;
-    const is_primary = this.#emails.size === 0;
-    this.#emails.add(email);
+    const address = addressKey(contact.email);
+    if (this.#addresses.has(address)) return;
+    const is_primary = this.#addresses.size === 0;
+    this.#addresses.add(address);
     this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
   }
 

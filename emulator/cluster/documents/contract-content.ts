@@ -1,6 +1,7 @@
 import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
+import { wholeBody } from "../../http/bodies/whole.ts";
 import type { Handlers } from "../../http/handler.ts";
 import { requireInScope } from "../contracts/user-scope.ts";
 import { pdfText } from "../pdf/pdf.ts";
@@ -26,7 +27,7 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
   const document = version ?? (await latestDocument(row, sheet));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const reading = await pdfText(await whole(bytesOf(blobs, document)), pdfs);
+  const reading = await pdfText(await wholeBody(bytesOf(blobs, document)), pdfs);
   if (reading === busy) return { ...about, extraction_status: "pending" as const };
   if (reading.problem !== undefined) {
     // The service has no words for it; the request log has.
@@ -45,10 +46,3 @@ type Content = ResultOf<typeof showContent>;
 
 const textIn = (format: Content["content_format"], lines: readonly string[]): Pick<Content, "content" | "segments"> =>
   format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
-
-async function whole(bytes: Buffer | AsyncIterable<Uint8Array>): Promise<Buffer> {
-  if (Buffer.isBuffer(bytes)) return bytes;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}

@@ -6,7 +6,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { emailNamed } from "../../world/emails.ts";
 import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { report } from "./report.ts";
+import { tellEmailEvent } from "./email-event.ts";
 
 /** An event of the e-mail provider; which keys beside these it has depends on its kind. */
 const Event = z.looseObject({
@@ -41,7 +41,7 @@ export async function takeMailerEvent(
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
     const named = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
     const email = await emailNamed(tx, { ...named, cluster_id: cluster.id });
-    if (email) await report(tx, clock, email, { type, detail: detailOf(event) });
+    if (email) await tellEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
     return email !== undefined;
   });
   if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail of which the Metadata is true`);

@@ -2,7 +2,7 @@ import type { View } from "../../store/port.ts";
 import { type Email, emailNamed } from "../../world/emails.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
-import { report } from "./report.ts";
+import { tellEmailEvent } from "./email-event.ts";
 
 /**
  * Whoever opens the link of an e-mail has clicked it: the event is kept and told with the newest e-mail to that person
@@ -20,6 +20,6 @@ export async function linkOpened(
   if (!(await store.read(unopened))) return;
   await store.transaction("open the link of an e-mail", async (tx) => {
     const email = await unopened(tx);
-    if (email) await report(tx, clock, email, { type: "Click", detail: email.path });
+    if (email) await tellEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
   });
 }

@@ -1,7 +1,9 @@
-import { aboutNotEmulated } from "../../../src/api/contracts/not-emulated.ts";
+import { notEmulatedAt } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { pathOf } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { CausedStore } from "../../store/caused-store.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
 import { json } from "../answer.ts";
@@ -52,12 +54,13 @@ async function identityAnswer(request: ReceivedRequest, path: string, world: Clu
  * with an echo, or nothing under `--strict=paths` (DECISIONS.md, R38). Everything is noted in the inbox.
  */
 export const forwardedTo =
-  (world: ClusterWorld, inbox: Inbox) =>
+  (cluster: ClusterWorld, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: Finding): Promise<Passthrough | undefined> => {
+    const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser, not something forwarded: it leaves no row in the inbox.
     const page = await recipientPage(request, world);
     if (page) return page;
-    const path = request.target.split("?")[0]!;
+    const path = pathOf(request.target);
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
@@ -84,9 +87,9 @@ function echo({ method }: ReceivedRequest, path: string, { cluster, settings }: 
 
 /** A public route that the emulator does not have; undefined where the service has none either. */
 function notBuilt(path: string): Passthrough | undefined {
-  const about = aboutNotEmulated(path);
-  if (about === undefined) return undefined;
-  const message = `The service has this route (${about}), but its bodies are not public: the emulator does not have it.`;
+  const route = notEmulatedAt(path);
+  if (route === undefined) return undefined;
+  const message = `The service has this route (${route.about}), the emulator has not, since this is not public: ${route.missing}.`;
   const hint = "Script an answer to it in the seed (apps.answers).";
   return json(501, { error: { code: "not_built", message, hint } });
 }

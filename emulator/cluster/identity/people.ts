@@ -1,9 +1,10 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** The active user of a cluster with that address. */
 export async function userOfEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
-  for (const user of await view.list(users, { by: "email", equals: email.trim().toLowerCase() })) {
+  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) return user;
   }
   return undefined;

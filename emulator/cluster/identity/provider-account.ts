@@ -1,3 +1,4 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { type User, users } from "../../world/workspaces.ts";
 import { acceptInvitation } from "../invitations/accept.ts";
@@ -22,7 +23,7 @@ export async function accountFor(
   { email, name }: Person,
 ): Promise<User | undefined> {
   const at = world.clock.now();
-  const known = await tx.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  const known = await tx.list(users, { by: "email", equals: addressKey(email) });
   for (const { id } of known) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
     if (open?.cluster_id === world.cluster.id) return acceptInvitation(tx, open, at);

@@ -4,9 +4,9 @@ import type { Passthrough } from "../../http/reply.ts";
 import { keepNewest } from "../../store/newest.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import { json } from "../answer.ts";
+import { parametersOf } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
 import { providerStates } from "./grants.ts";
-import { parametersOf } from "./parameters.ts";
 import { userOfEmail } from "./people.ts";
 import { accountFor } from "./provider-account.ts";
 

@@ -1,10 +1,11 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, hiddenFields, html, leadsAway, page } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type User, users, workspaces } from "../../world/workspaces.ts";
 import { pageAnswer } from "../answer.ts";
-import type { Parameters } from "./parameters.ts";
+import type { Parameters } from "../parameters.ts";
 
 /** More than anybody would look through; others are typed. */
 const shownUsers = 50;
@@ -71,7 +72,7 @@ async function personOf(view: View, { is_active, name, email, workspace_id }: Us
 export async function unknownPerson(view: View, parameters: Parameters, clusterId: string): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
   const problem = `${svc_user} is no active user of cluster ${clusterId}.`;
-  for (const user of await view.list(users, { by: "email", equals: svc_user.trim().toLowerCase() })) {
+  for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
     const person = await personOf(view, user);
     if (!person) continue;
     const { cluster_id } = person;

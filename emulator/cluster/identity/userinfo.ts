@@ -1,8 +1,8 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { json } from "../answer.ts";
+import { parametersOf } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
-import { parametersOf } from "./parameters.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf } from "./scopes.ts";
 import { verifiedAccess } from "./tokens.ts";

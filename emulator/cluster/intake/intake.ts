@@ -1,15 +1,14 @@
-import type * as z from "zod";
-import type { Assignee } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
 import { workspaceFile } from "../storage/files.ts";
 import type { StoredObject } from "../storage/objects.ts";
-import { activeUser, noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers } from "../world.ts";
+import { requireAssignees } from "./assignees.ts";
+import { intakeDetail } from "./detail.ts";
 import { intakeList } from "./list.ts";
-import { type Intake, intakeDetail, intakes } from "./rows.ts";
+import { type Intake, intakes, ownIntake } from "./rows.ts";
 
 export const intakeHandlers = {
   // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
@@ -45,14 +44,16 @@ export const intakeHandlers = {
         deleted_at: null,
       };
       tx.put(intakes, row);
-      return intakeDetail(tx, row);
+      return intakeDetail(tx, row, now);
     }),
 
   "intake.list": ({ query }, { store, caller, fail }) =>
     store.read((view) => intakeList(view, caller.workspace, query, fail)),
 
-  "intake.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => intakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail))),
+  "intake.show": ({ params }, { store, clock, caller, fail }) =>
+    store.read(async (view) =>
+      intakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
+    ),
 
   "intake.update": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("intake.update", async (tx) => {
@@ -71,7 +72,7 @@ export const intakeHandlers = {
         modified_at: clock.now(),
       };
       tx.put(intakes, changed);
-      return intakeDetail(tx, changed);
+      return intakeDetail(tx, changed, changed.modified_at);
     }),
 
   "intake.delete": ({ params }, { store, clock, caller, fail }) =>
@@ -89,8 +90,7 @@ async function requireIntake(
   id: number,
   fail: Fail<"permission-denied">,
 ): Promise<Intake> {
-  const row = await view.get(intakes, String(id));
-  return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : fail("permission-denied");
+  return (await ownIntake(view, workspace, id)) ?? fail("permission-denied");
 }
 
 async function requireFiles(
@@ -105,18 +105,4 @@ async function requireFiles(
     files.set(file.key, file);
   }
   return [...files.values()];
-}
-
-async function requireAssignees(
-  view: View,
-  workspace: Workspace,
-  given: readonly z.infer<typeof Assignee>[] | null | undefined,
-  fail: Fail<"invalid-fields">,
-): Promise<Intake["assignees"]> {
-  const found = await Promise.all((given ?? []).map(({ entity_id }) => activeUser(view, workspace, entity_id)));
-  const unknown = found.flatMap((user, index) =>
-    user ? [] : [[index, { entity_id: [noSuchRow(given![index]!.entity_id)] }]],
-  );
-  if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
-  return found.map((user, index) => ({ user_id: user!.id, assignee_type: given![index]!.assignee_type }));
 }

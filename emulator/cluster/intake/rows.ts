@@ -1,12 +1,11 @@
 import * as z from "zod";
-import type { IntakeDetail, IntakeRecord } from "../../../src/api/contracts/intake.ts";
+import type { IntakeRecord } from "../../../src/api/contracts/intake.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { rows, type View } from "../../store/port.ts";
-import { workflows } from "../../world/workspaces.ts";
-import { storedObjects } from "../storage/objects.ts";
+import { type Workspace, workflows } from "../../world/workspaces.ts";
 import { orgUser } from "../workspace/people.ts";
 
-const IntakeAssignee = z.strictObject({
+export const IntakeAssignee = z.strictObject({
   user_id: z.int(),
   assignee_type: z.enum(["ASSIGNED_TO", "COLLABORATOR"]),
 });
@@ -43,6 +42,12 @@ export const intakes = rows<Intake, "workspace">({
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
+/** The intake of an id; undefined for an unknown, deleted or foreign one. */
+export async function ownIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
+  const row = await view.get(intakes, String(id));
+  return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
+}
+
 /** `I-0081` (DECISIONS.md, F8). */
 export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
@@ -70,31 +75,5 @@ export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typ
       description: workflow.description,
       type: workflow.type,
     },
-  };
-}
-
-/** An intake with its people and files. */
-export async function intakeDetail(view: View, row: Intake): Promise<z.infer<typeof IntakeDetail>> {
-  const people = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
-    Promise.all(
-      row.assignees
-        .filter(({ assignee_type }) => assignee_type === type)
-        .map(async ({ user_id }) => ({
-          entity_id: String(user_id),
-          entity_type: "ORG_USER" as const,
-          assignee_type: type,
-          assignee_org_user: await orgUser(view, user_id),
-        })),
-    );
-  const attachments = await Promise.all(
-    row.file_ids.map(async (uuid) => ({ uuid, name: (await view.get(storedObjects, uuid))?.filename ?? "" })),
-  );
-  return {
-    ...(await intakeRecord(view, row)),
-    assignees: await people("ASSIGNED_TO"),
-    collaborators: await people("COLLABORATOR"),
-    // Tasks are made in the application alone.
-    tasks: [],
-    attachments,
   };
 }

@@ -2,11 +2,13 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
+import { type InvitationKind, invitationKindOf } from "../../world/invitations.ts";
 import { workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
 import { compositeId, contracts } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
-import { type Invitation, invitations } from "./rows.ts";
+import { invitations } from "./rows.ts";
+import { type AnyInvitation, seededInvitations, sharedFields } from "./seeded.ts";
 
 const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
 const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
@@ -32,57 +34,33 @@ export async function invitationAnswer(
 interface InvitationQuery {
   readonly token: string;
   /** Undefined: of either kind. */
-  readonly kind?: Invitation["kind"] | undefined;
+  readonly kind?: InvitationKind | undefined;
 }
 
 function askedFor(target: string): InvitationQuery | undefined {
   const { path, search } = targetOf(target);
   if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
   const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
-  if (contractToken !== undefined) return { token: contractToken, kind: kindOf(emailType) };
+  if (contractToken !== undefined) return { token: contractToken, kind: invitationKindOf(emailType) };
   const [, token] = userInvite.exec(path) ?? [];
   return token === undefined ? undefined : { token };
 }
 
-function kindOf(emailType: string): Invitation["kind"] | undefined {
-  if (emailType === "creator") return "creator";
-  return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;
-}
-
-type Known = Pick<Invitation, "token" | "kind" | "workspace_id" | "contract_id" | "state"> & {
-  readonly email: string | null;
-  readonly name: string | null;
-};
-
-/** An invitation of the cluster. The tokens of a seed stand with their workspace, and say nothing of a person. */
-async function invitationOf(view: View, clusterId: string, token: string): Promise<Known | undefined> {
+/** An invitation of the cluster. */
+async function invitationOf(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
   const issued = await view.get(invitations, token);
   if (issued) return issued.cluster_id === clusterId ? issued : undefined;
-  const seeded = await view.list(workspaces, { by: "invite", equals: token });
-  const workspace = seeded.find(({ cluster_id }) => cluster_id === clusterId);
-  return (
-    workspace && {
-      token,
-      kind: workspace.creator_tokens.includes(token) ? "creator" : "counterparty",
-      workspace_id: workspace.id,
-      contract_id: null,
-      state: "PENDING",
-      email: null,
-      name: null,
-    }
-  );
+  const named = await view.list(workspaces, { by: "invite", equals: token });
+  const workspace = named.find(({ cluster_id }) => cluster_id === clusterId);
+  return workspace && seededInvitations(workspace).find((each) => each.token === token);
 }
 
-async function shown(view: View, { token, kind, state, email, name, workspace_id, contract_id }: Known) {
+async function shown(view: View, invitation: AnyInvitation) {
+  const { workspace_id, contract_id } = invitation;
   const workspace = await view.get(workspaces, String(workspace_id));
   const contract = contract_id === null ? undefined : await view.get(contracts, String(contract_id));
   return {
-    token,
-    kind,
-    state,
-    email,
-    name,
-    cluster_id: workspace?.cluster_id,
+    ...sharedFields(invitation),
     workspace: { id: workspace_id, name: workspace?.name },
     contract:
       contract?.deleted_at === null

@@ -1,4 +1,5 @@
-import { hmac } from "../../../src/base/hmac.ts";
+import { hmacText } from "../../../src/base/hmac.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { workspaces } from "../../world/workspaces.ts";
 import type { Contract } from "../contracts/rows.ts";
@@ -9,32 +10,31 @@ import { type Invitation, invitations } from "./rows.ts";
 export type Invited = Pick<Invitation, "email" | "name">;
 
 /**
- * Invites people to a contract, each once, and lets the cluster report their tokens; gives the tokens by address
- * (DECISIONS.md, R34).
+ * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
+ * cluster is to report (DECISIONS.md, R34).
  */
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
   people: readonly Invited[],
   at: number,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
   const tokens = new Map<string, string>();
-  if (people.length === 0) return tokens;
+  let isNew = false;
+  if (people.length === 0) return { tokens, isNew };
   const workspace = await tx.get(workspaces, String(workspace_id));
-  let fresh = false;
   for (const { email, name } of people) {
     // The same person is invited to the same contract by the same token, which nobody else can make.
-    const mark = hmac("sha256", workspace?.hmac_key ?? "", `${contract_id} ${email.trim().toLowerCase()}`);
-    const token = `counterparty-${mark.toString("base64url").slice(0, 24)}`;
+    const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
+    const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
     if (await tx.get(invitations, token)) continue;
     const kind = "counterparty" as const;
     const of = { cluster_id, workspace_id, user_id: null, contract_id };
     tx.put(invitations, { token, kind, ...of, email, name, state: "PENDING", issued_at: at });
-    fresh = true;
+    isNew = true;
   }
-  if (fresh) report(tx, "report-invitations", contract_id, at);
-  return tokens;
+  return { tokens, isNew };
 }
 
 /** Ends the invitations to a contract that is executed, voided or deleted. */

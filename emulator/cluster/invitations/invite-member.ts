@@ -14,7 +14,7 @@ export async function inviteMember(
   { clock, ids }: Pick<ClusterWorld, "clock" | "ids">,
   { id: workspace_id, cluster_id }: Workspace,
   { email, name }: Pick<Invitation, "email" | "name">,
-): Promise<Invitation> {
+): Promise<Invitation & { readonly user_id: number }> {
   const issued_at = clock.now();
   const token = `creator-${ids.token(12)}`;
   const user_id = await nextPersonId(tx);

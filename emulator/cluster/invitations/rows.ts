@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { rows } from "../../store/port.ts";
+import { invitationKinds } from "../../world/invitations.ts";
 
 /** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
 const Invitation = z.strictObject({
   token: z.string(),
-  /** `creator`: to become a member of the workspace. `counterparty`: to one of its contracts. */
-  kind: z.enum(["creator", "counterparty"]),
+  kind: z.enum(invitationKinds),
   cluster_id: z.string(),
   workspace_id: z.int(),
   /** The member who is inactive until it is accepted; null for a counterparty. */
@@ -21,7 +22,7 @@ const Invitation = z.strictObject({
 });
 export type Invitation = z.infer<typeof Invitation>;
 
-export const invitations = rows<Invitation, "open" | "user" | "contract">({
+export const invitations = rows<Invitation, "open" | "user" | "contract" | "email" | "workspace">({
   name: "invitations",
   schema: Invitation,
   key: (row) => row.token,
@@ -30,5 +31,7 @@ export const invitations = rows<Invitation, "open" | "user" | "contract">({
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
+    email: (row) => addressKey(row.email),
+    workspace: (row) => row.workspace_id,
   },
 });

@@ -8,7 +8,7 @@ import { approve } from "../contracts/lifecycle/approve.ts";
 import { decline, sign } from "../contracts/lifecycle/signatures.ts";
 import { type LifecycleWorld, transition } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
-import type { Parameters } from "../identity/parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import { numberPeople, personId } from "../workspace/person-ids.ts";
 import type { Person } from "./opened.ts";
 import { shownContract, shownTo } from "./shown.ts";

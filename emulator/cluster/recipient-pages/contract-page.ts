@@ -2,7 +2,7 @@ import { alarm, framedByAnybody, type Html, html, listOf, page } from "../../htt
 import { Passthrough } from "../../http/reply.ts";
 import { pageAnswer } from "../answer.ts";
 import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
-import type { Parameters } from "../identity/parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import type { Problem } from "./acts.ts";
 import { forms } from "./forms.ts";
 import type { ShownContract, ShownToPerson } from "./shown.ts";
@@ -60,11 +60,14 @@ const documentLink = ({ path, format }: NonNullable<ShownContract["document"]>):
 
 const comment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
+/** In the order in which they sign. */
 const signatories = ({ contract }: ShownContract): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
     ? html`<p>Nobody has been named to sign yet.</p>`
-    : html`<ul>${contract.signatories.map((each) => signatory(each, contract))}</ul>`
+    : html`<ul>${contract.signatories
+        .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0))
+        .map((each) => signatory(each, contract))}</ul>`
 }`;
 
 const signatory = (each: Signatory, contract: Contract): Html => {

@@ -1,5 +1,5 @@
 import { type Html, hiddenFields, html } from "../../http/page.ts";
-import type { Parameters } from "../identity/parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import { longestText } from "./acts.ts";
 import type { ShownToPerson } from "./shown.ts";
 import type { Turn } from "./turns.ts";

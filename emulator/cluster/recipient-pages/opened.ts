@@ -1,6 +1,8 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
-import { addressOf, isPersonsKey } from "../contracts/links.ts";
+import { fullName } from "../contracts/full-name.ts";
+import { isPersonsKey } from "../contracts/links.ts";
 import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
 import { memberNamed } from "../workspace/person-ids.ts";
 
@@ -37,17 +39,17 @@ export async function opened(view: View, { cluster, composite, query }: Link): P
   if (email === null && key === null) return { contract, person: undefined };
   if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
   const member = await memberNamed(view, contract.workspace_id, email);
-  return { contract, person: { name: nameOn(contract, email, member), email: addressOf(email) } };
+  return { contract, person: { name: nameOn(contract, email, member), email: addressKey(email) } };
 }
 
 /** As the contract calls the person, else as the workspace does. */
 function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
-  const is = (other: string) => addressOf(other) === addressOf(email);
+  const is = (other: string) => addressKey(other) === addressKey(email);
   const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;
   return (
     signatories.find((each) => is(each.email))?.name ??
-    (contact && `${contact.first_name} ${contact.last_name}`.trim()) ??
+    (contact && fullName(contact)) ??
     member?.name ??
-    addressOf(email)
+    addressKey(email)
   );
 }

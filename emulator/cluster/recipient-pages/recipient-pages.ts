@@ -1,8 +1,9 @@
+import { pathOf, queryOf } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { linkOpened } from "../emails/opened-link.ts";
-import { type Parameters, parametersOf } from "../identity/parameters.ts";
+import { type Parameters, parametersOf } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type Problem, perform, problemOf, problemWith } from "./acts.ts";
 import { contractPage, personPage, problemPage } from "./contract-page.ts";
@@ -10,7 +11,7 @@ import { documentAnswer } from "./document.ts";
 import { type Link, opened, type Unopened } from "./opened.ts";
 import { shownContract, shownTo } from "./shown.ts";
 
-const path = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
+const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /**
  * The pages behind `contract_link` and the links of recipients, and the document that they show (DECISIONS.md, C25);
@@ -18,10 +19,9 @@ const path = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
  */
 export async function recipientPage(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough | undefined> {
   const { method, target } = request;
-  const [place = "", search = ""] = target.split(/\?(.*)/s);
-  const [, composite, document] = path.exec(place) ?? [];
+  const [, composite, document] = contractPath.exec(pathOf(target)) ?? [];
   if (composite === undefined) return undefined;
-  const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(search) };
+  const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
   const found = await world.store.read((view) => opened(view, link));
   if (typeof found === "string") return missing(found, link);
 

@@ -1,8 +1,9 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
 import { type User, users } from "../../world/workspaces.ts";
+import { fullName } from "../contracts/full-name.ts";
 import { nextToReview, nextToSign } from "../contracts/lifecycle/lifecycle.ts";
-import { addressOf } from "../contracts/links.ts";
 import type { Contract, Review } from "../contracts/rows.ts";
 
 interface Somebody {
@@ -35,7 +36,7 @@ export async function turnsOf(view: View, contract: Contract): Promise<readonly 
 
 /** Those turns that are one person's. */
 export const turnsWith = (turns: readonly Turn[], email: string): readonly Turn[] =>
-  turns.filter((turn) => addressOf(turn.email) === addressOf(email));
+  turns.filter((turn) => addressKey(turn.email) === addressKey(email));
 
 async function approvalTurns(view: View, contract: Contract): Promise<Turn[]> {
   const turns: Turn[] = [];
@@ -57,9 +58,7 @@ export async function reviewersOf(view: View, contract: Contract, review: Review
 
 /** Those of the other side: their contacts, and to whom else the contract was sent for review. */
 export async function counterpartyOf(view: View, contract: Contract): Promise<readonly Somebody[]> {
-  const contacts = contract.counterparties.flatMap(({ poc }) =>
-    poc ? { name: `${poc.first_name} ${poc.last_name}`.trim(), email: poc.email } : [],
-  );
+  const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
   const sent = await view.list(emails, { by: "contract", equals: contract.id });
   const addressees = sent
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
@@ -86,7 +85,7 @@ export async function membersNamed(
 export function onceEach<Person extends Somebody>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
-    if (!known.has(addressOf(person.email))) known.set(addressOf(person.email), person);
+    if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
   }
   return [...known.values()];
 }

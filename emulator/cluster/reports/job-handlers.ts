@@ -1,15 +1,20 @@
-import type { Clock } from "../../../src/base/clock.ts";
+import type { Clock, Wall } from "../../../src/base/clock.ts";
+import { causeOf } from "../../clock/causes.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, type Entry, enqueue, schedule } from "../../clock/schedule.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { contents } from "./contents.ts";
+import { BulkCalls } from "./bulk-calls.ts";
+import { type Content, contents } from "./contents.ts";
 import { partsOf, type ReportKind, refOf, reportKinds } from "./report.ts";
-import type { RouterLine } from "./router-line.ts";
+import type { RouterLine, Speaker } from "./router-line.ts";
 
 interface ReportWorld {
   readonly clock: Clock;
+  readonly wall: Wall;
   readonly line: RouterLine;
+  /** One thing at a time: no report waits for others. */
+  readonly deterministic: boolean;
   /** Told when the router refused so often that it is not asked again. */
   readonly giveUp: (line: string) => void;
 }
@@ -17,11 +22,20 @@ interface ReportWorld {
 /** A report that the router does not take is made again after so many virtual minutes each time, then given up. */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
+/** Nobody notices it, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay free. */
+const gather = { pauseMs: 25, longestMs: 250, most: 32 };
+
 /**
  * What the schedule does with the reports of clusters to the router; the ref of an entry is the id of a contract or a
  * member, and how often it failed.
  */
 export function reportJobHandlers(world: ReportWorld): JobHandlers {
+  const { line, wall, deterministic } = world;
+  const calls = new BulkCalls({ line, wall, gather, inTurn: deterministic });
+
+  const report = (content: Content, speaker: Speaker) =>
+    content((...call) => line.ask(speaker, ...call), calls.tellerFor(speaker));
+
   const handlerFor = (kind: ReportKind): JobHandler => ({
     prepare: (view, entries) =>
       Promise.all(
@@ -29,8 +43,8 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
           const { cluster_id, content } = (await contents[kind](view, partsOf(entry.ref).id)) ?? {};
           const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
           return async () => {
-            const nothing = content === undefined || key === undefined;
-            const taken = nothing || (await content((...call) => world.line.ask(key, ...call)));
+            const nothing = cluster_id === undefined || content === undefined || key === undefined;
+            const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry) }));
             const outcome = nothing ? "nothing-to-report" : "reported";
             return (tx: Transaction) => (taken ? end(tx, entry, outcome) : again(tx, entry, world));
           };

@@ -13,7 +13,9 @@ export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKind
  * (DECISIONS.md, R33, R34). `id`: of the contract, or of the member.
  */
 export function report(tx: Transaction, kind: ReportKind, id: number, due: number): void {
-  enqueue(tx, { due, kind, concurrency_key: `${kind} ${id}`, ref: refOf(id, 0) });
+  // Of one contract one at a time, so that no token is mapped by what was true before it ended.
+  const about = kind === "report-member" ? "member" : "contract";
+  enqueue(tx, { due, kind, concurrency_key: `report of ${about} ${id}`, ref: refOf(id, 0) });
 }
 
 /** `<id> <attempts that failed>` */

@@ -18,12 +18,14 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
     refuseCredentials(world);
     const object = await requireSigned("PUT", params.object_key, world);
     const { maxBytes } = putObject.request.body;
+    // What says so at its beginning need not be taken first.
+    if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
       const blob = await world.blobs.put(body, maxBytes);
       await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLarge) return world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
+      if (error instanceof BlobTooLarge) return refuseTooLarge(world, maxBytes);
       if (error instanceof StoreFailed) return world.fail("storage-store-failed", idsOf(world));
       throw error;
     }
@@ -50,6 +52,11 @@ const idsOf = ({ ids, cluster }: Pick<ClusterWorld, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
 });
+
+const refuseTooLarge = (
+  world: Pick<ClusterWorld, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
+  maxBytes: number,
+): never => world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
 
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };

@@ -1,3 +1,4 @@
+import { isObject } from "../../../src/base/object.ts";
 import type { Question } from "../../world/workspaces.ts";
 
 /** What is wrong, by variable, in the words of shape C. */
@@ -64,9 +65,6 @@ function wrong({ type, options }: Question, answer: unknown): string | undefined
       return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isArrayOf = (value: unknown, each: (value: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(each);

@@ -1,5 +1,6 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
@@ -42,7 +43,7 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
 }
 
 async function activeMember(view: View, workspace: Workspace, email: string): Promise<User> {
-  const found = await view.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  const found = await view.list(users, { by: "email", equals: addressKey(email) });
   return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
 }
 

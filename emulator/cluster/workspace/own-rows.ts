@@ -1,3 +1,4 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import {
   type ContractType,
@@ -55,7 +56,7 @@ export async function primaryEntity(view: View, workspace: Workspace): Promise<E
 
 /** An active user of the workspace by address. */
 export async function ownUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: email.toLowerCase() });
+  const named = await view.list(users, { by: "email", equals: addressKey(email) });
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 

@@ -1,6 +1,8 @@
 import * as z from "zod";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { type User, users } from "../../world/workspaces.ts";
+import { freeId } from "./free-id.ts";
 
 /** Somebody who is no member of the workspace, but whom one of its contracts names. */
 const Outsider = z.strictObject({
@@ -17,19 +19,14 @@ export const outsiders = rows<z.infer<typeof Outsider>>({
   indexes: {},
 });
 
-const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${email.trim().toLowerCase()}`;
+const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${addressKey(email)}`;
 
 /** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
-export async function nextPersonId(tx: Transaction): Promise<number> {
-  for (;;) {
-    const id = tx.next("person");
-    if (!(await tx.get(users, String(id)))) return id;
-  }
-}
+export const nextPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
 
 /** The member of a workspace with that address, active or not. */
 export async function memberNamed(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: email.trim().toLowerCase() });
+  const named = await view.list(users, { by: "email", equals: addressKey(email) });
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
@@ -43,7 +40,7 @@ export async function personId(view: View, workspaceId: number, email: string): 
 export async function numberPeople(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
     if ((await personId(tx, workspaceId, email)) !== undefined) continue;
-    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: email.trim().toLowerCase() });
+    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });
   }
 }
 

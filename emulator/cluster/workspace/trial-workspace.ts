@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -63,5 +64,3 @@ async function addTrialWorkspace(tx: Transaction, world: ClusterWorld, request: 
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
 }
-
-const addressKey = (email: string): string => email.trim().toLowerCase();

@@ -5,7 +5,7 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import { contractFacts } from "../../cluster/contracts/facts.ts";
 import { dataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails/report.ts";
+import { emailEventData } from "../../cluster/emails/email-event.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { amended } from "../../webhooks/amend.ts";
 import { emit } from "../../webhooks/emit.ts";

@@ -1,6 +1,7 @@
 import { isoMillis } from "../../../src/base/clock.ts";
+import { accessOf } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/entities.ts";
-import { type Contract, compositeId, type Review } from "../../cluster/contracts/rows.ts";
+import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
 import { participantsOf } from "../../cluster/recipient-pages/people.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
@@ -8,6 +9,19 @@ import type { ControlHandlers } from "../world.ts";
 import { namedContract, personNamed } from "./named-contract.ts";
 
 export const contractDetailHandlers = {
+  "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(contracts, { reverse: true, limit, offset })).map((row) => ({
+        ...recordOf(row),
+        cluster_id: row.cluster_id,
+        workspace_id: row.workspace_id,
+        created_at: isoMillis(row.created_at),
+        updated_at: isoMillis(row.updated_at),
+        deleted_at: row.deleted_at === null ? null : isoMillis(row.deleted_at),
+      })),
+      total: await view.count(contracts),
+    })),
+
   "emulator-contracts.show": ({ params }, { store, clusters, fail }) =>
     store.read(async (view) => {
       const row = await namedContract(view, params.id, fail);
@@ -19,6 +33,7 @@ export const contractDetailHandlers = {
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
         reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
+        access: await accessRecords(view, row),
         people: people.map(({ name, email, path, turn }) => ({ name, email, link: `${url}${path}`, turn: [...turn] })),
       };
     }),
@@ -45,14 +60,31 @@ const recordOf = (row: Contract) => ({
 
 async function reviewRecord(view: View, review: Review) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
-  const user = reviewer_user_id === null ? undefined : await view.get(users, String(reviewer_user_id));
-  const role = reviewer_role_id === null ? undefined : await view.get(roles, String(reviewer_role_id));
   return {
     by,
-    user: user ? { id: user.id, name: user.name, email: user.email } : null,
-    role: role ? { id: role.id, name: role.name } : null,
+    ...(await named(view, reviewer_user_id, reviewer_role_id)),
     description,
     requested_at: isoMillis(requested_at),
     completed_at: completed_at === null ? null : isoMillis(completed_at),
+  };
+}
+
+const accessRecords = async (view: View, row: Contract) =>
+  Promise.all(
+    (await accessOf(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
+      ...(await named(view, user_id, role_id)),
+      permission_name,
+      note,
+      invited_at: isoMillis(invited_at),
+    })),
+  );
+
+/** A user, or a role, by its id. */
+async function named(view: View, userId: number | null, roleId: number | null) {
+  const user = userId === null ? undefined : await view.get(users, String(userId));
+  const role = roleId === null ? undefined : await view.get(roles, String(roleId));
+  return {
+    user: user ? { id: user.id, name: user.name, email: user.email } : null,
+    role: role ? { id: role.id, name: role.name } : null,
   };
 }

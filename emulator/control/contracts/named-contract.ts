@@ -1,5 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { memberNamed } from "../../cluster/workspace/person-ids.ts";
 import type { View } from "../../store/port.ts";
 import type { Person } from "../../webhooks/payload.ts";
 import { users } from "../../world/workspaces.ts";
@@ -22,7 +23,6 @@ export async function personNamed(
     const owner = await view.get(users, String(contract.business_user_id));
     return owner ? { name: owner.name, email: owner.email } : { name: "" };
   }
-  const found = await view.list(users, { by: "email", equals: email.toLowerCase() });
-  const member = found.find((user) => user.workspace_id === contract.workspace_id);
+  const member = await memberNamed(view, contract.workspace_id, email);
   return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
 }

@@ -1,3 +1,4 @@
+import { isObject, parsedJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { parseMultipart } from "./form.ts";
 import { hasTooManyFields, tooHeavy } from "./weight.ts";
@@ -21,15 +22,9 @@ export async function formFields({ headers, body }: Parsed): Promise<Readonly<Re
 
 /** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
 export function jsonObject(body: Buffer | string | null | undefined): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const text = String(body ?? "").replace(/^\uFEFF/, "");
-    const value: unknown = tooHeavy(text) === undefined ? JSON.parse(text) : undefined;
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = String(body ?? "").replace(/^\uFEFF/, "");
+  const value = tooHeavy(text) === undefined ? parsedJson(text) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 /** The text of a member, however deep; numbers count, since ids are often printed so. */
@@ -42,6 +37,9 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
   if (typeof at === "number") return String(at);
   return typeof at === "string" && at !== "" ? at : undefined;
 }
+
+/** The path of a target, escapes and all. */
+export const pathOf = (target: string): string => target.split("?", 1)[0]!;
 
 /** The query of a target, without its question mark. */
 export const queryOf = (target: string): string => {

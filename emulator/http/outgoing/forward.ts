@@ -1,14 +1,19 @@
 import { Agent, errors } from "undici";
+import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
+import { linkOf, type RequestLinks } from "./links.ts";
 
 /** What of a received request is sent on. */
 export type Forwardable = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
->;
+> & {
+  /** Why it is sent: told to the listeners of this emulator, and to nobody else. */
+  readonly cause?: Cause | undefined;
+};
 
 /** What came of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
 export type Sent =
@@ -27,6 +32,9 @@ export interface Forwarder {
   /** Ends all connections, those in use too. */
   close(): Promise<void>;
 }
+
+/** The reason to break off with. One for all: a default one is made anew, with its stack, for each request. */
+export const nobodyWaits = new Error("Nobody waits for the answer any more");
 
 /** RFC 9110, 7.6.1, and what belongs to one connection or one message framing alone. */
 const hopByHop = new Set([
@@ -50,17 +58,26 @@ const hopByHop = new Set([
 /** What tells the next server by whom, and for whom, a request is sent on; made anew by each proxy. */
 const ours = new Set(["via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"]);
 
-/** `mark`: the pseudonym in `via` by which the forwarder knows its own requests again. */
-export function createForwarder({ mark }: { readonly mark: string }): Forwarder {
+interface ForwarderOptions {
+  /** The pseudonym in `via` by which the forwarder knows its own requests again. */
+  readonly mark: string;
+  /** Undefined: nobody who receives them is to know what led to them. */
+  readonly links?: RequestLinks;
+}
+
+export function createForwarder({ mark, links }: ForwarderOptions): Forwarder {
   const agent = new Agent({ connections: 256, pipelining: 1, connect: { timeout: 10_000 } });
   return {
     send(url, request, signal) {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`;
       const headers = headersToSend(request, mark);
+      const link = request.cause && links?.offer(base.origin, request.cause);
+      if (link !== undefined) headers.push(...linkOf(link));
       const body = request.body.length > 0 ? request.body : null;
       return new Promise((resolve) => {
         const exchange = new ForwardExchange((forwarded) => {
+          if (link !== undefined) links?.end(link);
           if ("answer" in forwarded) resolve({ kind: "answered", ...forwarded });
           else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
         });

@@ -8,6 +8,7 @@ export interface Finding {
 
 /** One request that a listener received, and what came of it. Secrets are still in it: see redact.ts. */
 export interface LoggedRequest {
+  /** In the order in which they came. */
   readonly id: number;
   /** `router`, or the id of the cluster whose listener it was. */
   readonly listener: string;
@@ -31,26 +32,46 @@ export interface LoggedRequest {
 /** What an entry holds beside its texts: an estimate. */
 const entryBytes = 250;
 
-/** Requests received, in memory, the oldest dropped first. One log serves all listeners of an emulator. */
+/** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */
 export class RequestLog {
   readonly #kept: Kept<LoggedRequest>;
-  readonly #watchers = new Set<(entry: LoggedRequest) => void>();
+  readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
   /** Weight of headers that no other entry holds yet. */
   #headersBytes = 0;
 
-  constructor(maxBytes = 8 * 1024 * 1024) {
+  constructor(maxBytes = 4 * 1024 * 1024) {
     this.#kept = new Kept(maxBytes);
   }
 
-  /** `rawHeaders` must have been through `shared`. */
-  add(request: Omit<LoggedRequest, "id">): void {
+  /** The number of a request that has just come; its entry is added when it has been answered. */
+  nextNumber(): number {
     this.#lastId += 1;
-    const entry = numbered(this.#lastId, request);
-    this.#kept.add(entry, entryBytes + textBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes);
+    return this.#lastId;
+  }
+
+  /** Goes on after a number that a request had before, and that something kept still names. */
+  goOnAfter(number: number): void {
+    this.#lastId = Math.max(this.#lastId, number);
+  }
+
+  /** The number that was given last. */
+  get lastNumber(): number {
+    return this.#lastId;
+  }
+
+  /** Numbers go on after this one: they are of the state, and it begins again, or goes back. */
+  goBackTo(number: number): void {
+    this.#lastId = number;
+  }
+
+  /** `rawHeaders` must have been through `shared`. */
+  add(entry: LoggedRequest): void {
+    const bytes = entryBytes + textBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes;
+    this.#kept.add(entry, bytes);
     this.#headersBytes = 0;
-    for (const tell of this.#watchers) tell(entry);
+    for (const tell of this.#watchers) tell(entry, bytes);
   }
 
   /** Clients repeat their headers: one list for all such requests spares most of the memory. */
@@ -74,29 +95,12 @@ export class RequestLog {
     this.#kept.clear();
   }
 
-  /** Calls for each further entry. Returns the function that ends it. */
-  watch(tell: (entry: LoggedRequest) => void): () => void {
+  /** Calls for each further entry, with what it holds of memory. Returns the function that ends it. */
+  watch(tell: (entry: LoggedRequest, bytes: number) => void): () => void {
     this.#watchers.add(tell);
     return () => this.#watchers.delete(tell);
   }
 }
-
-/** Named one by one: a spread copy takes ten times as long. */
-const numbered = (id: number, request: Omit<LoggedRequest, "id">): LoggedRequest => ({
-  id,
-  listener: request.listener,
-  service: request.service,
-  operation: request.operation,
-  method: request.method,
-  target: request.target,
-  rawHeaders: request.rawHeaders,
-  status: request.status,
-  failure: request.failure,
-  findings: request.findings,
-  at: request.at,
-  wallAt: request.wallAt,
-  durationMs: request.durationMs,
-});
 
 function findingsBytes(findings: readonly Finding[]): number {
   let sum = 0;

@@ -35,15 +35,18 @@ type Check = (sent: RequestParts, input: Input, problems: Problem[]) => void;
 
 const none: readonly Problem[] = [];
 
-/** Undefined when the operation takes nothing that could be wrong. */
-export function validatorFor({ request, service }: Operation): Validate | undefined {
+/** Whether a request of it could be wrong. */
+export const takesAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
+  params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
+
+/** For an operation that takes anything. */
+export function validatorFor({ request, service }: Operation): Validate {
   const checks: Check[] = [];
   if (request.params) checks.push(paramsCheck(request.params));
   if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
   if (request.headers) checks.push(fieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
   if (body && "schema" in body) checks.push(bodyCheck(body.schema, service));
-  if (checks.length === 0) return undefined;
   return (sent, input) => {
     const problems: Problem[] = [];
     for (const check of checks) check(sent, input, problems);

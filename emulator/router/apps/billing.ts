@@ -1,5 +1,5 @@
 import { textAt } from "../../http/bodies/fields.ts";
-import { forwardTo } from "../proxied/forward.ts";
+import { forwardToOne } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import type { RouterHandlers } from "../world.ts";
 
@@ -18,6 +18,6 @@ export const billingHandlers = {
     const owner =
       clusterOfPrefix(call.clusters, customer) ??
       call.fail("unknown-cluster", { cluster: customer.slice(0, underscore) });
-    return forwardTo(call, [owner]);
+    return forwardToOne(call, owner);
   },
 } satisfies RouterHandlers;

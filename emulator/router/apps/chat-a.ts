@@ -1,10 +1,11 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
 import { formOf, jsonObject, textAt } from "../../http/bodies/fields.ts";
+import { wholeBody } from "../../http/bodies/whole.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import { forwardTo, ownAnswer } from "../proxied/forward.ts";
+import { forwardTo, forwardToAll, ownAnswer } from "../proxied/forward.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
 import { freshBy } from "./fresh-by.ts";
@@ -56,11 +57,11 @@ async function verify(call: ChatACall): Promise<void> {
 /** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */
 async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { team, challenge, isSslCheck } = messageOf(call.request);
+  if (!isSslCheck) await verify(call);
+  const others = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
-  await verify(call);
   if (challenge !== undefined) return ownAnswer({ challenge });
 
-  const others = candidates();
   const owners = team === undefined ? [] : await ownersOf(call, [{ table: "chat_a_teams", key: team }]);
   return forwardTo(
     call,
@@ -73,18 +74,11 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
-  const body = await wholeBody(answer).catch(() => call.fail("no-cluster-reachable"));
+  const body = await wholeBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return ownAnswer({});
   // Its length is counted when it is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
-}
-
-async function wholeBody({ body }: Passthrough): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 const everywhere =
@@ -107,8 +101,5 @@ export const chatAHandlers = {
   "chat-a.destination-event": ({ params }, call) => receive(call, within(call, params.destination)),
   "chat-a.destination-options": ({ params }, call) => receive(call, within(call, params.destination)),
   "chat-a.oauth-redirect": ({ params }, call) =>
-    forwardTo(call, [], {
-      others: within(call, params.destination)(),
-      timeoutMs: call.settings.chatUpstreamTimeoutMs,
-    }),
+    forwardToAll(call, within(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
 } satisfies RouterHandlers;

@@ -1,7 +1,7 @@
 import { jsonObject, textAt } from "../../http/bodies/fields.ts";
 import { appsOf } from "../../world/apps.ts";
 import { type IssuerKey, publicChatBKeys } from "../../world/chat-b-issuer.ts";
-import { forwardTo } from "../proxied/forward.ts";
+import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
@@ -23,8 +23,8 @@ const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
     return call.fail("bad-chat-b-token");
   }
   if (!activity) return call.fail("not-an-activity");
-  const owners = await ownersOf(call, tenantsOf(activity));
-  return owners.length > 0 ? forwardTo(call, owners) : call.fail("no-chat-b-mapping");
+  const [owner] = await ownersOf(call, tenantsOf(activity));
+  return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
 };
 
 /** A key of the issuer that the seed names, or of the emulator's own. */

@@ -2,12 +2,12 @@ import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { originForm } from "../../http/routing/path.ts";
 import { appsOf } from "../../world/apps.ts";
-import { forwardTo } from "../proxied/forward.ts";
-import type { ForwardCall, RouterCall, RouterHandlers } from "../world.ts";
+import { forwardToOne } from "../proxied/forward.ts";
+import type { CallToOne, RouterCall, RouterHandlers } from "../world.ts";
 import { crmOwner } from "./crm-owner.ts";
 import { freshBy } from "./fresh-by.ts";
 
-type SignedCall = ForwardCall & RouterCall<"bad-crm-a-signature">;
+type SignedCall = CallToOne & RouterCall<"bad-crm-a-signature">;
 
 /** Checks the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
@@ -43,5 +43,5 @@ export const crmAHandlers = {
 /** Credentials and payload come in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verify(call);
-  return forwardTo(call, [await crmOwner(call, call.request.target)]);
+  return forwardToOne(call, await crmOwner(call, call.request.target));
 }

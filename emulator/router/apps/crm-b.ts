@@ -1,11 +1,11 @@
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
 import { textAt } from "../../http/bodies/fields.ts";
 import { appsOf, frontEndOf } from "../../world/apps.ts";
-import { forwardTo } from "../proxied/forward.ts";
-import type { ForwardCall, RouterCall, RouterHandlers } from "../world.ts";
+import { forwardToOne } from "../proxied/forward.ts";
+import type { CallToOne, RouterCall, RouterHandlers } from "../world.ts";
 import { crmOwner } from "./crm-owner.ts";
 
-type CanvasCall = ForwardCall & RouterCall<"index-url-not-allowed">;
+type CanvasCall = CallToOne & RouterCall<"index-url-not-allowed">;
 
 /** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
 async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
@@ -32,11 +32,11 @@ export const crmBHandlers = {
       return call.fail("bad-signed-request");
     }
     await requireAllowed(call, query.index_url_override);
-    return forwardTo(call, [await crmOwner(call, targetOf(verdict.envelope.context))]);
+    return forwardToOne(call, await crmOwner(call, targetOf(verdict.envelope.context)));
   },
 
   "crm-b.canvas": async ({ query }, call) => {
     await requireAllowed(call, query.index_url_override);
-    return forwardTo(call, [await crmOwner(call, call.request.target)]);
+    return forwardToOne(call, await crmOwner(call, call.request.target));
   },
 } satisfies RouterHandlers;

@@ -11,19 +11,24 @@ export const signatoryHandlers = {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
+      // No row is ever removed, so the newest one has the highest id.
+      const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
+      let last = newest?.id ?? 0;
       const stored: SignatoryMapping[] = [];
-      for (const signatory of given) stored.push(await addOnce(tx, signatory));
+      for (const signatory of given) {
+        const row = await addOnce(tx, signatory, last + 1);
+        last = Math.max(last, row.id);
+        stored.push(row);
+      }
       return stored;
     });
   },
 } satisfies RouterHandlers;
 
-async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New): Promise<SignatoryMapping> {
+async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New, id: number): Promise<SignatoryMapping> {
   const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
   if (known) return known;
-  // No row is ever removed, so the newest one has the highest id.
-  const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
-  const row = { id: (newest?.id ?? 0) + 1, uuid: uuid ?? null, cluster, signatory_hash };
+  const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
   return row;
 }

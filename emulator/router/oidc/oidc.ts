@@ -5,13 +5,16 @@ import { type Passthrough, reply } from "../../http/reply.ts";
 import { basicChallenge, clientOf } from "../../world/client-credentials.ts";
 import { tokensOfDevice } from "../device/token.ts";
 import { askCluster, withTarget } from "../proxied/ask-cluster.ts";
-import { forwardTo, ownAnswer } from "../proxied/forward.ts";
+import { forwardToOne, ownAnswer } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
-import type { ForwardCall, RouterHandler, RouterHandlers } from "../world.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
 import { authorizationServerOf, deviceGrant, discoveryOf } from "./discovery.ts";
 import { publicKeys } from "./public-keys.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;
+
+/** A call for which the router asks clusters itself; one that is late counts as one that is down. */
+type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
@@ -33,11 +36,11 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
 const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
 
 /** What an OAuth client that knows nothing of OpenID asks for (RFC 8414; DECISIONS.md, R35). */
-export const authorizationServer = async (call: ForwardCall): Promise<Passthrough> =>
+export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
   ownAnswer(authorizationServerOf(await configurationOf(call)), fresh);
 
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-async function configurationOf(call: ForwardCall) {
+async function configurationOf(call: AskingCall) {
   refuseLoop(call);
   const request = withTarget(call.request, showDiscovery.path);
   for (const cluster of call.clusters) {
@@ -50,7 +53,7 @@ async function configurationOf(call: ForwardCall) {
   return call.fail("no-cluster-reachable");
 }
 
-function refuseLoop({ forwarder, request, fail }: ForwardCall): void {
+function refuseLoop({ forwarder, request, fail }: AskingCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 
@@ -65,7 +68,7 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   const name = prefixed[grant_type as keyof typeof prefixed];
   const value = body[name];
   if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
-  return forwardTo(call, [clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant")]);
+  return forwardToOne(call, clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
 };
 
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
@@ -92,7 +95,7 @@ const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const prefix = clusterOfPrefix(call.clusters, token)?.id;
   const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
-  return forwardTo(call, [owner]);
+  return forwardToOne(call, owner);
 };
 
 export const oidcHandlers = {

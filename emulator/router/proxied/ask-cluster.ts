@@ -1,6 +1,6 @@
 import type { Wall } from "../../../src/base/clock.ts";
-import { late, within } from "../../../src/base/within.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
+import { type AskResult, ask } from "../../http/outgoing/ask.ts";
 import type { Forwardable, Forwarder } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -14,8 +14,7 @@ export type ClusterReply =
       readonly body: Readonly<Record<string, unknown>> | undefined;
       readonly whole: Passthrough;
     }
-  | { readonly kind: "unreachable"; readonly reason: string }
-  | { readonly kind: "late" };
+  | Exclude<AskResult, { kind: "answered" }>;
 
 /** What a question to a cluster is sent with. */
 export interface AskContext {
@@ -27,38 +26,18 @@ export interface AskContext {
 /** More than any answer of an identity route needs; the rest of a longer one is not read. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Sends a request to one cluster and reads its answer whole, in the time that a forwarded request may take. */
+/** Asks one cluster, in the time that a forwarded request may take. */
 export async function askCluster(
   { forwarder, wall, settings }: AskContext,
   { url }: Pick<Cluster, "url">,
   request: Forwardable,
 ): Promise<ClusterReply> {
-  const gaveUp = new AbortController();
-  const asking = ask();
-  const reply = await within(wall, settings.upstreamTimeoutMs, asking);
-  if (reply !== late) return reply;
-  gaveUp.abort(new Error("Nobody waits for the answer any more"));
-  return { kind: "late" };
-
-  async function ask(): Promise<ClusterReply> {
-    // The answer is read here, so it must not be compressed for the caller.
-    const sent = await forwarder.send(url, without("accept-encoding", request), gaveUp.signal);
-    if (sent.kind === "unreachable") return sent;
-    const { status, rawHeaders, body } = sent.answer;
-    try {
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of body instanceof Uint8Array ? [body] : body) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > maxAnswerBytes) return { kind: "unreachable", reason: "the answer is too long" };
-      }
-      const bytes = Buffer.concat(chunks);
-      return { kind: "answered", status, body: jsonObject(bytes), whole: new Passthrough(status, rawHeaders, bytes) };
-    } catch {
-      return { kind: "unreachable", reason: "the answer broke off" };
-    }
-  }
+  const options = { forwarder, wall, timeoutMs: settings.upstreamTimeoutMs, maxBytes: maxAnswerBytes };
+  // The answer is read here, so it must not be compressed for the caller.
+  const result = await ask(options, url, without("accept-encoding", request));
+  if (result.kind !== "answered") return result;
+  const { kind, status, rawHeaders, body } = result;
+  return { kind, status, body: jsonObject(body), whole: new Passthrough(status, rawHeaders, body) };
 }
 
 /** The same request to another path. */
@@ -70,6 +49,6 @@ function without(name: string, request: Forwardable): Forwardable {
 }
 
 /** A received request has getters, which spreading passes over. */
-function partsOf({ method, target, rawHeaders, body, remoteAddress, origin }: Forwardable): Forwardable {
-  return { method, target, rawHeaders, body, remoteAddress, origin };
+function partsOf({ method, target, rawHeaders, body, remoteAddress, origin, cause }: Forwardable): Forwardable {
+  return { method, target, rawHeaders, body, remoteAddress, origin, cause };
 }

@@ -2,7 +2,7 @@ import { late, within } from "../../../src/base/within.ts";
 import type { Sent } from "../../http/outgoing/forward.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { ForwardCall } from "../world.ts";
+import type { CallToAll } from "../world.ts";
 
 /** What came of asking one cluster. */
 interface ClusterResult {
@@ -16,7 +16,7 @@ interface ClusterResult {
  * seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
-  call: ForwardCall,
+  call: CallToAll,
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
@@ -59,7 +59,7 @@ function best(all: readonly ClusterResult[]): ClusterResult | undefined {
 }
 
 /** Lets an answer that nobody gets run out, and notes it. */
-function drop({ finding }: ForwardCall, { cluster, sent }: ClusterResult, why: string): void {
+function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === late) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);

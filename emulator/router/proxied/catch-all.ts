@@ -1,4 +1,5 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { pathOf } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { authorizationServer } from "../oidc/oidc.ts";
 import { identifiersOf } from "../resolve/identifiers.ts";
@@ -14,7 +15,7 @@ const ownAnswers = lookupTable<(call: ForwardCall) => Promise<Passthrough>>({
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, target } = call.request;
-    const own = ownAnswers[`${method} ${target.split("?")[0]}`];
+    const own = ownAnswers[`${method} ${pathOf(target)}`];
     return own ? own(call) : forwardTo(call, await ownersOf(call, identifiersOf(call.request)));
   },
 } satisfies RouterHandlers;

@@ -1,28 +1,38 @@
 import { late, within } from "../../../src/base/within.ts";
+import { nobodyWaits } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { ForwardCall } from "../world.ts";
+import type { CallToAll, CallToOne, ForwardCall } from "../world.ts";
 import { broadcast } from "./broadcast.ts";
 
-/**
- * Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on
- * (DECISIONS.md, R12 and R13).
- */
+/** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
 export function forwardTo(
   call: ForwardCall,
   owners: readonly Cluster[],
   { others = call.clusters, timeoutMs = call.settings.upstreamTimeoutMs } = {},
 ): Promise<Passthrough> {
-  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   const [owner, ...more] = owners;
   if (owner && more.length === 0) return forwardToOne(call, owner, timeoutMs);
-  return broadcast(call, owner ? owners : others, timeoutMs);
+  return forwardToAll(call, owner ? owners : others, timeoutMs);
 }
 
-/** One for all: the default reason is made anew, with its stack, for each request. */
-const nobodyWaits = new Error("Nobody waits for the answer any more");
+/** Sends the request as it came to all of these, and gives the answer to hand on (DECISIONS.md, R13). */
+export function forwardToAll(
+  call: CallToAll,
+  clusters: readonly Cluster[],
+  timeoutMs: number = call.settings.upstreamTimeoutMs,
+): Promise<Passthrough> {
+  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
+  return broadcast(call, clusters, timeoutMs);
+}
 
-async function forwardToOne(call: ForwardCall, cluster: Cluster, timeoutMs: number): Promise<Passthrough> {
+/** Sends the request as it came to this cluster, and gives the answer to hand on (DECISIONS.md, R12). */
+export async function forwardToOne(
+  call: CallToOne,
+  cluster: Cluster,
+  timeoutMs: number = call.settings.upstreamTimeoutMs,
+): Promise<Passthrough> {
+  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   const gaveUp = new AbortController();
   call.request.signal.addEventListener("abort", () => gaveUp.abort(nobodyWaits), { once: true });
   const sent = await within(call.wall, timeoutMs, call.forwarder.send(cluster.url, call.request, gaveUp.signal));

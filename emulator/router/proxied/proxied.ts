@@ -1,8 +1,9 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { invitationKindOf } from "../../world/invitations.ts";
 import { type Identifier, identifiersOf, inviteToken } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterHandlers } from "../world.ts";
-import { forwardTo } from "./forward.ts";
+import { forwardTo, forwardToAll } from "./forward.ts";
 
 /** Reaches the owner of the first mapped identifier, else all clusters (DECISIONS.md, R34). */
 const proxy = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
@@ -10,9 +11,8 @@ const proxy = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =
 
 /** An invite's table follows from its kind; of an unknown kind both are asked, the creator's first. */
 function inviteOf({ email_type, token }: { readonly email_type: string; readonly token: string }): Identifier[] {
-  if (email_type === "creator") return [{ table: "creator_tokens", key: token }];
-  if (/^counter_?party$/.test(email_type)) return [{ table: "counterparty_tokens", key: token }];
-  return [...inviteToken(token)];
+  const kind = invitationKindOf(email_type);
+  return kind ? [{ table: `${kind}_tokens`, key: token }] : [...inviteToken(token)];
 }
 
 /** A state that begins with `{cluster_id}_` was made by that cluster (DECISIONS.md, R26 and R34). */
@@ -31,7 +31,7 @@ export const proxiedHandlers = {
   "proxied.oauth-signup": (_, call) => proxy(call, ...identifiersOf(call.request)),
   "proxied.oauth-signup-callback": ({ query }, call) => proxy(call, stateOf(query)),
   "proxied.login-v2": ({ body }, call) => proxy(call, { table: "cluster_emails", key: emailHash(body.email) }),
-  "proxied.captcha-config": (_, call) => proxy(call),
+  "proxied.captcha-config": (_, call) => forwardToAll(call, call.clusters),
   "mailer.webhook": ({ body: { Metadata } }, call) =>
     proxy(
       call,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import type { RouterWorld } from "../world.ts";
@@ -55,8 +55,6 @@ export const trialStates = rows<{ readonly state: string; readonly provider: "Pr
     indexes: {},
   },
 );
-
-const addressKey = (email: string): string => email.trim().toLowerCase();
 
 export async function signupOfEmail(view: View, email: string): Promise<TrialSignup | undefined> {
   const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });

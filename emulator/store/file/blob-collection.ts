@@ -3,9 +3,11 @@ import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
 import { isMissing } from "../../../src/files/disk.ts";
 import { isLeftOfLock } from "../../../src/files/lock.ts";
-import { isTemporaryName, writeWhole } from "../../../src/files/whole-file.ts";
+import { writeWhole } from "../../../src/files/whole-file.ts";
+import { isUnfinished } from "./base/base-file.ts";
 import { isBlobName, unnamedNote } from "./file-blobs.ts";
-import { isTemporary } from "./snapshot/snapshot.ts";
+import { snapshotFolder } from "./file-snapshot-store.ts";
+import { historyFolder } from "./history/history-files.ts";
 
 /*
  * When uploaded bytes may go. A row names them by their hash; so does a state that was exported, of which nobody here
@@ -19,8 +21,8 @@ import { isTemporary } from "./snapshot/snapshot.ts";
  *
  * It is done at a start, while the lock is held and before any request is served: no upload is on its way whose row is
  * yet to be written, and no import can name again what is being removed. At most one look a day. A crash amid it leaves
- * each file whole or gone, and no row has named those that are gone. What is to name bytes from outside of the state
- * (a kept snapshot) has to be told to `named`.
+ * each file whole or gone, and no row has named those that are gone. What names bytes from outside of the state (a
+ * snapshot) has to be told to `named`.
  */
 const patienceMs = 30 * 24 * 3_600_000;
 const betweenLooksMs = 24 * 3_600_000;
@@ -88,10 +90,17 @@ function isOfState(name: string, path: string, folder: string): boolean {
   const base = basename(path);
   const journal = `${base}.journal.`;
   return (
-    [base, basename(folder), `${base}.run`, ".gitignore", ".DS_Store"].includes(name) ||
+    [
+      base,
+      basename(folder),
+      basename(snapshotFolder(path)),
+      basename(historyFolder(path)),
+      `${base}.run`,
+      ".gitignore",
+      ".DS_Store",
+    ].includes(name) ||
     isLeftOfLock(name, `${base}.run`) ||
-    isTemporary(name, base) ||
-    isTemporaryName(name, base) ||
+    isUnfinished(name, base) ||
     (name.startsWith(journal) && /^\d+$/.test(name.slice(journal.length)))
   );
 }

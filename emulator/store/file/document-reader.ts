@@ -1,9 +1,10 @@
+import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
 import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import { addRow, addSequence, membersOf, versionsIn } from "./document.ts";
+import { addOwnRow, addRow, addSequence, membersOf, versionsIn } from "./document.ts";
 import { requireFormat } from "./format.ts";
 
 type Section =
@@ -33,8 +34,12 @@ export class DocumentReader {
   /** The svc that wrote it, as far as that can be seen before the form of the head is known. */
   #writer: string | undefined;
 
-  constructor(collections: readonly Collection[]) {
+  readonly #isSealed: boolean;
+
+  /** `isSealed`: a checksum tells whether it is as it was written, so that rows of this very version need no look. */
+  constructor(collections: readonly Collection[], { isSealed = false } = {}) {
     this.state = new State(collections);
+    this.#isSealed = isSealed;
   }
 
   /** From the versions that the head names; also for what is read after the document. */
@@ -75,8 +80,10 @@ export class DocumentReader {
 
   #rows(body: string, collection: string): void {
     const upgrade = this.upgrade;
+    const isOwn = this.#isSealed && this.#writer === svcVersion && !upgrade.needed;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      addRow(this.state, upgrade, collection, row, "What stands there");
+      if (isOwn) addOwnRow(this.state, collection, row, "What stands there");
+      else addRow(this.state, upgrade, collection, row, "What stands there");
       this.line += 1;
     }
   }

@@ -90,6 +90,17 @@ export function versionsIn(value: unknown): Versions {
   return versions as Versions;
 }
 
+/** As `addRow`, for a row that this very version of svc has written: what it fits is not looked at again. */
+export function addOwnRow(state: State, collection: string, row: unknown, where: string): void {
+  const table = tableOf(state, collection, where);
+  try {
+    if (table.put(row as object).before === undefined) return;
+  } catch (cause) {
+    throw new SchemaMismatch(`${where} is not a row of ${collection}`, cause);
+  }
+  mismatch(`${where} has the key of another row of ${collection}`);
+}
+
 export function addSequence(state: State, name: string, last: unknown): void {
   if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} has no whole number`);
   state.sequences.set(name, last as number);
@@ -105,13 +116,15 @@ export function addRow(state: State, upgrade: Upgrade, collection: string, row: 
  * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatch.
  */
 export function validRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
-  const table =
-    state.rows.get(collection) ?? mismatch(`this version of svc has no collection ${collection} (${where})`);
+  const table = tableOf(state, collection, where);
   const parsed = table.declaration.schema.safeParse(upgrade.row(collection, row));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   return mismatch(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
 }
+
+const tableOf = (state: State, collection: string, where: string) =>
+  state.rows.get(collection) ?? mismatch(`this version of svc has no collection ${collection} (${where})`);
 
 function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
   const table = state.mappings.get(collection) ?? mismatch(`this version of svc has no mapping table ${collection}`);

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
-import { isTemporaryName, temporaryName } from "../../../src/files/whole-file.ts";
+import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
 import { type Blob, type Blobs, BlobTooLarge } from "../blobs.ts";
 import { StoreFailed } from "../port.ts";
 
@@ -32,43 +32,43 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   }
   return {
     async put(bytes, maxBytes) {
-      const temporary = temporaryName(join(folder, unfinished));
-      const file = await disk.create(temporary).catch(refuse);
-      try {
-        const blob = await fill(file, bytes, maxBytes).finally(() => file.close());
-        // The same content again replaces itself.
-        await disk.rename(temporary, join(folder, blob.sha256)).catch(refuse);
-        await disk.syncFolder(folder).catch(refuse);
-        return blob;
-      } catch (cause) {
-        await disk.remove(temporary).catch(() => {});
-        throw cause;
-      }
+      const { pieces, measured } = measuring(bytes, maxBytes);
+      const aside = await writeAside(join(folder, unfinished), pieces, { disk, failure });
+      const blob = measured();
+      // The same content again replaces itself.
+      await placeWhole(aside, join(folder, blob.sha256), { disk, failure });
+      return blob;
     },
-    open(sha256) {
-      const path = join(folder, sha256);
-      return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
-    },
+    ...readBlobs(folder),
     keepUnnamed: () => disk.remove(join(folder, unnamedNote)),
   };
 }
 
-async function fill(file: DiskFile, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob> {
+/** Uploaded bytes in a folder that may be somebody else's, or not be there. */
+export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
+  open(sha256) {
+    const path = join(folder, sha256);
+    return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
+  },
+});
+
+/** The bytes that come in, passed on; `measured` tells what they were once all have come. */
+function measuring(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");
   let size = 0;
-  for await (const piece of bytes) {
-    if (size + piece.byteLength > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
-    sha256.update(piece);
-    md5.update(piece);
-    await file.write(piece, size).catch(refuse);
-    size += piece.byteLength;
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    for await (const piece of bytes) {
+      if (size + piece.byteLength > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
+      sha256.update(piece);
+      md5.update(piece);
+      size += piece.byteLength;
+      yield piece;
+    }
   }
-  await file.sync().catch(refuse);
-  return { sha256: sha256.digest("hex"), md5: md5.digest("hex"), size };
+  return { pieces: pieces(), measured: (): Blob => ({ sha256: sha256.digest("hex"), md5: md5.digest("hex"), size }) };
 }
 
 /** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
-function refuse(cause: Error): never {
-  throw new StoreFailed(`The upload cannot be written: ${cause.message}`, { cause });
-}
+const failure = (cause: unknown): StoreFailed =>
+  new StoreFailed(`The upload cannot be written: ${(cause as Error).message}`, { cause });

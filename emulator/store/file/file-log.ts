@@ -1,14 +1,18 @@
 import { Low } from "lowdb";
+import type { Wall } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 import type { Position } from "../../../src/files/log-line.ts";
+import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
-import { written } from "../live/journal-changes.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, StoreFailed } from "../port.ts";
+import { type Collection, type History, StoreFailed } from "../port.ts";
+import { type Base, BaseFile } from "./base/base-file.ts";
+import { markClosed } from "./base/document-checksum.ts";
+import { commitLine } from "./history/commit-line.ts";
+import { FileHistory } from "./history/file-history.ts";
+import type { HistoryFiles } from "./history/history-files.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
-import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
-import { markClosed } from "./snapshot/snapshot-checksum.ts";
 import { tryWriting } from "./trial-write.ts";
 
 interface Options {
@@ -20,11 +24,18 @@ interface Options {
   readonly generation: number;
   /** The last generation that a file was ever made for. */
   readonly newest: number;
-  /** Earlier journals that the snapshot does not hold, and their bytes. */
+  /** Earlier journals that the base does not hold, and their bytes. */
   readonly behind: readonly number[];
   readonly behindBytes: number;
-  readonly snapshotBytes: number;
-  /** The journal is compacted when it is longer than this and than the snapshot. */
+  readonly baseBytes: number;
+  /** The generation that follows the base. */
+  readonly baseGeneration: number;
+  /** What was left behind, and what will be. */
+  readonly files: HistoryFiles;
+  /** What each line says beside its changes. */
+  readonly moment: () => Moment;
+  readonly wall: Wall;
+  /** The journal is compacted when it is longer than this and than the base. */
   readonly compactAfterBytes: number;
   /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
   readonly report: (message: string) => void;
@@ -41,7 +52,7 @@ type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 /** A new state took the place of the one that a compaction was writing. */
 class Overtaken extends Error {}
 
-/** Snapshot and journals on disk: appends, compacts by generations, replaces the whole. */
+/** Base and journals on disk: appends, compacts by generations, replaces the whole. */
 export class FileLog implements CommitLog {
   readonly #options: Options;
   readonly #journal: AppendLog<StoreFailed>;
@@ -51,13 +62,15 @@ export class FileLog implements CommitLog {
   #newest: number;
   #behind: number[];
   #behindBytes: number;
-  #snapshotBytes: number;
+  #baseBytes: number;
+  #baseGeneration: number;
+  readonly history: History | undefined;
   #emptyLength = 0;
   #failedCompactions = 0;
   #compacting: Promise<void> | undefined;
   /** Raised by `replace`, so that a compaction under way gives up. */
   #epoch = 0;
-  /** Whoever changes which snapshot counts: one at a time. */
+  /** Whoever changes which base counts: one at a time. */
   #renaming: Promise<void> = Promise.resolve();
   #failed: () => void = () => {};
 
@@ -76,7 +89,14 @@ export class FileLog implements CommitLog {
     this.#newest = options.newest;
     this.#behind = [...options.behind];
     this.#behindBytes = options.behindBytes;
-    this.#snapshotBytes = options.snapshotBytes;
+    this.#baseBytes = options.baseBytes;
+    this.#baseGeneration = options.baseGeneration;
+    const undisturbed = async <T>(work: () => Promise<T>): Promise<T> => {
+      const leave = await this.#enterRenaming();
+      return work().finally(leave);
+    };
+    const [place, flushed] = [() => this.#journal.position, () => this.#journal.flushed()];
+    if (options.files.limit > 0) this.history = new FileHistory({ ...options, place, flushed, undisturbed });
     this.#emptyLength = options.emptyLength;
   }
 
@@ -97,14 +117,14 @@ export class FileLog implements CommitLog {
     return this.#journal.flushed();
   }
 
-  append(changes: readonly Change[]): Promise<void> {
-    const durable = this.#journal.append(JSON.stringify(written(changes)));
-    const limit = Math.max(this.#options.compactAfterBytes, this.#snapshotBytes) * (1 + this.#failedCompactions);
+  append(changes: readonly Change[], cause: string | undefined): Promise<void> {
+    const durable = this.#journal.append(commitLine(changes, cause, this.#options.moment()));
+    const limit = Math.max(this.#options.compactAfterBytes, this.#baseBytes) * (1 + this.#failedCompactions);
     if (this.#behindBytes + this.#journal.length > limit) void this.compact();
     return durable;
   }
 
-  /** Writes a snapshot while transactions go on. Resolves also when it could not be written; that is reported. */
+  /** Writes a base while transactions go on. Resolves also when it could not be written; that is reported. */
   compact(): Promise<void> {
     this.#compacting ??= this.#compact().then(
       () => {
@@ -121,16 +141,16 @@ export class FileLog implements CommitLog {
     return this.#compacting;
   }
 
-  async replace(state: State): Promise<void> {
+  async replace(state: State, past: Position | undefined): Promise<void> {
     const leave = await this.#enterRenaming();
-    const adapter = this.#snapshotFile();
+    const adapter = this.#baseFile({ past: () => past });
     try {
       this.#epoch += 1;
       await this.#journal.flushed();
       const generation = await this.#nextGeneration();
       this.#rotate(generation);
-      await new Low<Snapshot>(adapter, { generation: generation.number, state }).write();
-      await this.#dropBehind(adapter.size);
+      await new Low<Base>(adapter, { generation: generation.number, state }).write();
+      await this.#leaveBehind(generation.number, adapter.size);
     } catch (cause) {
       if (this.failure) throw this.failure;
       const reason = `${this.#options.path} cannot be replaced: ${messageOf(cause)}`;
@@ -143,7 +163,7 @@ export class FileLog implements CommitLog {
 
   /**
    * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
-   * Where only a write failed, the journal goes on behind its last durable line. Else a new snapshot takes the place of
+   * Where only a write failed, the journal goes on behind its last durable line. Else a new base takes the place of
    * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
    */
   async mend(state: State): Promise<boolean> {
@@ -177,7 +197,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** Whether the snapshot holds everything. */
+  /** Whether the base holds everything. */
   get #clean(): boolean {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
@@ -187,7 +207,7 @@ export class FileLog implements CommitLog {
     const next = await this.#nextGeneration();
     let begun = false;
     let leave = () => {};
-    const adapter = this.#snapshotFile({
+    const adapter = this.#baseFile({
       step: (work) => this.#inspect(work),
       begin: () => {
         if (epoch !== this.#epoch) throw new Overtaken();
@@ -199,12 +219,13 @@ export class FileLog implements CommitLog {
         leave = await this.#enterRenaming();
         if (epoch !== this.#epoch) throw new Overtaken();
         await this.#journal.flushed();
+        await this.#options.files.keepBase(this.#baseGeneration);
       },
     });
     try {
       const state = await this.#inspect((current) => current);
-      await new Low<Snapshot>(adapter, { generation: next.number, state }).write();
-      await this.#dropBehind(adapter.size);
+      await new Low<Base>(adapter, { generation: next.number, state }).write();
+      await this.#leaveBehind(next.number, adapter.size);
     } catch (cause) {
       if (!begun) await this.#discard(next);
       throw cause;
@@ -213,14 +234,14 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** A whole new snapshot, and a journal that follows it. */
+  /** A whole new base, and a journal that follows it. */
   async #writeAnew(state: State): Promise<void> {
     const leave = await this.#enterRenaming();
-    const adapter = this.#snapshotFile();
+    const adapter = this.#baseFile();
     try {
       const next = await this.#nextGeneration();
       try {
-        await new Low<Snapshot>(adapter, { generation: next.number, state }).write();
+        await new Low<Base>(adapter, { generation: next.number, state }).write();
       } catch (cause) {
         // Once it is in place it goes on in that journal, even if it is not certain to stay there.
         if (adapter.renamed) this.#behind.push(next.number);
@@ -231,14 +252,16 @@ export class FileLog implements CommitLog {
       this.#generation = next.number;
       this.#emptyLength = next.length;
       await this.#journal.goOnIn(next.file, next.length);
-      await this.#dropBehind(adapter.size);
+      await this.#leaveBehind(next.number, adapter.size);
     } finally {
       leave();
     }
   }
 
-  #snapshotFile(more: Partial<ConstructorParameters<typeof SnapshotFile>[0]> = {}): SnapshotFile {
-    return new SnapshotFile({ ...this.#options, position: () => this.#journal.position, ...more });
+  #baseFile(more: Partial<ConstructorParameters<typeof BaseFile>[0]> = {}): BaseFile {
+    const position = () => this.#journal.position;
+    const durable = () => this.#options.files.keepBase(this.#baseGeneration);
+    return new BaseFile({ ...this.#options, position, past: position, durable, ...more });
   }
 
   async #nextGeneration(): Promise<NextJournal> {
@@ -263,13 +286,15 @@ export class FileLog implements CommitLog {
     await this.#options.disk.remove(journalPath(this.#options.path, next.number)).catch(() => {});
   }
 
-  /** Removes the journals that the new snapshot holds. */
-  async #dropBehind(snapshotBytes: number): Promise<void> {
-    const { disk, path } = this.#options;
-    this.#snapshotBytes = snapshotBytes;
+  /** The journals that the new base holds go to what was left before, or away. */
+  async #leaveBehind(baseGeneration: number, baseBytes: number): Promise<void> {
+    const { files } = this.#options;
+    this.#baseGeneration = baseGeneration;
+    this.#baseBytes = baseBytes;
     this.#behindBytes = 0;
-    // Those that come back after a crash are removed at the next start.
-    for (const generation of this.#behind.splice(0)) await disk.remove(journalPath(path, generation)).catch(() => {});
+    // Those that come back after a crash go at the next start.
+    for (const generation of this.#behind.splice(0)) await files.keepJournal(generation);
+    await files.trim();
   }
 
   async #enterRenaming(): Promise<() => void> {

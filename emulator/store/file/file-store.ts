@@ -5,14 +5,17 @@ import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { beginning, type Position } from "../../../src/files/log-line.ts";
 import { keepTornTail } from "../../../src/files/torn-tail.ts";
+import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateRefused, type Store } from "../port.ts";
+import { type Base, BaseFile } from "./base/base-file.ts";
+import { markClosed } from "./base/document-checksum.ts";
+import { isExported } from "./exported.ts";
 import { FileLog } from "./file-log.ts";
+import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
 import { type Recovered, recover } from "./recovery.ts";
-import { type Snapshot, SnapshotFile } from "./snapshot/snapshot.ts";
-import { markClosed } from "./snapshot/snapshot-checksum.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
@@ -20,8 +23,12 @@ export interface FileStoreOptions {
   readonly collections: readonly Collection[];
   readonly wall: Wall;
   readonly disk?: Disk;
-  /** The journal is compacted when it is longer than this and than the snapshot. */
+  /** The journal is compacted when it is longer than this and than the base. */
   readonly compactAfterBytes?: number;
+  /** How much is kept at most of what led to the present state; left out: nothing. */
+  readonly historyBytes?: number | undefined;
+  /** What is written down with each commit. */
+  readonly moment?: () => Moment;
   /** Told what a person should know: what was left out at the start, a disk that takes nothing, and that it does again. */
   readonly report?: (message: string) => void;
 }
@@ -35,13 +42,20 @@ const compactAfterBytes = 64 * 1024 * 1024;
 export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const { path, collections, wall } = options;
   const disk = options.disk ?? systemDisk;
-  const report = options.report ?? (() => {});
+  const { report = () => {}, moment = () => ({}) } = options;
   await makeFolderDurably(disk, dirname(path));
-  const recovered = await recover(disk, path, collections).catch((cause) => refuse(path, cause));
+  const recovered = await recover(disk, path, collections).catch((cause) => refuse(disk, path, cause));
   const torn = recovered.journals.at(-1);
   if (torn?.torn) report(await keepTornTail(disk, torn.path, torn.length));
-  const base = await snapshotToFollow(disk, options, recovered);
-  for (const leftover of [...recovered.leftovers, ...base.replaced]) await disk.remove(leftover);
+  const base = await baseToFollow(disk, options, recovered);
+  // The newest first, each for good: a journal that comes back after a crash would miss the one before it.
+  for (const leftover of [...recovered.leftovers, ...base.replaced].reverse()) {
+    await disk.remove(leftover);
+    await disk.syncFolder(dirname(path));
+  }
+  const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
+  for (const generation of recovered.behind) await files.keepJournal(generation);
+  if (recovered.behind.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
   // From here on a journal follows it, and is missed when it is gone.
   if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
@@ -50,7 +64,11 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     path,
     collections,
     ...current,
-    snapshotBytes: base.size,
+    baseBytes: base.size,
+    baseGeneration: base.generation,
+    files,
+    moment,
+    wall,
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });
@@ -59,33 +77,38 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   return store;
 }
 
-interface Base {
+interface Followed {
   readonly generation: number;
   readonly closed: boolean | undefined;
   readonly size: number;
   readonly position: Position;
-  /** Journals that the journal to come goes on from, and those that are now in the snapshot. */
+  /** Journals that the journal to come goes on from, and those that are now in the base. */
   readonly journals: readonly JournalContent[];
   readonly replaced: readonly string[];
 }
 
 /**
- * The snapshot that is there; or a new one, at the first start (with it, a journal without a state file is known to be
+ * The base that is there; or a new one, at the first start (with it, a journal without a state file is known to be
  * damage) and where the files are of an earlier format or version: what is written next is in the form of today.
  */
-async function snapshotToFollow(disk: Disk, { path, collections }: FileStoreOptions, found: Recovered): Promise<Base> {
-  const { state, snapshot, journals, outdated, newest } = found;
+async function baseToFollow(disk: Disk, { path, collections }: FileStoreOptions, found: Recovered): Promise<Followed> {
+  const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? beginning;
-  if (snapshot && !outdated) return { ...snapshot, position, journals, replaced: [] };
+  if (base && !outdated) return { ...base, position, journals, replaced: [] };
   const generation = newest + 1;
-  const adapter = new SnapshotFile({ disk, path, collections, position: () => position, closed: true });
-  await new Low<Snapshot>(adapter, { generation, state }).write();
+  const adapter = new BaseFile({ disk, path, collections, position: () => position, closed: true });
+  await new Low<Base>(adapter, { generation, state }).write();
   const replaced = journals.map((journal) => journal.path);
   return { generation, closed: true, size: adapter.size, position, journals: [], replaced };
 }
 
 /** Goes on with the last journal, cut back to its last good line; else with an empty one. */
-async function openJournal(disk: Disk, path: string, { generation, journals, position }: Base, { newest }: Recovered) {
+async function openJournal(
+  disk: Disk,
+  path: string,
+  { generation, journals, position }: Followed,
+  { newest }: Recovered,
+) {
   const last = journals.at(-1);
   if (last?.header === undefined) {
     const journal = { ...(await createJournal(disk, path, generation, generation)), position };
@@ -120,8 +143,15 @@ async function cutBack(file: DiskFile, length: number): Promise<void> {
   }
 }
 
-function refuse(path: string, cause: unknown): never {
+async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> {
   if (!(cause instanceof StateRefused)) throw cause;
+  if (await isExported(disk, path)) {
+    throw new StateRefused(
+      `${path} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator on ` +
+        `another file, and let it take this in: "svc emulator state import --data ${path}".`,
+      { cause, repairable: false },
+    );
+  }
   const next = cause.repairable
     ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
     : "Open it with that version, put back what is missing, or name another file with --file.";

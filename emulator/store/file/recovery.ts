@@ -4,72 +4,76 @@ import type { Position } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
+import { BaseFile, isUnfinished, type ReadBase } from "./base/base-file.ts";
 import { format } from "./format.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
 import { Replay } from "./journal/replay.ts";
-import { isTemporary, type ReadSnapshot, SnapshotFile } from "./snapshot/snapshot.ts";
 
 /** What the files of a state hold, and what to do before it may be written to. */
 export interface Recovered {
   readonly state: State;
-  /** Undefined when there is no snapshot yet. */
-  readonly snapshot: (Pick<ReadSnapshot, "generation" | "closed"> & { readonly size: number }) | undefined;
+  /** Undefined when there is no base yet. */
+  readonly base: (Pick<ReadBase, "generation" | "closed"> & { readonly size: number }) | undefined;
   /** Whether the files are of an earlier format, or rows in them of an earlier version. */
   readonly outdated: boolean;
   /** Where the chain of the journals ends; undefined in format 1. */
   readonly position: Position | undefined;
-  /** Journals that the snapshot does not hold, in the order of their replay; what is written next follows the last. */
+  /** Journals that the base does not hold, in the order of their replay; what is written next follows the last. */
   readonly journals: readonly JournalContent[];
-  /** Files that hold nothing any more: unfinished snapshots, journals that are older or empty. */
+  /** Files that hold nothing any more: unfinished bases, empty journals. */
   readonly leftovers: readonly string[];
+  /** Generations of journals that the base holds. */
+  readonly behind: readonly number[];
   /** The last generation that there is a file of. */
   readonly newest: number;
 }
 
-/** Reads snapshot and journals, and changes nothing. Fails with StateRefused on damage. */
+/** Reads base and journals, and changes nothing. Fails with StateRefused on damage. */
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<Recovered> {
   const names = await disk.list(dirname(path));
-  const leftovers = names.filter((name) => isTemporary(name, basename(path))).map((name) => join(dirname(path), name));
-  const file = new SnapshotFile({ disk, path, collections });
-  const snapshot = (await file.read()) ?? undefined;
-  const state = snapshot?.state ?? new State(collections);
-  const upgrade = snapshot?.upgrade ?? new Upgrade({ by: undefined, versions: undefined }, collections);
-  const replay = new Replay(disk, state, upgrade, snapshot);
+  const leftovers = names.filter((name) => isUnfinished(name, basename(path))).map((name) => join(dirname(path), name));
+  const file = new BaseFile({ disk, path, collections });
+  const base = (await file.read()) ?? undefined;
+  const state = base?.state ?? new State(collections);
+  const upgrade = base?.upgrade ?? new Upgrade({ by: undefined, versions: undefined }, collections);
+  const replay = new Replay(disk, state, upgrade, base);
   const generations = await journalGenerations(disk, path);
+  const behind: number[] = [];
   for (const generation of generations) {
     const journal = journalPath(path, generation);
-    if (snapshot && generation < snapshot.generation) leftovers.push(journal);
+    if (base && generation < base.generation) behind.push(generation);
     else await replay.add(journal);
   }
-  const due = snapshot && requireFollowers(path, snapshot, replay.journals);
+  const due = base && requireFollowers(path, base, replay.journals);
   const journals = replay.journals.filter(
     ({ header, transactions }) => transactions > 0 || due?.has(header?.generation),
   );
   leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
   return {
     state,
-    snapshot: snapshot && { generation: snapshot.generation, closed: snapshot.closed, size: file.size },
-    outdated: snapshot !== undefined && (snapshot.format !== format || upgrade.needed),
+    base: base && { generation: base.generation, closed: base.closed, size: file.size },
+    outdated: base !== undefined && (base.format !== format || upgrade.needed),
     position: replay.position,
     journals,
     leftovers,
-    newest: Math.max(snapshot?.generation ?? 0, generations.at(-1) ?? 0),
+    behind,
+    newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
 }
 
 /**
- * The generations that must be there, since they were made durable before anything named them: the snapshot's own unless
+ * The generations that must be there, since they were made durable before anything named them: the base's own unless
  * it was closed, and those in which another one goes on. Fails with StateRefused when one is not there, or empty.
  */
 export function requireFollowers(
   path: string,
-  snapshot: Pick<ReadSnapshot, "generation" | "closed">,
+  base: Pick<ReadBase, "generation" | "closed">,
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
   const begun = new Set(journals.map(({ header }) => header?.generation));
   const named = journals.flatMap(({ next, path: by }) => (next === undefined ? [] : [[next, by] as const]));
-  const due = [...(snapshot.closed === false ? [[snapshot.generation, path] as const] : []), ...named];
+  const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
     if (begun.has(generation)) continue;
     throw new StateRefused(`${journalPath(path, generation)} is missing or empty, and ${by} goes on in it`);

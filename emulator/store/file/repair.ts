@@ -4,12 +4,12 @@ import { freeName } from "../../../src/files/free-name.ts";
 import { beginning } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";
+import { BaseFile } from "./base/base-file.ts";
+import { type BaseHead, headOf } from "./base/base-head.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { Replay } from "./journal/replay.ts";
 import { recover, requireFollowers } from "./recovery.ts";
-import { SnapshotFile } from "./snapshot/snapshot.ts";
-import { headOf, type SnapshotHead } from "./snapshot/snapshot-head.ts";
 
 /** What a repair did. */
 export interface Repair {
@@ -41,7 +41,7 @@ export async function repairFile(options: {
     throw cause;
   });
   if (unharmed) {
-    if (!unharmed.snapshot) throw new StateRefused(`${path}: there is no such file`, { repairable: false });
+    if (!unharmed.base) throw new StateRefused(`${path}: there is no such file`, { repairable: false });
     const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
     const kept = { ...sizeOf(unharmed.state), transactions };
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
@@ -56,7 +56,7 @@ export async function repairFile(options: {
   await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
   const position = () => found.position ?? beginning;
-  await new SnapshotFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });
+  await new BaseFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });
   for (const old of generations) await disk.remove(journalPath(path, old));
   await disk.syncFolder(dirname(path));
   const kept = { ...sizeOf(found.state), transactions: found.transactions };
@@ -69,7 +69,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   const dropped: string[] = [];
   const reader = new DocumentReader(collections);
   try {
-    await new SnapshotFile({ disk, path, collections }).readInto(reader);
+    await new BaseFile({ disk, path, collections }).readInto(reader);
   } catch (cause) {
     if (isMissing(cause)) throw new StateRefused(`${path}: there is no such file`, { cause, repairable: false });
     if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
@@ -105,12 +105,12 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
 }
 
-/** Of a snapshot that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
-function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<SnapshotHead, "format"> {
+/** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
+function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<BaseHead, "format"> {
   try {
     return headOf(reader.head);
   } catch {
-    return { generation: oldest, closed: undefined, position: undefined };
+    return { generation: oldest, closed: undefined, position: undefined, past: undefined, moment: {} };
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Disk } from "../../../src/files/disk.ts";
-import { temporaryOf } from "./snapshot/snapshot.ts";
+import { temporaryName } from "../../../src/files/whole-file.ts";
 
 /** More than any one line of usual size, so that what is free is not used up by the next write. */
 const bytesToTry = 256 * 1024;
 
 /** Writes a file beside the state, durably, and removes it. Fails with the system's error. */
 export async function tryWriting(disk: Disk, path: string): Promise<void> {
-  const temporary = temporaryOf(path);
+  const temporary = temporaryName(path);
   const file = await disk.create(temporary);
   try {
     await file.write(new Uint8Array(bytesToTry), 0);

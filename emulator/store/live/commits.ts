@@ -1,16 +1,25 @@
 import type { Wall } from "../../../src/base/clock.ts";
-import { StoreFailed } from "../port.ts";
+import type { Position } from "../../../src/files/log-line.ts";
+import { type History, StoreFailed } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 
 /** Where committed changes become durable. */
 export interface CommitLog {
-  /** Takes changes in the order of their commits. Resolves once they, and all before them, are durable. */
-  append(changes: readonly Change[]): Promise<void>;
+  /**
+   * Takes changes in the order of their commits, and the id of their cause, where they have one. Resolves once they, and
+   * all before them, are durable.
+   */
+  append(changes: readonly Change[], cause: string | undefined): Promise<void>;
   /** Resolves once everything that was appended until now is durable. */
   flushed(): Promise<void>;
-  /** Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. */
-  replace(state: State): Promise<void>;
+  /**
+   * Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. `past`: after
+   * which of its lines the new state was.
+   */
+  replace(state: State, past: Position | undefined): Promise<void>;
+  /** What led to the present state; undefined where nothing of it is kept. */
+  readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
   readonly failure: StoreFailed | undefined;
   /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
@@ -67,7 +76,7 @@ export class Commits {
     // What it has read may still be on its way to the disk.
     if (changes.length === 0) return this.flushed();
     this.#unsure.push(tx);
-    return this.#confirm(tx, this.#log.append(changes));
+    return this.#confirm(tx, this.#log.append(changes, tx.cause?.id));
   }
 
   /** Resolves once all that was added is durable; rejects once it is taken back. */
@@ -81,8 +90,12 @@ export class Commits {
   }
 
   /** Makes a whole new state durable. Called while no transaction is open. */
-  replace(state: State): Promise<void> {
-    return this.#log.replace(state);
+  replace(state: State, past: Position | undefined): Promise<void> {
+    return this.#log.replace(state, past);
+  }
+
+  get history(): History | undefined {
+    return this.#log.history;
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Collection } from "../port.ts";
+import type { Collection, PassingContents } from "../port.ts";
 import type { RowTable } from "./row-table.ts";
 import type { State } from "./state.ts";
 
@@ -6,12 +6,8 @@ import type { State } from "./state.ts";
 export const sliceRows = 4_000;
 
 /** What a state holds, for whoever writes it down piece by piece; to be gone through once. */
-export interface Contents {
+export interface Contents extends Omit<PassingContents, "end"> {
   readonly collections: readonly Collection[];
-  readonly sequences: ReadonlyMap<string, number>;
-  /** By collection, in the order of insertion, a few thousand at a time. */
-  readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
-  readonly mappings: ReadonlyMap<string, Iterable<readonly [identifier: string, cluster: string]>>;
 }
 
 /**
@@ -41,7 +37,7 @@ function* passingRows(table: RowTable, last: number): Generator<object[], void> 
  * What the state holds now, however it is written to until `end`. Rows are frozen, so a list of them is all that it takes;
  * of mappings, what is changed meanwhile is kept as it was.
  */
-export function contentsNow(state: State): Contents & { end(): void } {
+export function contentsNow(state: State): Contents & PassingContents {
   const pictures = [...state.mappings].map(([name, table]) => [name, table.picture()] as const);
   return {
     collections: state.collections,

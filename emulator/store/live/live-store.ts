@@ -1,7 +1,24 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
+import type { Position } from "../../../src/files/log-line.ts";
+import type { Cause } from "../cause.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
-import { type Collection, type Store, StoreFailed, type Transaction, type View } from "../port.ts";
+import { readSealed } from "../file/sealed.ts";
+import {
+  type AnyRows,
+  type Collection,
+  type DocumentHead,
+  type History,
+  type LoadedState,
+  type PassingContents,
+  type RowChange,
+  StateReplaced,
+  type Store,
+  StoreFailed,
+  type TakingOver,
+  type Transaction,
+  type View,
+} from "../port.ts";
 import { type CommitLog, Commits } from "./commits.ts";
 import { contentsNow } from "./contents.ts";
 import { Gate } from "./gate.ts";
@@ -17,20 +34,30 @@ const limit = `${transactionLimitMs / 1_000} s`;
 /** The text of a piece of an export after which it makes way for others. */
 const busyLength = 10_000;
 
+interface RowWatcher {
+  readonly collections: ReadonlySet<string>;
+  readonly changed: (changes: readonly RowChange[] | undefined) => void;
+}
+
 /** The store in memory: rows, mappings, transactions with undo. What survives a crash is the concern of its commits. */
 export class LiveStore implements Store {
   #state: State;
   /** Undefined where nothing is to survive. */
   readonly #commits: Commits | undefined;
   readonly #gate = new Gate();
+  readonly #wall: Wall;
   readonly #watchdog: Watchdog;
+  /** Raised whenever another state takes the place of this one. */
+  #epoch = 0;
   /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
   #calling: LiveView | undefined;
   readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #rowWatchers = new Set<RowWatcher>();
   #closed: Promise<void> | undefined;
 
   constructor({ state, wall, log }: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
     this.#state = state;
+    this.#wall = wall;
     const alone = async (work: () => void) => {
       await this.#gate.enterAlone();
       work();
@@ -42,6 +69,10 @@ export class LiveStore implements Store {
 
   get writable(): boolean {
     return this.#commits?.writable ?? true;
+  }
+
+  get history(): History | undefined {
+    return this.#commits?.history;
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
@@ -57,13 +88,19 @@ export class LiveStore implements Store {
     }
   }
 
-  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
+  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T> {
+    const epoch = this.#epoch;
     await this.#enterAlone(name);
-    const tx = new LiveTransaction(name, this.#state);
+    if (epoch !== this.#epoch) {
+      this.#gate.leaveAlone();
+      throw new StateReplaced(`${name} waited while another state took the place of the one that it was to change`);
+    }
+    const tx = new LiveTransaction(name, this.#state, cause);
     let durable: Promise<void> | undefined;
     let result: T;
     try {
       result = await this.#runLimited(tx, work);
+      tx.recordCause();
       tx.end();
       durable = this.#commits?.add(tx);
     } catch (cause) {
@@ -75,6 +112,10 @@ export class LiveStore implements Store {
     }
     if (durable) await durable;
     this.#tell((collection) => tx.touches(collection));
+    for (const { collections, changed } of this.#rowWatchers) {
+      const changes = tx.rowsIn(collections);
+      if (changes.length > 0) changed(changes);
+    }
     return result;
   }
 
@@ -95,22 +136,44 @@ export class LiveStore implements Store {
     return () => void watchers.delete(watcher);
   }
 
-  async *export(): AsyncGenerator<string, void> {
-    const contents = await this.read(() => contentsNow(this.#state));
-    try {
-      for (const piece of documentSlices(contents)) {
-        yield piece;
-        // Whoever reads as fast as it can lets others have their turn.
-        if (piece.length > busyLength) await new Promise((turn) => setImmediate(turn));
-      }
-      yield documentEnd;
-    } finally {
-      contents.end();
-    }
+  watchRows(collections: readonly AnyRows[], changed: RowWatcher["changed"]): () => void {
+    const watcher = { collections: new Set(collections.map(({ name }) => name)), changed };
+    this.#rowWatchers.add(watcher);
+    return () => void this.#rowWatchers.delete(watcher);
+  }
+
+  async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
+    const [contents, members] = await this.read(() => [contentsNow(this.#state), head?.()] as const);
+    yield* documentOf(contents, members);
+  }
+
+  contents(): Promise<PassingContents> {
+    return this.read(() => contentsNow(this.#state));
+  }
+
+  beside(): LiveStore {
+    return new LiveStore({ state: new State(this.#state.collections), wall: this.#wall });
+  }
+
+  async load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
+    const { head, state } = await readSealed(document, this.#state.collections);
+    return { head, store: new LiveStore({ state, wall: this.#wall }) };
   }
 
   replace(document: unknown): Promise<void> {
     return this.#swap("state.replace", () => stateFrom(document, this.#state.collections));
+  }
+
+  takeOver(next: Store, { keep, head, tookOver, past }: TakingOver = {}): Promise<void> {
+    return this.#swap(
+      "state.take-over",
+      async () => {
+        if (!(next instanceof LiveStore)) throw new EmulatorBug("A store can take over from one of its own kind alone");
+        await keep?.(documentOf(contentsNow(this.#state), head?.()));
+        return next.#state;
+      },
+      { swapped: tookOver, past },
+    );
   }
 
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
@@ -203,21 +266,45 @@ export class LiveStore implements Store {
     }
   }
 
-  async #swap(name: string, build: () => Promise<State> | State): Promise<void> {
+  async #swap(
+    name: string,
+    build: () => Promise<State> | State,
+    { swapped, past }: { swapped?: (() => void) | undefined; past?: Position | undefined } = {},
+  ): Promise<void> {
     await this.#enterAlone(name);
     try {
       const state = await build();
-      await this.#commits?.replace(state);
+      await this.#commits?.replace(state, past);
       this.#state = state;
+      this.#epoch += 1;
+      swapped?.();
     } finally {
       this.#gate.leaveAlone();
     }
     this.#tell(() => true);
+    for (const { changed } of this.#rowWatchers) changed(undefined);
   }
 
   #tell(hasChanged: (collection: string) => boolean): void {
     for (const [collection, watchers] of this.#watchers) {
       if (hasChanged(collection)) for (const changed of watchers) changed();
     }
+  }
+}
+
+/** The document of contents, which are ended with it. */
+async function* documentOf(
+  contents: ReturnType<typeof contentsNow>,
+  head: DocumentHead | undefined,
+): AsyncGenerator<string, void> {
+  try {
+    for (const piece of documentSlices(contents, head)) {
+      yield piece;
+      // Whoever reads as fast as it can lets others have their turn.
+      if (piece.length > busyLength) await new Promise((turn) => setImmediate(turn));
+    }
+    yield documentEnd;
+  } finally {
+    contents.end();
   }
 }

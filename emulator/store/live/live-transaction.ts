@@ -1,4 +1,6 @@
-import type { AnyRows, Collection, Mapping, Rows, Transaction } from "../port.ts";
+import type { Cause, CauseRow } from "../cause.ts";
+import { causes, mostCauses } from "../causes.ts";
+import type { AnyRows, Collection, Mapping, RowChange, Rows, Transaction } from "../port.ts";
 import { LiveView } from "./live-view.ts";
 import type { Change, State } from "./state.ts";
 
@@ -6,30 +8,57 @@ import type { Change, State } from "./state.ts";
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
   readonly #changes: Change[] = [];
+  /** The row that each change found, where it found one. */
+  readonly #found: (object | undefined)[] = [];
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   readonly #sequences: Map<string, number>;
   readonly #undo: (() => void)[] = [];
+  #cause: Cause | undefined;
 
-  constructor(operation: string, state: State) {
+  constructor(operation: string, state: State, cause?: Cause) {
     super(state);
     this.#sequences = state.sequences;
     this.operation = operation;
+    this.#cause = cause;
+  }
+
+  get cause(): Cause | undefined {
+    return this.#cause;
+  }
+
+  async because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
+    const whole = this.#cause;
+    const before = this.#changes.length;
+    this.#cause = cause;
+    try {
+      const result = await work();
+      if (this.#changes.length > before) this.recordCause();
+      return result;
+    } finally {
+      this.#cause = whole;
+    }
+  }
+
+  /** Writes down why it is made, where something was changed. */
+  recordCause(): void {
+    if (this.#cause?.row && this.#changes.length > 0) this.#record(this.#cause);
   }
 
   put<Row extends object>(into: Rows<Row>, row: Row): void {
     const table = this.state.tableOf(into as AnyRows);
     const { key, before } = table.put(row);
-    this.#did(["put", into.name, row], () => {
+    const undo = () => {
       if (before === undefined) table.delete(key);
       else table.put(before);
-    });
+    };
+    this.#did(["put", into.name, row], undo, before);
   }
 
   delete<Row extends object>(from: Rows<Row>, key: string): void {
     const table = this.state.tableOf(from as AnyRows);
     const entry = table.delete(key);
-    if (entry) this.#did(["delete", from.name, key], () => table.restore(key, entry));
+    if (entry) this.#did(["delete", from.name, key], () => table.restore(key, entry), entry.row);
   }
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
@@ -79,6 +108,15 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#changes.some(([, changed]) => changed === collection);
   }
 
+  /** What it did to the rows of these collections, in order. */
+  rowsIn(collections: ReadonlySet<string>): RowChange[] {
+    return this.#changes.flatMap((change, i) => {
+      const [kind, collection] = change;
+      if ((kind !== "put" && kind !== "delete") || !collections.has(collection)) return [];
+      return { collection, before: this.#found[i], after: kind === "put" ? change[2] : undefined };
+    });
+  }
+
   /** Takes everything back, newest first. */
   rollBack(): void {
     for (const undo of this.#undo.reverse()) undo();
@@ -90,8 +128,20 @@ export class LiveTransaction extends LiveView implements Transaction {
     this.#sequencesBefore.clear();
   }
 
-  #did(change: Change, undo: () => void): void {
+  /** The cause's row, written now if it is not there. */
+  #record(cause: Cause): CauseRow | undefined {
+    const table = this.state.tableOf(causes as AnyRows);
+    const known = table.get(cause.id) as CauseRow | undefined;
+    if (known || !cause.row) return known;
+    const row = cause.row(cause.before && this.#record(cause.before));
+    this.put(causes, row);
+    if (table.size > mostCauses) this.delete(causes, (table.list({ limit: 1 })[0] as CauseRow).id);
+    return row;
+  }
+
+  #did(change: Change, undo: () => void, found?: object): void {
     this.#changes.push(change);
+    this.#found.push(found);
     this.#undo.push(undo);
   }
 }

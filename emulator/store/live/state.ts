@@ -64,6 +64,6 @@ export class State {
 
 function undeclared(name: string): never {
   throw new EmulatorBug(
-    `Collection ${name} is not in the list the store was opened with (emulator/compose/collections.ts)`,
+    `Collection ${name} is not in the list the store was opened with (emulator/compose/state/collections.ts)`,
   );
 }

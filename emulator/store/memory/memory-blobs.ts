@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Blobs, BlobTooLarge } from "../blobs.ts";
 
-/** Uploaded bytes that are gone with the process. */
-export function memoryBlobs(): Blobs {
+/** Uploaded bytes that are gone with the process. What was uploaded elsewhere before is read there. */
+export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
   const kept = new Map<string, Uint8Array>();
   return {
     async put(bytes, maxBytes) {
@@ -24,7 +24,7 @@ export function memoryBlobs(): Blobs {
     },
     open(sha256) {
       const bytes = kept.get(sha256);
-      return bytes && once(bytes);
+      return bytes ? once(bytes) : earlier?.open(sha256);
     },
     // They are all kept until the process ends.
     async keepUnnamed() {},

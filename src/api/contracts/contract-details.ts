@@ -1,8 +1,17 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { assumed } from "../basis.ts";
+import { oneOf } from "../choices.ts";
+import { email } from "../email.ts";
+import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { ContractStatus, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import {
+  ContractStatus,
+  compositeIdParam,
+  contractIdParam,
+  contractPermissions,
+  userScoping,
+} from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
@@ -91,6 +100,56 @@ export const setBusinessUser = operation({
   cli: { command: "contracts business-user" },
   basis: "public",
   examples: [{ title: "Hand it over", params: { contract_id: 1 }, body: { user_id: 12 } }],
+});
+
+export const inviteToContract = operation({
+  id: "contract-details.invite",
+  service: contracts,
+  summary: "Let users, roles and new users see a contract",
+  description:
+    "Each row names one of the three; who is named again has the permission that was given last. A new user is invited to the workspace by e-mail. What the permissions differ in is not public: each shows the contract.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{contract_id}/invite/",
+  auth: "api-key",
+  request: {
+    params: numbered,
+    body: json(
+      z.object({
+        items: z
+          .array(
+            z
+              .object({
+                user_id: z.int().optional().describe("A user"),
+                role_id: z.int().optional().describe("All who have a role"),
+                new_user_email: email.optional().describe("Somebody who is to become a user"),
+                permission_name: z.enum(contractPermissions),
+                note: z.string().optional(),
+              })
+              .meta(oneOf("user_id", "role_id", "new_user_email")),
+          )
+          .max(1_000)
+          .describe("Whom, and what they may do; 1,000 at most, a limit of the emulator's own"),
+      }),
+    ),
+  },
+  responses: { 200: empty() },
+  failures: ["not-found"],
+  cli: { command: "contracts invite" },
+  basis: assumed(
+    "Path and body are public, method and answer are not: those of the request for a review (DECISIONS.md, C26).",
+  ),
+  examples: [
+    {
+      title: "A colleague, and one who is not there yet",
+      params: { contract_id: 1 },
+      body: {
+        items: [
+          { user_id: 12, permission_name: "CONTRACT.READ" },
+          { new_user_email: "max@northwind.example", permission_name: "CONTRACT.EDIT", note: "Takes over in May" },
+        ],
+      },
+    },
+  ],
 });
 
 export const relateContract = operation({

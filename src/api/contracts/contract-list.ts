@@ -1,7 +1,9 @@
 import * as z from "zod";
+import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { ListedContract } from "./shapes/records.ts";
+import { pageOf, paging } from "./shapes/paging.ts";
+import { ListedContract, NumberedContract } from "./shapes/records.ts";
 
 /**
  * Fields that the list filters by (DECISIONS.md, F18). `order`: they also take [$gt], [$gte], [$lt] and
@@ -44,6 +46,15 @@ const plain = Object.fromEntries(
   ]),
 ) as Record<`filter__${ContractFilter}`, z.ZodOptional<z.ZodString>>;
 
+const columns = [
+  "id",
+  { name: "contract_name", cut: 3 },
+  "contract_status",
+  { name: "counter_party_name", cut: 2 },
+  { name: "contract_type_name", cut: 1 },
+  "created",
+] as const;
+
 export const listContracts = operation({
   id: "contracts.list",
   service: contracts,
@@ -56,35 +67,35 @@ export const listContracts = operation({
   auth: "api-key",
   request: {
     query: z.looseObject({
-      page: z.int().min(1).default(1).describe("From 1"),
-      limit: z.int().min(1).max(100).default(10).describe("Rows on a page"),
+      ...paging,
       query: z.string().optional().describe("Text in the name of contract, entity or party, or in a party's address"),
       ...plain,
     }),
   },
   responses: {
-    200: json(
-      z.strictObject({
-        page: z.int(),
-        limit: z.int(),
-        total_results: z.int(),
-        results: z.array(ListedContract),
-      }),
-    ),
+    200: json(pageOf(ListedContract)),
   },
   failures: [],
   cli: {
     command: "contracts list",
     rows: "results",
-    columns: [
-      "id",
-      { name: "contract_name", cut: 3 },
-      "contract_status",
-      { name: "counter_party_name", cut: 2 },
-      { name: "contract_type_name", cut: 1 },
-      "created",
-    ],
+    columns,
   },
   basis: "public",
   examples: [{ title: "What is out for signature", query: { filter__display_status: "SIGN", limit: 50 } }],
+});
+
+export const listContractsV1 = operation({
+  id: "contracts.list-v1",
+  service: contracts,
+  summary: "List contracts as version 1 does, by their numbers, newest first",
+  method: "GET",
+  path: "/api/v1/public/contracts/",
+  auth: "api-key",
+  request: { query: z.object(paging) },
+  responses: { 200: json(pageOf(NumberedContract)) },
+  failures: [],
+  cli: { command: "contracts list-v1", rows: "results", columns },
+  basis: assumed("Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28)."),
+  examples: [{ title: "The newest hundred", query: { limit: 100 } }],
 });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { assumed } from "../basis.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -121,7 +122,7 @@ export const showCounterparty = operation({
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
-  basis: "public",
+  basis: assumed("The path is public, what it answers is not: a row of the list."),
   examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -146,6 +147,6 @@ export const updateCounterparty = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
-  basis: "public",
+  basis: assumed("The path is public, method and body are not: the fields of creation (DECISIONS.md, C29)."),
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

@@ -1,8 +1,13 @@
 import * as z from "zod";
+import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
 import { pageOf, paging } from "./shapes/paging.ts";
+
+const ours = assumed(
+  "Its activities are specified, no route that causes them is public: those of contacts (DECISIONS.md, C29).",
+);
 
 export const listAddresses = operation({
   id: "counterparty-addresses.list",
@@ -19,7 +24,7 @@ export const listAddresses = operation({
     rows: "results",
     columns: ["id", "line_one", "city_name", "country_name"],
   },
-  basis: "public",
+  basis: ours,
   examples: [{ title: "Where it sits", params: { counter_party_id: 1 } }],
 });
 
@@ -35,7 +40,7 @@ export const createAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts addresses create" },
-  basis: "public",
+  basis: ours,
   examples: [
     {
       title: "An office",
@@ -69,7 +74,7 @@ export const updateAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_UPDATED"],
   cli: { command: "contracts addresses update" },
-  basis: "public",
+  basis: ours,
   examples: [
     { title: "It moved", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
   ],

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { assumed } from "../basis.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -82,7 +83,7 @@ export const updateContacts = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
-  basis: "public",
+  basis: assumed("That 50 rows are changed at once is public, path and body are not (DECISIONS.md, C29)."),
   examples: [
     {
       title: "Two at once",
@@ -109,7 +110,7 @@ export const updateContact = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update" },
-  basis: "public",
+  basis: assumed("That contacts are changed is public, how one by itself is changed is not (DECISIONS.md, C29)."),
   examples: [
     { title: "Make it the primary one", params: { counter_party_id: 1, contact_id: 1 }, body: { is_primary: true } },
   ],

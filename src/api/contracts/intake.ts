@@ -71,7 +71,7 @@ export const IntakeRecord = z.strictObject({
   }),
 });
 
-const Task = z.strictObject({
+export const Task = z.strictObject({
   id: z.int(),
   title: z.string(),
   notes: z.string().nullable(),

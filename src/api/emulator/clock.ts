@@ -14,7 +14,7 @@ const Queue = {
   pending: z.int().describe("How many entries wait"),
 };
 
-const Clock = z.strictObject({
+export const Clock = z.strictObject({
   now: timestamp.describe("Virtual time, ISO 8601 with milliseconds"),
   mode: Mode,
   speed: z.number().describe("Virtual seconds per second, in mode real"),
@@ -50,7 +50,7 @@ const Advanced = z.strictObject({
   ...Queue,
   status: z.enum(["done", "stopped"]),
   reason: z
-    .enum(["too_many_entries", "too_much_wall_time", "closing"])
+    .enum(["too_many_entries", "too_much_wall_time", "closing", "state_replaced"])
     .optional()
     .describe("Why it stopped on the way; the same call again goes on"),
 });

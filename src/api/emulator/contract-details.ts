@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { ContractStatus } from "../contracts/shapes/records.ts";
+import { ContractStatus, contractPermissions } from "../contracts/shapes/records.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -15,12 +15,53 @@ const params = z.object({ id: z.string().describe("The contract: 12 or T-12") })
 
 const Named = z.strictObject({ id: z.int(), name: z.string() });
 
+export const listControlContracts = operation({
+  id: "emulator-contracts.list",
+  service: emulator,
+  summary: "List the contracts of all workspaces, newest first",
+  description: "Those that were deleted, too, with the status that they had.",
+  method: "GET",
+  path: "/_emulator/contracts",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
+      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        items: z.array(
+          z.strictObject({
+            ...MovedContract.shape,
+            cluster_id: z.string(),
+            workspace_id: z.int(),
+            created_at: timestamp,
+            updated_at: timestamp,
+            deleted_at: timestamp.nullable(),
+          }),
+        ),
+        total: z.int().describe("How many there are on all pages"),
+      }),
+    ),
+  },
+  failures: [],
+  cli: {
+    command: "emulator contracts",
+    rows: "items",
+    columns: ["composite_id", { name: "contract_name", cut: 1 }, "contract_status", "cluster_id", "workspace_id"],
+  },
+  basis: assumed("The contract API lists those of one workspace; the control plane is the emulator's own."),
+  examples: [{ title: "Which contracts are there?" }],
+});
+
 export const showContract = operation({
   id: "emulator-contracts.show",
   service: emulator,
   summary: "Show what the contract API does not show of a contract",
   description:
-    "Its entity, its counterparties with all details that came with them, who reviews it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
+    "Its entity, its counterparties with all details that came with them, who reviews it, who was invited to see it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
   auth: "control-token",
@@ -52,6 +93,17 @@ export const showContract = operation({
             completed_at: timestamp.nullable(),
           }),
         ),
+        access: z
+          .array(
+            z.strictObject({
+              user: Named.extend({ email: z.string() }).nullable(),
+              role: Named.nullable(),
+              permission_name: z.enum(contractPermissions),
+              note: z.string().nullable(),
+              invited_at: timestamp,
+            }),
+          )
+          .describe("Whom svc contracts invite let see it"),
         people: z.array(
           z.strictObject({
             name: z.string(),

@@ -45,6 +45,9 @@ const Deliveries = z.strictObject({
 
 const WholeDelivery = z.strictObject({
   ...delivery,
+  request_headers: z
+    .record(z.string(), z.string())
+    .describe("As they are sent now; values of the subscription's own headers may be secrets and are left out"),
   request_body: z.string().describe("What is signed and sent, the same bytes in every attempt"),
   attempts: z.array(
     z.strictObject({
@@ -66,11 +69,16 @@ const filters = {
   outcome: DeliveryOutcome.optional().describe("Only with this outcome"),
 };
 
+/** A delivery as streams tell it. */
+export const toldDelivery = {
+  ...delivery,
+  attempt: z.strictObject(attempt).nullable().describe("Null: none was made now, see outcome"),
+};
+
 /** What one attempt, or the end of a delivery without one, brought. */
 const DeliveryEvent = z.strictObject({
-  ...delivery,
+  ...toldDelivery,
   at: timestamp.describe("Virtual time of the attempt, or at which it was passed over"),
-  attempt: z.strictObject(attempt).nullable().describe("Null: it was passed over, see outcome"),
 });
 
 const params = z.object({ id: z.int().describe("Id of the delivery") });

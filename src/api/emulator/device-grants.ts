@@ -3,6 +3,7 @@ import { assumed } from "../basis.ts";
 import { email } from "../email.ts";
 import { form, html, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("How a person approves a device is the cluster's business; the control plane stands in for it.");
 
@@ -10,6 +11,41 @@ const ClusterOfDecision = z
   .string()
   .optional()
   .describe("Cluster that the device belongs to; that of the address, else the first one");
+
+export const listDevices = operation({
+  id: "device-grants.list",
+  service: emulator,
+  summary: "List the devices that asked for a person's approval, newest first",
+  description: "Those whose codes have expired or were redeemed go with time.",
+  method: "GET",
+  path: "/_emulator/device-grants",
+  auth: "control-token",
+  request: {},
+  responses: {
+    200: json(
+      z.array(
+        z.strictObject({
+          user_code: z.string().describe("As the device shows it"),
+          client_id: z.string(),
+          status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+          cluster_id: z
+            .string()
+            .nullable()
+            .describe("Whose person decides or has decided; null while nobody has looked"),
+          expires_at: timestamp.describe("Virtual time"),
+          redeemed: z.boolean().describe("The device has its tokens"),
+        }),
+      ),
+    ),
+  },
+  failures: [],
+  cli: {
+    command: "emulator devices",
+    columns: ["user_code", "client_id", "status", "cluster_id", "expires_at", "redeemed"],
+  },
+  basis: ours,
+  examples: [{ title: "Which devices wait?" }],
+});
 
 export const approveDevice = operation({
   id: "device-grants.approve",

@@ -7,7 +7,7 @@ import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own (DECISIONS.md, R27).");
 
-const Email = z.strictObject({
+export const Email = z.strictObject({
   id: z.int(),
   cluster_id: z.string().nullable().describe("Null: of the router"),
   workspace_id: z.int().nullable(),

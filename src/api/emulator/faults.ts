@@ -129,7 +129,7 @@ const CheckedFault = matchers
 /** A scripted fault: whom it hits and what happens then. */
 export type FaultRule = z.infer<typeof CheckedFault>;
 
-const Fault = z.strictObject({
+export const Fault = z.strictObject({
   id: z.int(),
   ...matchers.shape,
   matched: z.int().describe("How many requests or attempts matched since it was added"),

@@ -31,10 +31,17 @@ const Kept = z.strictObject({
   dropped: z.int().describe("Since the start, or since they were cleared"),
 });
 
+const Spans = z.strictObject({
+  sent: z.int().describe("What the collector took"),
+  waiting: z.int(),
+  dropped: z.int().describe("What had no room, or could not be sent"),
+  trouble: z.string().nullable().describe("Why the last export failed; null: it did not"),
+});
+
 export const kept = operation({
   id: "emulator.kept",
   service: emulator,
-  summary: "Say how much is kept in memory of what came in, and how much was dropped",
+  summary: "Say how much is kept in memory of what came in and of spans to send, and how much was dropped",
   method: "GET",
   path: "/_emulator/kept",
   auth: "control-token",
@@ -44,6 +51,10 @@ export const kept = operation({
       z.strictObject({
         requests: Kept.describe("The request log"),
         inboxes: Kept.describe("What was forwarded to emulated clusters, over all of them"),
+        spans: Spans.nullable().describe("What left for an OpenTelemetry collector; null: OTEL_ variables name none"),
+        events: Kept.extend({ streams: z.int().describe("How many follow them now") }).describe(
+          "What streams of events may go on with; nothing while nobody has followed one for a while",
+        ),
       }),
     ),
   },

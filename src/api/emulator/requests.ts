@@ -6,7 +6,7 @@ import { timestamp } from "../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
-const LoggedRequest = z.strictObject({
+export const LoggedRequest = z.strictObject({
   id: z.int().describe("Counts up from 1 since the start"),
   at: timestamp.describe("Virtual time at which it came"),
   wall_at: timestamp.describe("Wall time at which it came"),
@@ -69,6 +69,8 @@ export const watchRequests = operation({
   id: "requests.watch",
   service: emulator,
   summary: "Follow the requests as they are received",
+  description:
+    'What waits for a slow reader is bounded: an event `resync` says how many were left out, `{ "missed": 12 }`.',
   method: "GET",
   path: "/_emulator/requests/events",
   auth: "control-token",

@@ -42,11 +42,16 @@ const Awaited = z
     if (given.webhook !== undefined && !given.outcome) wrong("webhook needs outcome");
   });
 
+const contractNamed = {
+  contract_id: z.int().nullable(),
+  composite_id: z.string().nullable().describe("The same as commands take it: T-12 or H-12"),
+};
+
 const Met = z.strictObject({
   reached: z.boolean().describe("False: the time was over first"),
   now: timestamp.describe("Virtual time"),
   activities: z
-    .array(z.strictObject({ activity: z.string(), contract_id: z.int().nullable(), at: timestamp }))
+    .array(z.strictObject({ activity: z.string(), ...contractNamed, at: timestamp }))
     .describe("Those waited for, newest first; when it was not reached, the last ones that happened instead"),
   deliveries: z
     .array(
@@ -54,7 +59,7 @@ const Met = z.strictObject({
         id: z.int(),
         webhook_id: z.int(),
         activity: z.string(),
-        contract_id: z.int().nullable(),
+        ...contractNamed,
         outcome: DeliveryOutcome,
       }),
     )

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwardingToOne } from "./failures/index.ts";
 
 export const receiveBillingEvent = operation({
   id: "billing.event",
@@ -13,7 +13,7 @@ export const receiveBillingEvent = operation({
   auth: "basic",
   request: { body: json(z.record(z.string(), z.unknown())) },
   responses: { 200: passthrough() },
-  failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwarding],
+  failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwardingToOne],
   cli: { command: "billing event" },
   basis: "specified",
   examples: [

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwarding, forwardingToAll } from "./failures/index.ts";
 
 /** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (DECISIONS.md, R15 and R21). */
 const webhook = {
@@ -116,7 +116,7 @@ export const receiveOAuthRedirect = operation({
       error: z.string().optional().describe("What chat_a sends instead of a code"),
     }),
   },
-  failures: ["unknown-destination", ...forwarding],
+  failures: ["unknown-destination", ...forwardingToAll],
   cli: { command: "chat-a oauth-redirect" },
   examples: [
     { title: "The app was installed", params: { destination: "default" }, query: { code: "c0de", state: "st_81" } },

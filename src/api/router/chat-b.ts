@@ -1,6 +1,6 @@
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwardingToOne } from "./failures/index.ts";
 
 export const receiveActivity = operation({
   id: "chat-b.messaging",
@@ -12,7 +12,7 @@ export const receiveActivity = operation({
   auth: "none",
   request: { body: raw() },
   responses: { 200: passthrough() },
-  failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwarding],
+  failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
   cli: { command: "chat-b messaging" },
   basis: "specified",
   examples: [

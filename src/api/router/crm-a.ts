@@ -2,7 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwardingToOne } from "./failures/index.ts";
 
 const headers = z.object({
   "user-agent": z.string().optional().describe("Browser of the person"),
@@ -26,7 +26,7 @@ export const openCrmAIframe = operation({
     query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
   },
   responses: { 200: passthrough() },
-  failures: ["bad-crm-a-signature", ...forwarding],
+  failures: ["bad-crm-a-signature", ...forwardingToOne],
   cli: { command: "crm-a iframe" },
   basis: "specified",
   examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
@@ -46,7 +46,7 @@ export const listCrmACards = operation({
   auth: "none",
   request: { headers },
   responses: { 200: passthrough(CardsResponse) },
-  failures: ["bad-crm-a-signature", ...forwarding],
+  failures: ["bad-crm-a-signature", ...forwardingToOne],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
   basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],

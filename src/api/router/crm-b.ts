@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { form, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwardingToOne } from "./failures/index.ts";
 
 const query = z.object({
   index_url_override: z
@@ -27,7 +27,7 @@ export const openCrmB = operation({
   auth: "none",
   request: { query, headers, body: form(SignedRequestForm) },
   responses: { 200: passthrough() },
-  failures: ["bad-signed-request", "index-url-not-allowed", ...forwarding],
+  failures: ["bad-signed-request", "index-url-not-allowed", ...forwardingToOne],
   cli: { command: "crm-b open" },
   basis: "specified",
   examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
@@ -42,7 +42,7 @@ export const showCrmBCanvas = operation({
   auth: "none",
   request: { query, headers },
   responses: { 200: passthrough() },
-  failures: ["index-url-not-allowed", ...forwarding],
+  failures: ["index-url-not-allowed", ...forwardingToOne],
   cli: { command: "crm-b canvas" },
   basis: "specified",
   examples: [{ title: "Show the page" }],

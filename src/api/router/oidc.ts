@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, jsonOrForm, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwardingToOne } from "./failures/index.ts";
 
 export const showJwks = operation({
   id: "oidc.jwks",
@@ -13,7 +13,7 @@ export const showJwks = operation({
   auth: "none",
   request: {},
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) })) },
-  failures: forwarding,
+  failures: ["no-cluster-reachable", "forwarding-loop"],
   cli: { command: "oidc jwks", rows: "keys", columns: ["kid", "kty", "alg"] },
   basis: "specified",
   examples: [{ title: "Fetch the keys" }],
@@ -28,7 +28,7 @@ export const showDiscovery = operation({
   auth: "none",
   request: {},
   responses: { 200: json(z.looseObject({ issuer: z.string() })) },
-  failures: forwarding,
+  failures: ["no-cluster-reachable", "forwarding-loop"],
   cli: { command: "oidc discovery" },
   basis: "specified",
   examples: [{ title: "Fetch the configuration" }],
@@ -70,7 +70,7 @@ export const exchangeToken = operation({
     "access-denied",
     "expired-token",
     "token-cluster-down",
-    ...forwarding,
+    ...forwardingToOne,
   ],
   cli: { command: "oidc token" },
   basis: "specified",
@@ -92,7 +92,7 @@ export const showUserinfo = operation({
   auth: "bearer",
   request: {},
   responses: { 200: passthrough() },
-  failures: ["invalid-token", ...forwarding],
+  failures: ["invalid-token", ...forwardingToOne],
   cli: { command: "oidc userinfo" },
   basis: "specified",
   examples: [{ title: "Who am I?" }],

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { forwarding, forwardingToAll } from "./failures/index.ts";
 
 /** What the routes that are proxied to clusters share (DECISIONS.md, R34). */
 const proxied = {
@@ -141,6 +141,7 @@ export const showCaptchaConfig = operation({
     }),
   },
   responses: { 200: passthrough(CaptchaConfigResponse) },
+  failures: forwardingToAll,
   cli: { command: "auth captcha-config" },
   examples: [{ title: "Which captcha do I get?" }],
 });

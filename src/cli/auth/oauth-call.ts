@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../base/object.ts";
 import type { Client } from "../../client/client.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { textOf as bodyText } from "../../client/response.ts";
@@ -51,8 +52,7 @@ async function read({ status, headers, body }: Awaited<ReturnType<Client["exchan
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = parseJson(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return fieldsOf(parseJson(text));
   } catch {
     return {};
   }

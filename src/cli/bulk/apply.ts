@@ -1,8 +1,8 @@
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import type { JobRequest } from "./begin.ts";
 import { type BulkInput, concurrencyOf } from "./flags.ts";
 import { readPlan } from "./plan.ts";
+import type { JobRequest } from "./request.ts";
 import type { BulkWork } from "./work.ts";
 
 /** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */

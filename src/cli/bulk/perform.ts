@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
+import { programName } from "../next.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { isSystemTrouble, nextOf, whyOf } from "../system-trouble.ts";
 import type { InvalidRow } from "./input/batches.ts";
@@ -60,7 +61,7 @@ export async function performJob(
       const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
       throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume });
     }
-    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
+    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume, programName(context.host))}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();
@@ -86,7 +87,7 @@ async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): P
 }
 
 async function announce(record: JobRecord, job: OpenJob, { output, globals }: Context): Promise<void> {
-  if (globals.json || globals.quiet) return;
+  if (globals.quiet) return;
   const { rows, invalid, failed } = job.counts;
   const before = rows + invalid + failed;
   if (output.format === "ndjson") {

@@ -1,40 +1,46 @@
+import * as z from "zod";
+import { parsedJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
-import type { InputFormat } from "./input/rows.ts";
-import type { Shard } from "./input/shard.ts";
-import type { Scope } from "./work.ts";
+import { inputFormats } from "./input/rows.ts";
+
+const count = z.int().nonnegative();
 
 /** The input of a job, and how to know it again. */
-export interface JobInput {
+const JobInput = z.object({
   /** Absolute; `-` for standard input, of which nothing is known beforehand. */
-  readonly path: string;
-  readonly bytes: number | null;
-  readonly sha256: string | null;
-  readonly rows: number | null;
-  readonly invalid: number | null;
-  readonly first_invalid_row: number | null;
-}
+  path: z.string(),
+  bytes: count.nullable(),
+  sha256: z.string().nullable(),
+  rows: count.nullable(),
+  invalid: count.nullable(),
+  first_invalid_row: count.nullable(),
+});
 
 /** Everything that decides what a job does. Plain data: it is written to plans and beside the job log. */
-export interface JobPlan {
-  readonly version: 1;
+export const JobPlan = z.object({
+  version: z.literal(1),
   /** `map-emails` */
-  readonly command: string;
-  readonly scope: Scope;
+  command: z.string(),
+  scope: z.record(z.string(), z.string()),
   /** Where the calls go. */
-  readonly target: string;
-  readonly input: JobInput;
-  readonly format: InputFormat;
-  readonly columns: readonly string[];
-  readonly batch_size: number;
-  readonly shard: Shard | null;
-  readonly skip_invalid: boolean;
+  target: z.string(),
+  input: JobInput,
+  format: z.enum(inputFormats),
+  columns: z.array(z.string()).readonly(),
+  batch_size: count.positive(),
+  shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
+  skip_invalid: z.boolean(),
   /** `100` or `2%` */
-  readonly max_errors: string | null;
-  readonly results: "errors" | "all";
-}
+  max_errors: z.string().nullable(),
+  results: z.enum(["errors", "all"]),
+});
+export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
+
+/** What was planned for a file, which can be read again. */
+const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
 /** Where the calls of a run go, in the words that plans and job logs keep. */
 export async function targetName({ globals, host, target }: Context): Promise<string> {
@@ -52,14 +58,11 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
 
 export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const text = (await readInput(host, path, "--apply")).toString("utf8");
-  try {
-    const plan = JSON.parse(text) as JobPlan;
-    if (plan.version === 1 && typeof plan.input?.path === "string" && typeof plan.input.sha256 === "string")
-      return plan;
-  } catch {
-    // Told below, like any other file that is no plan.
-  }
-  throw new UsageError(`--apply: ${path} is not a plan that --plan-out wrote`);
+  const { success, data, error } = FilePlan.safeParse(parsedJson(text));
+  if (success) return data;
+  const field = error.issues[0]?.path.join(".");
+  const where = field ? ` (${field} is missing or wrong)` : "";
+  throw new UsageError(`--apply: ${path} is not a plan that --plan-out wrote${where}`);
 }
 
 /** Refuses to go on where something else would be done than was planned or begun. */

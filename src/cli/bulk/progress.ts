@@ -27,7 +27,6 @@ export interface ProgressOptions {
  */
 export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
-  const isSilent = globals.quiet || globals.json;
   const animates = hasWidth(stderr) && !env.CI && output.format !== "ndjson";
   const startedAt = wall.now();
   let rows = 0;
@@ -63,13 +62,13 @@ export function progressOf({ host, globals, output }: Context, { verb, total, be
     },
     add(more) {
       rows += more;
-      if (isSilent || wall.now() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
+      if (globals.quiet || wall.now() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.now();
       show(line(), document());
     },
     retried({ waitMs, reason }) {
       retries += 1;
-      if (isSilent || waitMs < 2_000) return;
+      if (globals.quiet || waitMs < 2_000) return;
       const why = reason === "status 429" ? "rate limited" : reason;
       const seconds = Math.ceil(waitMs / 1_000);
       show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });

@@ -16,6 +16,8 @@ export interface Tree {
   readonly declarations: (group: string) => Promise<readonly Described[]>;
   /** Names of profiles, for --profile. */
   readonly profiles: () => Promise<readonly string[]>;
+  /** Names of snapshots of the state that this folder has. */
+  readonly snapshots: () => Promise<readonly string[]>;
 }
 
 interface Answer {
@@ -134,6 +136,10 @@ async function flagOrValue(
 async function valuesOf(spec: FlagSpec, typed: string, command: Described | undefined, tree: Tree): Promise<Answer> {
   if (spec.choices) return only(names(spec.choices));
   if (spec.flag === "profile") return only(names(await tree.profiles()));
+  if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
+    const candidates = names(await tree.snapshots());
+    return { candidates, directive: directives.anything };
+  }
   if (spec.flag === "fields") return fieldsOf(typed, command);
   return isPath(spec.placeholder ?? "") ? files : only([]);
 }
@@ -153,7 +159,12 @@ async function positional(command: Described, index: number, tree: Tree): Promis
   if (!spec) return only([]);
   if (spec.choices) return only(names(spec.choices));
   if (spec.name === "profile") return only(names(await tree.profiles()));
+  if (namesSnapshot(command, index)) return only(names(await tree.snapshots()));
   return isPath(spec.name) ? files : only([]);
 }
 
-const isPath = (name: string): boolean => /^(file|path|folder|dir)/i.test(name);
+/** Whether a snapshot that is there is meant. */
+const namesSnapshot = ({ words }: Described, index: number): boolean =>
+  words[1] === "snapshot" && words[2] !== "save" && (index === 0 || words[2] === "diff");
+
+const isPath = (name: string): boolean => /^(?:name\|)?(file|path|folder|dir)/i.test(name);

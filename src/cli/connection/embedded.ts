@@ -18,7 +18,7 @@ export async function embeddedTarget(
   await makeStateFolder(path);
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {
-    const emulator = await startEmulator({ port: 0, file: path });
+    const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
     atEnd(() => emulator.close({ hurry: cut }));
     return emulatorTarget(emulator, "--emulator");
   } catch (error) {

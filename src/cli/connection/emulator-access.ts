@@ -1,5 +1,6 @@
 import { networkInterfaces } from "node:os";
 import type { Emulator } from "../../../emulator/index.ts";
+import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
@@ -67,7 +68,7 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
     });
   try {
     const { status, value } = await asking(routerUrl, undefined, (client) => client.send(CheckedCall.of(ready), once));
-    if ((value as { instance_id?: unknown } | null)?.instance_id !== instanceId) return false;
+    if (fieldsOf(value).instance_id !== instanceId) return false;
     if (status === 503) throw silent("is still starting");
     return true;
   } catch (error) {
@@ -76,6 +77,11 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
     if (hangs) throw silent(`does not answer at ${routerUrl}`, error);
     return false;
   }
+}
+
+/** Whether an emulator is gone that did not take its run file away: its process, and whatever would answer for it. */
+export async function wasKilled(running: RunningEmulator): Promise<boolean> {
+  return !isAlive(running.pid) && !(await isItself(running).catch(() => true));
 }
 
 function isAlive(pid: number): boolean {

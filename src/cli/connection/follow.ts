@@ -3,6 +3,7 @@ import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import { readable } from "../../client/response.ts";
 import { shapeProblemIn } from "../../client/shape.ts";
 import type { Context } from "../command.ts";
+import { leftOut } from "../derived.ts";
 
 /** What one event of an operation's stream holds. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
@@ -21,12 +22,22 @@ export async function follow<O extends Operation>(
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
   // It must answer in time; but then silence is no trouble.
-  const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0 });
+  let missed: { readonly count: number | undefined } | undefined;
+  const onMissed = (count: number | undefined) => {
+    missed = { count };
+  };
+  const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0, onMissed });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following; Ctrl-C ends it");
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
   for await (const value of answer.value as AsyncIterable<EventOf<O>>) {
+    if (missed) {
+      const { count } = missed;
+      missed = undefined;
+      if (output.format !== "table") await output.document({ type: "resync", missed: count ?? null });
+      await output.note(leftOut(count));
+    }
     const shapeProblem = schema && shapeProblemIn(schema, value);
     const event = readable({ ...answer, value, shapeProblem });
     await output.event(event, line(event));

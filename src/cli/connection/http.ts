@@ -6,6 +6,7 @@ import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { optimiseWasm } from "../start/wasm-compiler.ts";
+import { carried } from "../trace/carrier.ts";
 import { observerFor } from "./verbose.ts";
 
 /** A client as the flags of this run want it. */
@@ -27,6 +28,7 @@ export async function openClient(of: {
     baseUrls,
     credentials,
     transport,
+    traceparent: carried(host.env),
     readable: true,
     wall: host.wall,
     observer: observerFor(globals, output, host),

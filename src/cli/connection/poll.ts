@@ -1,3 +1,4 @@
+import { durationWords } from "../../base/duration.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 
@@ -16,7 +17,7 @@ export async function pollUntil<T>(
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.now() + pauseMs > deadline) {
-      const message = `Waited ${Math.round(timeoutMs / 1_000)} s for ${awaited}.`;
+      const message = `Waited ${durationWords(timeoutMs)} for ${awaited}.`;
       throw new CommandFailed("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
     }
     await wall.sleep(pauseMs, signal);

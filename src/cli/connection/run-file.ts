@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { fieldsOf } from "../../base/object.ts";
 import { realTarget } from "../../files/real-path.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -33,8 +34,7 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const content = JSON.parse(text) as Record<string, unknown>;
-    const { router_url: routerUrl, token, pid, instance_id: instanceId } = content;
+    const { router_url: routerUrl, token, pid, instance_id: instanceId } = fieldsOf(JSON.parse(text));
     return typeof routerUrl === "string" && typeof token === "string"
       ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
       : undefined;

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
 import type { Target } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
@@ -6,7 +8,7 @@ import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
-import { noteStateAbove } from "./state-folder.ts";
+import { nearestState, noteStateAbove } from "./state-folder.ts";
 
 /**
  * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
@@ -20,8 +22,12 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
     await output.note(`Using ${found.chosenBy} (${found.router?.value})${other}`);
   }
   if (found.chosenBy === undefined) {
+    const state = nearestState(host.cwd);
     throw new UsageError("It is not known where the services are.", {
-      hint: "Give --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator.",
+      hint:
+        state === undefined
+          ? "Give --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator."
+          : `The emulator on ${relative(host.cwd, state)} does not run: svc emulator start. Or give --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
     });
   }
   return {
@@ -59,15 +65,25 @@ export async function controlTarget(
     const { value: url, origin } = named;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken } };
   }
-  const path = await runFileOf(stateFile(host, file));
+  const state = stateFile(host, file);
+  const path = await runFileOf(state);
   const running = await readRunFile(path);
   if (!running) {
-    throw new CommandFailed("failed", "no_emulator", `No emulator runs on ${stateFile(host, file)}.`, {
+    throw new CommandFailed("failed", "no_emulator", `No emulator runs on ${state}.`, {
       hint: "Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.",
       next: ["emulator", "start"],
     });
   }
-  await noteStateAbove(host, output, stateFile(host, file), file);
+  if (await (await import("./emulator-access.ts")).wasKilled(running)) {
+    const isKept = existsSync(state);
+    throw new CommandFailed("failed", "no_emulator", `The emulator on ${state} was killed, or its machine went down.`, {
+      hint: isKept
+        ? "Nothing that it had answered is lost: it goes on where it was."
+        : "It was in memory: its state is gone.",
+      next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
+    });
+  }
+  await noteStateAbove(host, output, state, file);
   const { routerUrl, token } = running;
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

@@ -1,4 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
+import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { readable } from "../../client/response.ts";
 import type { Context, Target } from "../command.ts";
@@ -75,7 +76,7 @@ function troubleFinding(check: string, error: Error): CheckResult {
 
 function routerFinding(address: string, answer: ServiceAnswer | Error): CheckResult {
   if (answer instanceof Error) return troubleFinding("router", answer);
-  const isWell = (answer.value as { database?: boolean }).database !== false;
+  const isWell = fieldsOf(answer.value).database !== false;
   return isWell
     ? ok("router", `${address} answers in ${answer.tookMs} ms`)
     : warning("router", `${address} answers, but its database is down`);

@@ -7,8 +7,9 @@ export const exampleLines = (examples: readonly CommandExample[], width = Number
 /** An example in one line. */
 export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + commandLine(argv);
 
-/** A command line as it is typed, quoted where a POSIX shell needs it. */
-export const commandLine = (argv: readonly string[]): string => ["svc", ...argv].map(quoted).join(" ");
+/** A command line as it is typed, quoted where a POSIX shell needs it. `program` is what `svc` is called here. */
+export const commandLine = (argv: readonly string[], program = "svc"): string =>
+  [program, ...argv.map(quoted)].join(" ");
 
 const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoted(stdin)} | `);
 

@@ -1,5 +1,7 @@
+import { nearest } from "../../base/suggest.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import { groupNames } from "../groups.ts";
+import { groupNames } from "../command-tree.ts";
+import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
 import { laidOut } from "./layout.ts";
@@ -42,6 +44,14 @@ export async function helpText(
     return laidOut(rootPage(names), columns);
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
-  if (isVerb || !names.includes(named[0]!)) await check(named);
+  if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
   return laidOut(pageOf(named, await declarationsOf(named[0]!)), columns);
+}
+
+/** A topic may have been meant, too. */
+function sayWhatThereIs(error: unknown, [word = "", ...more]: readonly string[]): never {
+  if (!(error instanceof UsageError)) throw error;
+  const near = more.length === 0 ? nearest(word, Object.keys(topics)) : undefined;
+  if (near !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${near}?`, cause: error });
+  throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(topics).join(", ")}.`);
 }

@@ -34,7 +34,8 @@ export const topics = lookupTable<Topic>({
       about: [streams],
       tables: [{ title: "Output formats", rows: outputFormats }],
       notes: [
-        "With --json a failure leaves standard output empty and writes one line of JSON to standard error:",
+        "Notes for people go to standard error in every format, and not under --quiet.",
+        "With --json a failure leaves standard output empty, and the last line on standard error is JSON:",
         '{"error":{"code","message","details","hint","requestId","retryable","exitCode","next"}}',
       ],
     }),

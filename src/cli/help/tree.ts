@@ -1,5 +1,6 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import { groupNames, groups } from "../groups.ts";
+import { groupNames } from "../command-tree.ts";
+import { groups } from "../groups.ts";
 
 export interface TreeGroup {
   readonly name: string;

@@ -1,4 +1,5 @@
 import type { Column } from "../../api/operation.ts";
+import { isObject } from "../../base/object.ts";
 import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -39,7 +40,7 @@ export interface Output {
   rows(rows: readonly (readonly string[])[]): Promise<void>;
   /** What was asked for, byte for byte where a program reads it. */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
-  /** A line for people on standard error; silent under --quiet and when standard output is JSON. */
+  /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
   note(line: Line): Promise<void>;
   /** A line on standard error that is never left out. */
   warn(line: Line): Promise<void>;
@@ -101,12 +102,12 @@ export function createOutput(host: Host, globals: Globals): Output {
       // What was asked for by name is shortened, and never left out.
       keepsAll: globals.fields !== undefined,
     });
-    await printer.lines("stdout", lines);
+    await printer.lines("stdout", lines, { laidOut: true });
     if (leftOut.length > 0) await note(`Too narrow for ${leftOut.join(", ")}: --wide shows all`);
   }
 
   async function note(line: Line): Promise<void> {
-    if (!globals.quiet && !globals.json) await printer.lines("stderr", [line]);
+    if (!globals.quiet) await printer.lines("stderr", [line]);
   }
 
   return {
@@ -123,9 +124,6 @@ export function createOutput(host: Host, globals: Globals): Output {
     status: printer.status,
   };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether no answer of the command has a second value; a single one of several that may be missing keeps its name. */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>

@@ -6,6 +6,7 @@ import { isObeyedLog } from "./runner.ts";
 import type { Line } from "./styled.ts";
 import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
 import { jsonWithoutCommands, visible, visibleJson, visibleText, withoutCommands } from "./visible.ts";
+import { type Piece, wrapped } from "./wrapped.ts";
 import { write } from "./write.ts";
 
 /** Standard output or standard error. */
@@ -21,15 +22,21 @@ const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as cons
  * to the terminal, begin a line of its own, or give commands to a runner that reads the log.
  */
 export interface Printer {
-  /** Lines for people; our styles are added after all else was made harmless. */
-  lines(name: StreamName, lines: readonly Line[]): Promise<void>;
+  /**
+   * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
+   * they are `laidOut`: rows of a table.
+   */
+  lines(name: StreamName, lines: readonly Line[], how?: { readonly laidOut: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Text of our own making, in which line breaks and tabs have their place: pages of help. */
   text(name: StreamName, text: string): Promise<void>;
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
   rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
-  /** What was asked for, byte for byte; on a terminal, and as text in a runner's log, without what they would obey. */
+  /**
+   * What was asked for, byte for byte; on a terminal, and as text in a runner's log, without what they would obey. On a
+   * terminal its last line is ended.
+   */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
   /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
   status(text: string | undefined): Promise<void>;
@@ -48,20 +55,21 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   const shownOn = (name: StreamName, text: string): string =>
     visible(name === "stderr" ? withoutSent(host, text) : text);
 
-  const printed = (name: StreamName, line: Line, paint: Paint | undefined): string => {
-    const pieces = [line].flat().map((piece) => {
-      if (typeof piece === "string") return shownOn(name, piece);
-      const text = shownOn(name, piece.text);
-      return paint ? paint[piece.style](text) : text;
+  const printed = (name: StreamName, line: Line, paint: Paint | undefined, columns: number): string => {
+    const pieces = [line].flat().map((piece): Piece => {
+      if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
+      return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
     // As a whole: two pieces may be one command.
-    return `${calmed(pieces.join(""))}\n`;
+    return `${calmed(wrapped(pieces, columns))}\n`;
   };
 
   return {
-    async lines(name, lines) {
+    async lines(name, lines, { laidOut } = { laidOut: false }) {
       const paint = await paintFor(name, lines);
-      await write(host[name], lines.map((line) => printed(name, line, paint)).join(""));
+      const { isTTY, columns } = host[name];
+      const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
+      await write(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
     },
     json(name, value, indent) {
       const document = JSON.stringify(value ?? null, null, indent);
@@ -83,9 +91,13 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
         return;
       }
       const { textLines } = await import("./text-lines.ts");
+      let isWholeLine = true;
       for await (const text of textLines(pieces)) {
         await write(stdout, stdout.isTTY ? calmed(visibleText(text)) : jsonWithoutCommands(text));
+        isWholeLine = text.endsWith("\n");
       }
+      // Behind it the shell would put its prompt.
+      if (stdout.isTTY && !isWholeLine) await write(stdout, "\n");
     },
     async status(text) {
       const { stderr } = host;

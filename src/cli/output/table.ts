@@ -1,9 +1,9 @@
-import width from "fast-string-width";
 import type { Column } from "../../api/operation.ts";
 import { paintedState, paintedStatus } from "./states.ts";
 import { bold, type Line, type Styled } from "./styled.ts";
 import { cell, cutTo, widest } from "./text.ts";
 import { visible } from "./visible.ts";
+import { widthOf } from "./width.ts";
 
 const gap = 2;
 /** A column that is cut keeps as much, or is left out. */
@@ -78,7 +78,7 @@ function shrink(columns: readonly Laid[], window: number, least: number, may: (c
 
 function padded({ isNumber, width: columns }: Laid, text: string): string {
   const cut = cutTo(text, columns);
-  const blanks = " ".repeat(Math.max(0, columns - width(cut)));
+  const blanks = " ".repeat(Math.max(0, columns - widthOf(cut)));
   return isNumber ? blanks + cut : cut + blanks;
 }
 

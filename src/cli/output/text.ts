@@ -1,6 +1,6 @@
-import width from "fast-string-width";
 import { dim, type Line } from "./styled.ts";
 import { visible } from "./visible.ts";
+import { widthOf } from "./width.ts";
 
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
 export function cell(value: unknown): string {
@@ -8,11 +8,11 @@ export function cell(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - width(text)));
+const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
 
 /** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
 export const widest = (texts: readonly string[]): number =>
-  texts.reduce((most, text) => Math.max(most, width(text)), 0);
+  texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
 
 const ascii = /^[ -~]*$/;
 
@@ -23,12 +23,12 @@ let graphemes: Intl.Segmenter | undefined;
 export function cutTo(text: string, columns: number): string {
   if (text.length <= columns && ascii.test(text)) return text;
   if (ascii.test(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`;
-  if (width(text) <= columns) return text;
+  if (widthOf(text) <= columns) return text;
   let cut = "";
   let used = 0;
   graphemes ??= new Intl.Segmenter();
   for (const { segment } of graphemes.segment(text)) {
-    used += width(segment);
+    used += widthOf(segment);
     if (used > columns - 1) break;
     cut += segment;
   }

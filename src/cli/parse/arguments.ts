@@ -1,4 +1,5 @@
 import type { Callable } from "../../api/operation.ts";
+import { isObject } from "../../base/object.ts";
 import { placeholders } from "../../base/url-template.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
@@ -96,9 +97,6 @@ function contentTypeOf(bytes: Buffer): string {
   return /^[\w.~%-]+=/.test(start) ? "application/x-www-form-urlencoded" : "application/octet-stream";
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The problems that the client found, in the words of the command line: they name flags and positionals. */
 export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentProblem[]): UsageError {
   const lines = problems.map(({ in: place, path, message, missing }) => {
@@ -107,7 +105,7 @@ export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentPr
     if (place === "params") return `<${String(path[0]).replaceAll("_", "-")}>: ${message}`;
     if (isWhole && missing) return `--${flag.flag} is required${place === "body" ? " (or in --data)" : ""}`;
     if (isWhole) return `--${flag.flag}: ${message}`;
-    if (path.length === 0) return `the body: ${message}`;
+    if (path.length === 0) return asFlags(spec, message) ?? `the body: ${message}`;
     return missing
       ? `${path.join(".")} is required (--set ${path.join(".")}=…, or in --data)`
       : `${path.join(".")}: ${message}`;
@@ -116,4 +114,12 @@ export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentPr
   return new UsageError(others.length === 0 ? first! : `${first}; ${others.join("; ")}`, {
     hint: `See svc ${spec.words.join(" ")} --help.`,
   });
+}
+
+/** Of what says that one of several fields must be given, the same with their flags; undefined of anything else. */
+function asFlags({ flags }: CommandSpec, message: string): string | undefined {
+  const [, before, names = "", after] = /^((?:exactly )?one of )(.+)( must be given)$/.exec(message) ?? [];
+  if (before === undefined) return undefined;
+  const flagOf = (name: string) => flags.find(({ target }) => target?.name === name)?.flag;
+  return before + names.replace(/\w+/g, (name) => (flagOf(name) === undefined ? name : `--${flagOf(name)}`)) + after;
 }

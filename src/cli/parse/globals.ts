@@ -141,8 +141,10 @@ export function checkedDuration(text: string, flag: string): number {
   return ms;
 }
 
+const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
+
 /** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
-function checkedSize(text: string, flag: string): number {
+export function checkedSize(text: string, flag: string): number {
   const bytes = parseSize(text);
   if (bytes === undefined) throw new UsageError(`${flag} takes a size such as 500MB or 2GiB, not "${text}"`);
   return bytes;
@@ -152,7 +154,9 @@ function checkedSize(text: string, flag: string): number {
 export function checkedUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`);
+    const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
+    const hint = isBare ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
+    throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
   return withoutTrailing(text, "/");

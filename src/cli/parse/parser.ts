@@ -17,6 +17,7 @@ export interface Invocation<D extends CommandDeclaration> {
 /** As much of the command tree as a command line needs: what its words lead to, or all that they may have meant. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
+  readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
@@ -27,23 +28,43 @@ export class Parser<D extends CommandDeclaration> {
     this.#words = words;
     this.#passesOn = declarations.some((one) => isPassthrough(one) && begins(words, one.words));
     this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
-    for (const flag of globalFlags) for (const option of optionsOf(flag)) this.#root.addOption(option);
+    const named = declarations.find(
+      (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
+    );
+    const refined = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
+    this.#declared.push([this.#root, globalFlags.map((flag) => refined(flag) ?? flag)]);
     for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
       childOf(this.#root, name);
-    for (const declaration of ledTo(words, declarations)) {
+    for (const declaration of declarations) {
       this.#declare(declaration.words.reduce(childOf, this.#root), declaration);
     }
   }
 
   /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
   parse(argv: readonly string[]): Invocation<D> | undefined {
+    const isMeant = flagsMeantBy(argv);
+    this.#addOptions(isMeant);
+    const error = this.#failureOf(argv);
+    if (!error) return this.#chosen;
+    // The parser corrects what it does not know by all that it knows.
+    this.#addOptions((flag) => !isMeant(flag));
+    throw this.#explained(this.#failureOf(argv) ?? error);
+  }
+
+  #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
+    for (const [command, flags] of this.#declared) {
+      for (const option of flags.filter(isWanted).flatMap(optionsOf)) command.addOption(option);
+    }
+  }
+
+  #failureOf(argv: readonly string[]): UsageError | undefined {
     try {
       this.#root.parse(argv as string[], { from: "user" });
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0 && error.code !== "commander.help") throw this.#explained(usageError(error));
+      if (error.exitCode !== 0 && error.code !== "commander.help") return usageError(error);
     }
-    return this.#chosen;
+    return undefined;
   }
 
   /** An option before `--` is ours; it was probably meant for the command that is to be run. */
@@ -81,22 +102,15 @@ export class Parser<D extends CommandDeclaration> {
     // All are optional to the parser: what is missing may come from a prompt, and is checked in one place.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
-    for (const flag of flags) for (const option of optionsOf(flag)) command.addOption(option);
+    this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
       this.#chosen = invocationOf(declaration, command);
     });
   }
 }
 
-/** The command that the words name, after those that its words begin with; all, where the words may mean several. */
-function ledTo<D extends CommandDeclaration>(words: readonly string[], declarations: readonly D[]): readonly D[] {
-  // Shorter ones first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
-  const all = [...declarations].sort((a, b) => a.words.length - b.words.length);
-  const named = all.filter((one) => begins(words, one.words));
-  const deepest = named.at(-1);
-  const isOne = deepest !== undefined && all.every((one) => one === deepest || !begins(one.words, deepest.words));
-  return isOne ? named : all;
-}
+/** Those may stand before the words, too: a command that takes more of one, such as a format of its own, says so. */
+const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const childOf = (parent: Commander, word: string): Commander =>
   parent.commands.find((command) => command.name() === word) ?? silent(parent.command(word));
@@ -109,6 +123,13 @@ const silent = (command: Commander): Commander =>
     .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
 
 const runnable = new WeakSet<Commander>();
+
+/** Making options takes longer than reading them, and a command has thirty: those that the line may mean. */
+function flagsMeantBy(argv: readonly string[]): (flag: FlagSpec) => boolean {
+  const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
+  const hasShort = argv.some((token) => /^-[^-]/.test(token));
+  return ({ flag, short }) => given.has(`--${flag}`) || given.has(`--no-${flag}`) || (hasShort && short !== undefined);
+}
 
 function optionsOf(spec: FlagSpec): Option[] {
   const value = valueTerm(spec);

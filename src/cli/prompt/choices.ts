@@ -17,6 +17,8 @@ const offers = lookupTable<Fetch>({
   template_id: templates,
   contract_template_id: templates,
   composite_id: contracts,
+  intake_id: intakes,
+  workflow_id: workflows,
   profile: profiles,
 });
 
@@ -90,6 +92,36 @@ async function contracts(context: Context, command: string): Promise<Choice[]> {
   const statuses = statusesFor[command];
   const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
+}
+
+async function intakes(context: Context): Promise<Choice[]> {
+  return (await newestIntakes(context)).map(({ id, title, status }) => ({
+    value: String(id),
+    name: `${id}  ${title}  ${status}`,
+  }));
+}
+
+/** An emulator tells which there are; a service only of those that somebody has asked by before. */
+async function workflows(context: Context): Promise<Choice[]> {
+  const told = await workflowsOfEmulator(context).catch(() => undefined);
+  const used = async () =>
+    (await newestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
+  const found = new Map((told ?? (await used())).map(({ id, title }) => [id, title]));
+  return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
+}
+
+/** Those of the workspace that calls; undefined where the services are none of an emulator. */
+async function workflowsOfEmulator(context: Context) {
+  const { listWorkspaces } = await import("../../api/emulator/state.ts");
+  const { credentials } = await context.target("contracts");
+  const client = await context.client("emulator");
+  const all = await client.call(listWorkspaces, {}, { signal: context.signal, retries: 0 });
+  return all.find(({ client_id: id }) => id === credentials.clientId)?.intake_workflows;
+}
+
+async function newestIntakes(context: Context) {
+  const { listIntakes } = await import("../../api/contracts/intake.ts");
+  return (await listed("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
 async function jobs({ host }: Context): Promise<Choice[]> {

@@ -1,13 +1,21 @@
 import type * as z from "zod";
 import type { Attribute } from "../../api/contracts/shapes/questions.ts";
 import { ServiceError } from "../../client/errors.ts";
-import type { Context, Input } from "../command.ts";
+import type { Context, InputOf } from "../command.ts";
 import { nextLine } from "../next.ts";
 import { askChoice, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import { choicesFor } from "./choices.ts";
 
 type Question = z.output<typeof Attribute>;
+
+/** What this reads of the flags that `contracts create` has by its declaration. */
+type ContractInput = InputOf<
+  readonly [
+    { readonly flag: "contract-template-id"; readonly type: "integer" },
+    { readonly flag: "set"; readonly type: "text"; readonly repeatable: true },
+  ]
+>;
 
 const date: Check = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "A day such as 2031-05-07 is needed.";
@@ -27,7 +35,7 @@ const list: Check = (text) => {
  * Walks a person through what the chosen template needs: its attributes, then the counterparty. Gives the same input
  * that --set would have given, and shows it as a command line.
  */
-export async function askContract(input: Input, context: Context): Promise<Input> {
+export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
   const { showTemplateMetadata } = await import("../../api/contracts/templates.ts");
   const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
@@ -44,13 +52,17 @@ export async function askContract(input: Input, context: Context): Promise<Input
  * What templates do not tell beforehand, the service says by refusing: that one cannot be sent for signature, or that
  * somebody of the own side has to sign. Gives the input with an answer to that; undefined where nothing can be asked.
  */
-export async function askWhatWasMissing(error: unknown, input: Input, context: Context): Promise<Input | undefined> {
+export async function askWhatWasMissing(
+  error: unknown,
+  input: ContractInput,
+  context: Context,
+): Promise<ContractInput | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
   const { message, fields } = error.problem;
-  const set = input.flags.set as readonly string[];
+  const set = input.flags.set ?? [];
   if (fields.some((one) => one.startsWith("contract_template_id"))) {
     await context.output.warn(`The service refused: ${message}`);
-    const chosen = await askOtherTemplate(input.flags["contract-template-id"] as number, context);
+    const chosen = await askOtherTemplate(input.flags["contract-template-id"], context);
     if (chosen === undefined) return undefined;
     return askContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
   }
@@ -76,7 +88,7 @@ function counterpartySignatories(set: readonly string[]): object[] {
 }
 
 /** Lets another template be chosen than those that were refused; undefined where there is none. */
-async function askOtherTemplate(refused: number, context: Context): Promise<number | undefined> {
+async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await choicesFor("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
   if (others.length === 0) return undefined;
@@ -84,7 +96,7 @@ async function askOtherTemplate(refused: number, context: Context): Promise<numb
 }
 
 /** The input with these assignments, shown as the command line that says the same. */
-async function withSet(input: Input, set: readonly string[], context: Context): Promise<Input> {
+async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("The same without questions:");
   await context.output.note(`  ${nextLine([...words, ...set.flatMap((one) => ["--set", one])], context)}`);

@@ -1,5 +1,5 @@
 import { activityGroups } from "../../api/activities.ts";
-import { notEmulated } from "../../api/contracts/not-emulated.ts";
+import { notEmulated, withoutPath } from "../../api/contracts/not-emulated.ts";
 import type { Failure } from "../../api/failure.ts";
 import { failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
@@ -18,14 +18,19 @@ export const failureSection = (): string =>
     ),
   );
 
-/** The public routes that are known by name alone. */
+/** The public routes that are known by name alone, with what is missing to build each. */
 export const notEmulatedSection = (): string =>
   blocks(
     "## Public routes that are not emulated",
-    "The service has them, but what their bodies hold is not public. The emulator answers them 501, unless the seed scripts an answer (`apps.answers`).",
+    "The service has them, but not all that is needed to build them is public. The emulator answers them 501 and says what is missing, unless the seed scripts an answer (`apps.answers`).",
     table(
-      ["Route", "About"],
-      notEmulated.map(({ path, about }) => [code(path), about]),
+      ["Route", "About", "Missing to build it"],
+      notEmulated.map(({ path, about, missing }) => [code(path), about, missing]),
+    ),
+    "Of these not even the path is public, so that a request for one is 404 as any other:",
+    table(
+      ["About", "Missing to build it"],
+      withoutPath.map(({ about, missing }) => [about, missing]),
     ),
   );
 

@@ -72,16 +72,21 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
 function usage(): object {
   globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  return { cpuMs: (user + system) / 1_000, rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
+  return { cpuMs: cpuMs(), rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
 }
 
 const [role = "", about = "{}"] = process.argv.slice(2);
 const { ready, answers = {} } = await roles[role]!(JSON.parse(about) as never);
 process.on("message", async (asked: { question: string; about: never }) => {
-  process.send!(asked.question === "usage" ? usage() : await answers[asked.question]!(asked.about));
+  const known: Answers = { usage, cpu: cpuMs, ...answers };
+  process.send!(await known[asked.question]!(asked.about));
 });
 process.send!(ready);

@@ -19,6 +19,11 @@ export class Party<Ready = { readonly url: string }> {
     return this.ask("usage");
   }
 
+  /** CPU milliseconds that it has used, its garbage as it comes. */
+  cpuMs(): Promise<number> {
+    return this.ask("cpu");
+  }
+
   async ask<T>(question: string, about: object = {}): Promise<T> {
     this.#child.send({ question, about });
     const [answer] = await once(this.#child, "message");

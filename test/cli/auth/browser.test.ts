@@ -3,9 +3,9 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { browserCommand } from "../../../src/cli/auth/browser.ts";
+import { browserCommand } from "../../../src/cli/terminal/browser.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { movedWall } from "../../support/moved-wall.ts";
+import { movedWall } from "../../support/walls/moved-wall.ts";
 
 describe("a browser", () => {
   const cases: [string, Record<string, string>, string, string[] | undefined][] = [
@@ -83,6 +83,6 @@ describe("a browser", () => {
   it("that cannot be started is no failure", async (t) => {
     const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
-    assert.match(err, /No browser could be started; open http:\S+ yourself\./);
+    assert.match(err, /No browser could be started; open http:\S+\s+yourself\./);
   });
 });

@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { movedWall } from "../../support/moved-wall.ts";
 import { receiver } from "../../support/receiver.ts";
+import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const challenge = {
   device_code: "device-secret",

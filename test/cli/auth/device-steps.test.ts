@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { movedWall } from "../../support/moved-wall.ts";
+import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const begin = "auth device-login --client-id demo-cli --no-wait";
 

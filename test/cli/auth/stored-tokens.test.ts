@@ -6,8 +6,8 @@ import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { signIn } from "../../support/identity/sign-in.ts";
 import { inFolderOf } from "../../support/identity/sign-ins.ts";
-import { movedWall } from "../../support/moved-wall.ts";
 import { receiver } from "../../support/receiver.ts";
+import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const hours = (count: number) => count * 3_600_000;
 

@@ -41,6 +41,19 @@ describe("jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
+  it("whose records somebody damaged are none, and hide no others", async (t) => {
+    const { svc, jobs } = await bulkStage(t, numbered(4));
+    for (const damaged of ["no JSON", '{"version":1}', '{"version":2}']) {
+      const { err } = await svc(run);
+      const id = /^(job_\w+): map-clients/.exec(err)![1]!;
+      await writeFile(join(jobs, id, "job.json"), damaged);
+      const { exit, err: refused } = await svc(`router jobs show ${id}`);
+      assert.deepEqual([exit, refused.includes(id)], [5, true], refused);
+    }
+    await svc(run);
+    assert.equal(JSON.parse((await svc("router jobs list --json")).out).length, 1);
+  });
+
   it("that are finished are passed over by resume --last", async (t) => {
     const { svc } = await bulkStage(t, numbered(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
@@ -128,9 +141,9 @@ describe("jobs", () => {
     now += day;
     const planned = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
     const gone = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
-    assert.deepEqual([JSON.parse(planned.out), planned.err, await left()], [[gone], "", all]);
+    assert.deepEqual([JSON.parse(planned.out), planned.err, await left()], [[gone], "1 would be removed\n", all]);
     const pruned = await svc("router jobs prune --json=command,status,rows,finished_at", { wall });
-    assert.deepEqual([JSON.parse(pruned.out), pruned.err, await left()], [[gone], "", all.slice(1)]);
+    assert.deepEqual([JSON.parse(pruned.out), pruned.err, await left()], [[gone], "Removed 1\n", all.slice(1)]);
     assert.equal((await readdir(jobs)).length, 3);
     await svc("router jobs prune --partial --older-than 0s", { wall });
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);

@@ -80,9 +80,15 @@ describe("a plan", () => {
   }
 
   it("that was meddled with is none", async (t) => {
-    const { svc, cwd } = await bulkStage(t, ["a"]);
+    const { svc, cwd, sent } = await bulkStage(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
-    assert.match((await svc(apply)).err, /plan.json is not a plan that --plan-out wrote/);
+    assert.match((await svc(apply)).err, /plan.json is not a plan that --plan-out wrote \(scope is missing or wrong\)/);
+    await svc(plan);
+    const written = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
+    await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
+    const { exit, err } = await svc(apply);
+    assert.match(err, /plan.json is not a plan that --plan-out wrote \(batch_size is missing or wrong\)/);
+    assert.deepEqual([exit, sent()], [2, []]);
   });
 });
 

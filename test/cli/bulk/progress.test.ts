@@ -69,9 +69,14 @@ describe("progress", () => {
     assert.deepEqual(JSON.parse(out).job_id, id);
   });
 
-  it("is silent under --json and --quiet", async (t) => {
+  it("is told under --json, too; silent under --quiet", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
-    for (const flag of ["--json", "--quiet"]) assert.equal((await svc(`${run} ${flag}`, { wall })).err, "");
+    const { out, err } = await svc(`${run} --json`, { wall });
+    assert.deepEqual(
+      [JSON.parse(out).rows, err.split("\n").slice(1)],
+      [200, ["mapped 100/200 · 50% · 8 rows/s · ETA 12s", "mapped 200/200 · 100% · 8 rows/s · ETA 0s", ""]],
+    );
+    assert.equal((await svc(`${run} --json --quiet`, { wall })).err, "");
   });
 });

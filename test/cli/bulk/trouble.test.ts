@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { BulkCall } from "../../support/cli/bulk-service.ts";
 import { bulkStage, numbered, type Script } from "../../support/cli/bulk-stage.ts";
-import { StandingWall } from "../../support/standing-wall.ts";
+import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };

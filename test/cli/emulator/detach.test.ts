@@ -202,6 +202,40 @@ describe("svc emulator start --detach", () => {
     const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
     assert.deepEqual(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")), ready);
     assert.equal(ready.file, null);
+    const left = (await readdir(join(cwd, ".svc"))).filter((name) => !name.endsWith(".socket"));
+    assert.deepEqual(left.sort(), [".gitignore", "emulator.json.run", "ephemeral.log"]);
+  });
+
+  it("is found in memory, too: by commands, by svc emulator env and stop, and by a second start", async (t) => {
+    const cwd = await folder(t);
+    const { exit, out, err } = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
+    const running = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
+    endedWith(cwd, running.pid);
+    assert.deepEqual(
+      [exit, err, out.split("\n").slice(9)],
+      [
+        0,
+        "",
+        [
+          "To use it:",
+          "",
+          '  eval "$(svc emulator env)"',
+          "  svc contracts templates list",
+          "",
+          "svc emulator stop stops it.",
+          "",
+        ],
+      ],
+    );
+    const env = JSON.parse((await runCli("emulator env --json", { cwd })).out);
+    assert.equal(env.SVC_BASE_URL, running.router_url);
+    const templates = await runCli("contracts templates list --quiet --fields id", { cwd });
+    assert.deepEqual([templates.exit, templates.out.split("\n")[0]], [0, "101"]);
+    const second = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
+    assert.deepEqual([second.exit, /An emulator is running/.test(second.err)], [1, true], second.err);
+
+    assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
+    assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
     assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", "ephemeral.log"]);
   });
 

@@ -2,14 +2,29 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
+import { nda } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);
   await started.json("contracts create --data -", { stdin: nda });
   return started;
+}
+
+/** An emulator's log of one request, before which others were left out. */
+async function slowLog(t: TestContext) {
+  const { emulator } = await cliEmulator(t);
+  await emulator.router("GET", "/router/v1/clusters/");
+  const { body } = await emulator.ask("GET", "requests?operation=clusters.list");
+  const { items } = body as { items: object[] };
+  const stub = await receiver(t);
+  stub.answer((_, response) =>
+    response
+      .writeHead(200, { "content-type": "text/event-stream" })
+      .end(`event: resync\ndata: {"missed":12}\n\ndata: ${JSON.stringify(items[0])}\n\n`),
+  );
+  return { url: stub.url, token: emulator.token };
 }
 
 describe("svc emulator wait-for", () => {
@@ -32,7 +47,7 @@ describe("svc emulator wait-for", () => {
     const late = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
     assert.equal(late.exit, 75);
     assert.match(late.err, /Waited 0 s for CONTRACT_CREATED, until 2031-01-02T03:05:05\.000Z: it did not come\./);
-    assert.match(late.err, /Came near: CONTRACT_CREATED \[contract 1\] at 2031-01-02T03:04:05/);
+    assert.match(late.err, /Came near: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
   it("moves virtual time from one due thing to the next, and no further than it must", async (t) => {
@@ -56,7 +71,7 @@ describe("svc emulator wait-for", () => {
         75,
         {
           code: "wait_timeout",
-          message: "Waited 3600 s for EXECUTED of T-1, until 2031-01-02T04:04:05.000Z: it did not come.",
+          message: "Waited 1 h of virtual time for EXECUTED of T-1, until 2031-01-02T04:04:05.000Z: it did not come.",
           hint: "Came near: T-1 is DRAFT.",
           requestId: null,
           retryable: true,
@@ -143,6 +158,23 @@ describe("svc emulator requests", () => {
       /^2031-01-02T03:04:05\.000Z eu-1 GET \/api\/v2\.1\/public\/contracts\/T-7\/status 404 \d+ ms not-found\n$/,
     );
   });
+});
+
+describe("a stream of events whose reader was too slow", () => {
+  for (const [line, lines] of [
+    ["emulator requests --follow --format ndjson", ['{"type":"version","ui":"1.0"}', '{"type":"resync","missed":12}']],
+    ["emulator watch-requests", []],
+  ] as const) {
+    it(`says how much was left out: svc ${line}`, async (t) => {
+      const { url, token } = await slowLog(t);
+      const { out, err } = await runCli(line.split(" "), {
+        env: { SVC_EMULATOR_URL: `${url}/_emulator`, SVC_EMULATOR_TOKEN: token },
+      });
+      assert.match(err, /^12 were left out, since they were not read fast enough$/m);
+      for (const each of lines) assert.ok(out.includes(each), out);
+      assert.match(out, /clusters\.list/);
+    });
+  }
 });
 
 describe("svc emulator device", () => {

@@ -101,7 +101,12 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
     await run.saw('"ready"');
     await ends(run);
-    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", "emulator.json", "files"]);
+    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
+      ".gitignore",
+      "emulator.json",
+      "emulator.json.history",
+      "files",
+    ]);
   });
 
   it("at webhooks listen, and the subscription is gone", async (t) => {

@@ -15,6 +15,8 @@ it("a list says in a pipe how much of it was not shown; --all brings every row, 
   );
   const chosen = await svc("contracts list --json=id");
   assert.deepEqual([JSON.parse(chosen.out).length, chosen.err], [10, "10 of 13, --all for the rest\n"]);
+  const asJson = await svc("contracts list --json");
+  assert.deepEqual([JSON.parse(asJson.out).results.length, asJson.err], [10, "10 of 13, --all for the rest\n"]);
   const last = await svc("contracts list --page 2 --fields id");
   assert.deepEqual([last.out, last.err], ["T-3\nT-2\nT-1\n", "3 of 13, --all for all\n"]);
 
@@ -54,6 +56,18 @@ it("deliveries, counted from the newest, are said and brought the same way", asy
     const all = await svc(`${command} --all --limit 2`);
     assert.deepEqual([all.out.split("\n").length - 1, all.err], [3, ""], command);
   }
+});
+
+it("the last line of what a service answered is ended on a terminal, and nowhere else", async (t) => {
+  const { svc } = await cliEmulator(t);
+  assert.equal((await svc("api GET /", { tty: true })).out, '{"database":true}\n');
+  assert.equal((await svc("api GET /")).out, '{"database":true}');
+});
+
+it("time that is moved past nothing says so", async (t) => {
+  const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
+  const { out, err } = await svc("emulator clock advance --by 1h");
+  assert.deepEqual([out, err], ["", "Nothing was due until then; svc emulator clock tells the time\n"]);
 });
 
 it("csv in a pipe holds values as they are, control characters too; an empty list says what comes next", async (t) => {

@@ -51,7 +51,7 @@ describe("a table on a terminal", () => {
       for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
     }
     const narrow = await show(40);
-    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL: --wide shows all\n");
+    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL:\n  --wide shows all\n");
   });
 
   it("is whole under --wide and in a pipe, and keeps every column that was asked for", async (t) => {

@@ -32,6 +32,18 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(await cursor(), true);
   });
 
+  it("offers the workflows by which an intake can be made", async (t) => {
+    const { keys, until } = await atShell(t);
+    await keys("svc intake create --json=id,title 2>/dev/tty > out.json; echo exit=$?", "Enter");
+    await until("Title of the request");
+    await keys("Review it", "Enter");
+    await until("Legal help");
+    await keys("Enter");
+    await until("exit=0");
+    await keys("clear; node -p 'JSON.parse(fs.readFileSync(\"out.json\")).title'", "Enter");
+    await until(/^Review it$/m);
+  });
+
   it("gives the terminal back after Ctrl-C at a question: exit 130, no stack", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");

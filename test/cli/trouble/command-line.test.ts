@@ -9,8 +9,13 @@ import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const everywhere = await allCommands();
-/** What they send stands in a page or an export: no example could be run as it stands. */
-const withoutExample = new Set(["emulator device-form", "emulator provider-form", "emulator state import"]);
+/** What they send or ask for stands in a page or an export: no example could be run as it stands. */
+const withoutExample = new Set([
+  "emulator console asset",
+  "emulator device-form",
+  "emulator provider-form",
+  "emulator state import",
+]);
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0", "--yes"];
 
 /** Positionals that fit, as far as they are checked before anything else. */

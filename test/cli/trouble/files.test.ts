@@ -19,8 +19,9 @@ interface FileInput {
 }
 
 const isFlag = (spec: FlagSpec | PositionalSpec): spec is FlagSpec => "flag" in spec;
-/** The state of an emulator: whether it is there is the emulator's affair (test/cli/emulator.test.ts). */
-const isState = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
+/** The state of an emulator, or where one begins: whether it is there is the emulator's affair (test/cli/emulator). */
+const isState = ({ flag, placeholder }: FlagSpec): boolean =>
+  (flag === "file" && placeholder === "FILE") || (flag === "from" && placeholder === "NAME|FILE");
 const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
   isFlag(spec)
     ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && spec.flag !== "remove"

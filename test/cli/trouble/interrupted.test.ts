@@ -42,7 +42,7 @@ describe("every command that talks to a service", () => {
       async (one) => {
         let interrupt: (() => void) | undefined;
         const endpoint = server.endpoint({ trouble: "hangs", onTrouble: () => interrupt?.() });
-        const { result, cwd, files } = await runPrepared(t, one, endpoint, ["--json"], {
+        const { result, cwd, files } = await runPrepared(t, one, endpoint, ["--json", "--quiet"], {
           onStart: ({ signal }) => {
             interrupt = () => signal("SIGINT");
           },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { hostile } from "../../support/cli/hostile-service.ts";
-import { nda } from "../../support/nda.ts";
+import { nda } from "../../support/cli/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 
 interface Told {
@@ -22,7 +22,7 @@ async function stage(t: TestContext) {
   const to = [emulator.routerUrl, emulator.clusters[0]!.url];
   const breaking = async (passes: number, argv: readonly string[]): Promise<Told> => {
     const { url } = server.endpoint({ trouble: "hangs up", passes, to });
-    const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json"]);
+    const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json", "--quiet"]);
     assert.equal(out, "");
     return JSON.parse(err).error as Told;
   };

@@ -72,9 +72,9 @@ describe("standard error that takes nothing", () => {
 
 describe("a reader that goes away", () => {
   for (const argv of [
-    "webhooks listen --json",
-    "webhooks deliveries --follow --json",
-    "emulator requests --follow --json",
+    "webhooks listen --json --quiet",
+    "webhooks deliveries --follow --json --quiet",
+    "emulator requests --follow --json --quiet",
   ]) {
     it(`ends svc ${argv} with exit 0, and nothing is left of it`, async (t) => {
       const { svc, json, emulator } = await cliEmulator(t);

@@ -53,7 +53,8 @@ const outputOf = ({ line: { command } }: PreparedLine): string =>
   (command as Partial<CommandSpec>).output ?? (command as { spec?: CommandSpec }).spec?.output ?? "";
 /** A page may be just what was asked for: it is handed on. */
 const takesPages = (one: PreparedLine): boolean =>
-  nameOf(one) === "api" || (["passthrough", "html"].includes(outputOf(one)) && !one.line.argv.includes("--mint"));
+  ["api", "emulator console asset"].includes(nameOf(one)) ||
+  (["passthrough", "html"].includes(outputOf(one)) && !one.line.argv.includes("--mint"));
 /** What comes is printed as it comes. */
 const streams = (one: PreparedLine): boolean =>
   nameOf(one) === "api" || ["bytes", "events"].includes(outputOf(one)) || one.line.argv.includes("--follow");
@@ -78,7 +79,7 @@ const mayLeave = (name: string) => (path: string) =>
 
 async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, service: { url: string }) {
   const soon = isSilent(trouble) ? ["--timeout", "4s"] : [];
-  const { result, cwd, files } = await runPrepared(t, one, service, ["--json", ...soon]);
+  const { result, cwd, files } = await runPrepared(t, one, service, ["--json", "--quiet", ...soon]);
   return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
 }
 

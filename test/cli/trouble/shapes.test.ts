@@ -78,7 +78,7 @@ describe("an answer of the right media type and the wrong shape", () => {
         lines,
         ({ shown }) => shown,
         async (one) => {
-          const { result } = await runPrepared(t, one, at, ["--json", "--timeout", "4s"]);
+          const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
           return wrongWith(result);
         },
       );
@@ -92,7 +92,7 @@ describe("an answer of the right media type and the wrong shape", () => {
       const read = lines.filter(({ line }) => readers.has(wordsOf(line.command)));
       const codes = new Map<string, string>();
       for (const one of read) {
-        const { result } = await runPrepared(t, one, at, ["--json", "--timeout", "4s"]);
+        const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
         const told = result.err === "" ? undefined : (JSON.parse(result.err) as { error: { code: string } });
         codes.set(one.shown, told?.error.code ?? `exit ${result.exit}`);
       }

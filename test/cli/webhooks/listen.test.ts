@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
+import { nda } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and what the commands need. */
@@ -242,7 +242,7 @@ describe("svc webhooks listen", () => {
   });
 
   for (const [argv, message] of [
-    ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED". Did you mean CONTRACT_SIGNED?'],
+    ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED".\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to takes a URL"],
     ["--header nonsense", '--header takes "Name: value"'],
     ["--count 0", "A number at least 1 is needed"],

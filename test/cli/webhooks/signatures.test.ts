@@ -73,6 +73,16 @@ describe("svc webhooks verify", () => {
     }
   });
 
+  it("says with which command line the mistake is looked for", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "body.json"), `${body}\n`);
+    const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
+    assert.deepEqual(
+      [exit, err.split("\n").at(-2)],
+      [1, `  try: svc webhooks explain body.json --signature ${signature}`],
+    );
+  });
+
   it("asks for a signature before anything else, with exit 2", async () => {
     const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
     assert.deepEqual([exit, err.includes("--signature required")], [2, true]);

@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
+import { nda } from "../../support/cli/nda.ts";
 import { enter, person } from "../../support/cli/person.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
-import { nda } from "../../support/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** An emulator with a contract and a receiver that is told of signatures. */
@@ -165,12 +165,12 @@ describe("svc webhooks replay", () => {
     const { svc, app, json } = await withReceiver(t);
     for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
     const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
-    app.answer(500);
+    app.answer((_, response) => response.writeHead(500).end("out of\norder\n"));
     const { exit, out } = await svc("webhooks replay --last 2");
     assert.equal(exit, 1);
     assert.match(
       out,
-      /^--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms\n--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms\n$/,
+      /^--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms: out of order\n--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms: out of order\n$/,
     );
     const after = app.received
       .slice(3)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
-import { draft, jo, made, pdfBase64 } from "../../support/contracts.ts";
+import { draft, executed, made } from "../../support/contracts.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
@@ -15,18 +15,21 @@ describe("svc webhooks why", () => {
     await svc(create("Mine", dead));
     await draft(emulator.api);
     await emulator.clock.advance({ by: 5 * 60_000 });
-    assert.deepEqual(await svc("webhooks why"), {
+    const first = await svc("webhooks why");
+    const [moved] = /advance:\d+/.exec(first.out) ?? [];
+    assert.deepEqual(first, {
       exit: 1,
       out: [
         `Webhook 1  Mine  ${dead}  ACTIVE`,
         "",
         "Failing since 2031-01-02T03:04:05.000Z: The receiver refused the connection.",
+        "Because of request:2  contracts.create POST /api/v2.1/public/contracts/  2031-01-02T03:04:05.000Z",
         "",
         "Attempts:",
-        "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1  CONTRACT_CREATED T-1",
-        "  2031-01-02T03:09:05.000Z  connection_refused  attempt 2  CONTRACT_CREATED T-1",
+        "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1  CONTRACT_CREATED T-1  the first attempt",
+        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
         "",
-        "Next attempt 2031-01-02T03:19:05.000Z; now: svc emulator clock advance --next",
+        "Next attempt 2031-01-02T03:19:05.000Z; now: svc emulator clock advance --next  retry 2, 10 min after connection_refused",
         "",
       ].join("\n"),
       err: "",
@@ -35,7 +38,7 @@ describe("svc webhooks why", () => {
     const { out } = await svc(`webhooks why ${dead}`);
     assert.match(
       out,
-      /DISABLED_BY_ERROR\n\nDisabled after 6 failures in a row; nothing is sent to it\.\nFailing since 2031-01-02T03:04:05/,
+      /DISABLED_BY_ERROR\n\nDisabled 2031-01-02T05:39:05.000Z, by attempt:1\.6, after 6 failures in a row; nothing is sent to it\.\nFailing since 2031-01-02T03:04:05/,
     );
     assert.match(out, /To enable it again, once the receiver is repaired: svc emulator webhooks enable 1\n$/);
   });
@@ -69,24 +72,38 @@ describe("svc webhooks why", () => {
       webhook_status: "DISABLED_BY_ERROR",
     });
     assert.equal(await why(), "Passed over while it was disabled or not allowed: 1");
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 60_000 });
+    const { out: whole } = await svc("webhooks why");
+    assert.deepEqual(whole.split("\n").slice(-8), [
+      "",
+      "Passed over while it was disabled or not allowed: 2",
+      "  2031-01-02T08:19:05.000Z  delivery:2  CONTRACT_CREATED T-2",
+      "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
+      "",
+      "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
+      "To send what was passed over: svc emulator deliveries resend 2, and so on",
+      "",
+    ]);
+    const found = await svc("webhooks why --json");
+    const { disabled, because_of, skipped_deliveries } = JSON.parse(found.out);
+    assert.deepEqual(disabled, { at: "2031-01-02T05:39:05.000Z", by: "attempt:1.6" });
+    assert.deepEqual(
+      because_of.map(({ what }: { what: string }) => what),
+      ["contracts.create POST /api/v2.1/public/contracts/"],
+    );
+    assert.deepEqual(
+      skipped_deliveries.map(({ id, outcome }: { id: number; outcome: string }) => [id, outcome]),
+      [2, 1].map((id) => [id, "skipped_disabled"]),
+    );
   });
 
   it("calls a contract that was executed elsewhere by its own id", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
-    const body = {
-      contract_name: "NDA of 2029",
-      contract_type_id: 301,
-      file_name: "nda.pdf",
-      file_base64: await pdfBase64(),
-      creator_organization_entity_id: 401,
-      counterparty_organization_name: "Acme Inc.",
-      counterparty_is_individual: false,
-      counterparty_poc_details: jo,
-    };
-    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body }));
+    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
     await emulator.clock.advance({ by: 1 });
-    assert.match((await svc("webhooks why")).out, /attempt 1 {2}CONTRACT_CREATED H-1\n/);
+    assert.match((await svc("webhooks why")).out, /attempt 1 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
     assert.match(
       (await svc("emulator deliveries --format csv --fields composite_id")).out,
       /^composite_id\r\nH-1\r\n$/,

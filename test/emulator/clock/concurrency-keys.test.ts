@@ -3,9 +3,9 @@ import { describe, it, type TestContext } from "node:test";
 import { Runner } from "../../../emulator/clock/runner.ts";
 import { dequeue, type Entry, enqueue, schedule } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
@@ -21,6 +21,8 @@ interface Workshop {
   /** Lets work end, and everything that follows from it come to rest. */
   letGo(...refs: readonly string[]): Promise<void>;
   left(): Promise<readonly string[]>;
+  /** As when another state takes the place of this one. */
+  replaceState(): void;
 }
 
 /**
@@ -80,6 +82,10 @@ async function workshop(
     begun,
     troubles,
     letGo,
+    replaceState() {
+      runner.takeOver(clock.standingAt(clock.now()));
+      void runner.idle();
+    },
     get atWork() {
       return held.size;
     },
@@ -217,7 +223,7 @@ describe("an entry in trouble", () => {
     assert.deepEqual(await shop.left(), ["bad", "odd"]);
 
     trial.spoilt = false;
-    await shop.runner.reload();
+    shop.replaceState();
     await idle();
     await shop.letGo("bad");
     assert.deepEqual([shop.begun, await shop.left()], [["good0", "good1", "bad"], ["odd"]]);

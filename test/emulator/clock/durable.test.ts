@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { enqueue } from "../../../emulator/clock/schedule.ts";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
-import { idle } from "../../support/standing-wall.ts";
 import { gatedDisk, temporaryFolder } from "../../support/store.ts";
+import { idle } from "../../support/walls/standing-wall.ts";
 
 /** A store on a disk whose syncs wait, from `hold` on, until `release`. */
 async function heldDisk(t: TestContext) {
@@ -33,7 +33,12 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
   transaction: (name, work) => store.transaction(name, work),
   durable: () => store.durable(),
   watch: (collection, tell) => store.watch(collection, tell),
+  watchRows: (collections, tell) => store.watchRows(collections, tell),
   export: () => store.export(),
+  contents: () => store.contents(),
+  beside: () => store.beside(),
+  load: (document) => store.load(document),
+  takeOver: (next, moments) => store.takeOver(next, moments),
   replace: (document) => store.replace(document),
   reset: (name, fill) => store.reset(name, fill),
   close: () => store.close(),

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { schedule } from "../../../emulator/clock/schedule.ts";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
-import { StandingWall } from "../../support/standing-wall.ts";
+import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 describe("how entries come due", () => {
   it("mode real: each in its time, earlier by as much as time is accelerated", async (t) => {

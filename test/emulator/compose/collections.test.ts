@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import type { Collection } from "../../../emulator/store/port.ts";
 import { assertGolden } from "../../support/golden.ts";
 import { forgotten, members, owners, third } from "../../support/versioned.ts";

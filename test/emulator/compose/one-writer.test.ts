@@ -74,8 +74,8 @@ describe("a state that one emulator writes to", () => {
       const { exit, out } = await runCli(["emulator", "status", "--json", "--file", file], { cwd: folder });
       const { router_url, requests_kept, inboxes_kept } = JSON.parse(out);
       assert.deepEqual([exit, router_url], [0, emulator.routerUrl]);
-      assert.deepEqual([requests_kept.max_bytes, requests_kept.dropped], [8 * 1024 * 1024, 0]);
-      assert.deepEqual(inboxes_kept, { count: 0, bytes: 0, max_bytes: 32 * 1024 * 1024, dropped: 0 });
+      assert.deepEqual([requests_kept.max_bytes, requests_kept.dropped], [4 * 1024 * 1024, 0]);
+      assert.deepEqual(inboxes_kept, { count: 0, bytes: 0, max_bytes: 8 * 1024 * 1024, dropped: 0 });
     }
   });
 });

@@ -5,7 +5,7 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { startEmulator } from "../../../emulator/index.ts";
 import { isBlobName } from "../../../emulator/store/file/file-blobs.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
@@ -73,7 +73,7 @@ describe("states of earlier formats", () => {
       await cp(join(states, name), folder, { recursive: true });
       const { state, uploads } = await shown(t, folder);
       assertGolden(`../states/${name}.export.txt`, state);
-      assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "files"]);
+      assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.history", "files"]);
       assert.deepEqual(await shown(t, folder), { state, uploads });
     });
   }

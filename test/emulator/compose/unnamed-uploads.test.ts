@@ -4,8 +4,8 @@ import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import * as z from "zod";
-import { collections } from "../../../emulator/compose/collections.ts";
-import { blobCollections } from "../../../emulator/compose/named-blobs.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
+import { blobCollections } from "../../../emulator/compose/state/named-blobs.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
@@ -19,13 +19,15 @@ async function upload({ api }: TestEmulator, text: string): Promise<string> {
   return createHash("sha256").update(text).digest("hex");
 }
 
-it("uploads that a reset has left behind go 30 days later, at a start; those that are named stay", async (t) => {
+it("uploads that a reset has left behind go 30 days later, at a start; those that the state or a snapshot names stay", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const lines: string[] = [];
-  const start = () => emulator(t, { file, log: (line) => lines.push(line) });
+  const start = (historyBytes = 0) => emulator(t, { file, historyBytes, log: (line) => lines.push(line) });
 
   const first = await start();
+  const kept = await upload(first, "of a snapshot");
+  assert.equal((await first.ask("PUT", "snapshots/uploaded")).status, 201);
   const gone = await upload(first, "before the reset");
   assert.equal((await first.ask("POST", "reset")).status, 204);
   const stays = await upload(first, "after the reset");
@@ -37,11 +39,26 @@ it("uploads that a reset has left behind go 30 days later, at a start; those tha
   const long = "2001-01-01T00:00:00.000Z";
   const { unnamed_since } = JSON.parse(await readFile(note, "utf8")) as { unnamed_since: Record<string, string> };
   assert.deepEqual(Object.keys(unnamed_since), [gone]);
-  await writeFile(note, JSON.stringify({ looked_at: long, unnamed_since: { [gone]: long, [stays]: long } }));
-  for (const name of [gone, stays]) await utimes(join(folder, name), new Date(long), new Date(long));
+  await writeFile(
+    note,
+    JSON.stringify({ looked_at: long, unnamed_since: { [gone]: long, [stays]: long, [kept]: long } }),
+  );
+  for (const name of [gone, stays, kept]) await utimes(join(folder, name), new Date(long), new Date(long));
   await start();
-  assert.deepEqual((await readdir(folder)).sort(), [stays, "svc-unnamed.json"].sort());
+  assert.deepEqual((await readdir(folder)).sort(), [stays, kept, "svc-unnamed.json"].sort());
   assert.deepEqual(lines, ["removed 1 uploaded files that nothing had named for 30 days"]);
+});
+
+it("uploads stay as long as the history names them, for a rewind goes back to what they belong to", async (t) => {
+  const cwd = await testFolder(t);
+  const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
+  const first = await emulator(t, { file });
+  const past = await upload(first, "of the past");
+  await first.ask("POST", "reset");
+  await first.close();
+  await (await emulator(t, { file })).close();
+  const { unnamed_since } = JSON.parse(await readFile(join(folder, "svc-unnamed.json"), "utf8"));
+  assert.deepEqual([unnamed_since, (await readdir(folder)).includes(past)], [{}, true]);
 });
 
 it("uploads have their 30 days again when a state is taken in, which may name them", async (t) => {

@@ -102,6 +102,23 @@ describe("deliveries, over the control plane", () => {
     }
   });
 
+  it("deliveries.show gives the headers that are sent, those of the subscription by name alone", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    await subscribe(running, sink.url, { custom_headers: { "x-secret": "s3cret" } });
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { body } = await running.ask("GET", "deliveries/1");
+    const { request_headers } = body as { request_headers: Record<string, string> };
+    const sent = sink.received[0]!.headers;
+    assert.deepEqual(request_headers, {
+      "x-secret": "",
+      "content-type": sent["content-type"],
+      "X-SVC-WEBHOOK-CONTENT-HASH": sent["x-svc-webhook-content-hash"],
+    });
+    assert.equal(sent["x-secret"], "s3cret");
+  });
+
   it("deliveries.show gives the bodies of request and answers", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);

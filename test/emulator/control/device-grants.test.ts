@@ -21,6 +21,26 @@ const refused = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint && { hint }) },
 });
 
+describe("the devices on the control plane", () => {
+  it("device-grants.list shows those that wait, and what was said of the others, newest first", async (t) => {
+    const world = await emulator(t);
+    const decided = await device(world);
+    const waiting = await device(world);
+    await world.ask("POST", `device-grants/${decided.user_code}`, {
+      body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
+    });
+    await decided.poll();
+    const row = { client_id: "demo-cli", expires_at: "2031-01-02T03:19:05.000Z" };
+    assert.deepEqual(plain(await world.ask("GET", "device-grants")), {
+      status: 200,
+      body: [
+        { user_code: waiting.user_code, status: "PENDING", cluster_id: null, redeemed: false, ...row },
+        { user_code: decided.user_code, status: "AUTHORIZED", cluster_id: "us-1", redeemed: true, ...row },
+      ],
+    });
+  });
+});
+
 describe("approving a device on the control plane", () => {
   const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
 

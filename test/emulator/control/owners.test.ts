@@ -16,6 +16,7 @@ describe("the owners of an identifier", () => {
       body: [
         { signatory_hash: "sig", cluster: "eu-1" },
         { signatory_hash: "sig", cluster: "us-1" },
+        { signatory_hash: emailHash("jo@acme.example"), cluster: "us-1" },
       ],
     });
     const owners = async (identifier: string) =>
@@ -24,9 +25,18 @@ describe("the owners of an identifier", () => {
     assert.deepEqual(
       Object.fromEntries(
         await Promise.all(
-          [" Ada@Example.org", hash, "cli", "invite", "T1", "tenant", "wdjb-mjht", "sig", "nobody"].map(
-            async (identifier) => [identifier, await owners(identifier)] as const,
-          ),
+          [
+            " Ada@Example.org",
+            hash,
+            "cli",
+            "invite",
+            "T1",
+            "tenant",
+            "wdjb-mjht",
+            "sig",
+            "nobody",
+            "Jo@acme.example",
+          ].map(async (identifier) => [identifier, await owners(identifier)] as const),
         ),
       ),
       {
@@ -45,6 +55,7 @@ describe("the owners of an identifier", () => {
           { table: "signatories", key: "sig", cluster_id: "us-1" },
         ],
         nobody: [],
+        "Jo@acme.example": [{ table: "signatories", key: emailHash("jo@acme.example"), cluster_id: "us-1" }],
       },
     );
   });

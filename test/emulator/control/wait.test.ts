@@ -29,7 +29,7 @@ describe("waiting", () => {
       body: {
         reached: true,
         now,
-        activities: [{ activity: "CONTRACT_CREATED", contract_id: 1, at: now }],
+        activities: [{ activity: "CONTRACT_CREATED", contract_id: 1, composite_id: "T-1", at: now }],
         deliveries: [],
         contract: null,
       },
@@ -91,7 +91,7 @@ describe("waiting", () => {
     });
     await draft(running.api);
     await running.ask("GET", `wait?outcome=retrying&${long}`);
-    const row = { id: 1, webhook_id: 1, activity: "CONTRACT_CREATED", contract_id: 1 };
+    const row = { id: 1, webhook_id: 1, activity: "CONTRACT_CREATED", contract_id: 1, composite_id: "T-1" };
     const over = await running.ask("GET", "wait?outcome=delivered&webhook=1&timeout_ms=1");
     assert.deepEqual(plain(over), {
       status: 200,
@@ -112,9 +112,9 @@ describe("waiting", () => {
       reached: false,
       now,
       activities: [
-        { activity: "CONTRACT_CREATED", contract_id: 1, at: now },
-        { activity: "COUNTER_PARTY_CONTACT_CREATED", contract_id: null, at: now },
-        { activity: "COUNTER_PARTY_CREATED", contract_id: null, at: now },
+        { activity: "CONTRACT_CREATED", contract_id: 1, composite_id: "T-1", at: now },
+        { activity: "COUNTER_PARTY_CONTACT_CREATED", contract_id: null, composite_id: null, at: now },
+        { activity: "COUNTER_PARTY_CREATED", contract_id: null, composite_id: null, at: now },
       ],
       deliveries: [],
       contract: null,

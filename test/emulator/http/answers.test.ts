@@ -3,7 +3,7 @@ import net from "node:net";
 import { describe, it } from "node:test";
 import { part } from "../../../emulator/http/parts.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
-import { StoreFailed } from "../../../emulator/store/port.ts";
+import { StateReplaced, StoreFailed } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import {
@@ -242,6 +242,34 @@ describe("A disk that refuses", () => {
       const { send, log } = await serving(t, [alone(made(service, "GET", path), refuse)]);
       assert.deepEqual(await send("GET", path), { status: 503, headers: jsonType, body });
       assert.equal(log.list()[0]!.failure, failure);
+    });
+  }
+});
+
+describe("A state that took the place of another meanwhile", () => {
+  const late = () => {
+    throw new StateReplaced("made waited");
+  };
+  const message = "Another state took the place of the one that the request was made to.";
+
+  for (const [what, service, path, body] of [
+    ["an operation", router, "/made", { detail: message }],
+    ["the control plane", emulator, "/_emulator/made", { error: { code: "state_replaced", message } }],
+    ["a path that a cluster answers though nothing is declared for it", contracts, "/forwarded", { detail: message }],
+  ] as const) {
+    it(`is answered 503 by ${what}, which may be asked again, with a finding`, async (t) => {
+      const parts = [alone(made(service, "GET", service === emulator ? path : "/made"), late)] as const;
+      const { send, log, bugs } = await serving(t, parts, { fallback: late });
+      assert.deepEqual(await send("GET", path), {
+        status: 503,
+        headers: { ...jsonType, "retry-after": "1" },
+        body: JSON.stringify(body),
+      });
+      assert.deepEqual(
+        log.list()[0]!.findings.map(({ code }) => code),
+        ["state-replaced"],
+      );
+      assert.deepEqual(bugs, []);
     });
   }
 });

@@ -3,7 +3,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { arrivalLimits } from "../../../emulator/http/arrival.ts";
 import { part } from "../../../emulator/http/parts.ts";
-import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
 import { read, serving, stateless } from "./serving.ts";
 

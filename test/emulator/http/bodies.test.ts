@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { timesAsLong } from "../../support/growth.ts";
 import { alone, contracts, echo, emulator, form, json, jsonOrForm, made, raw, router, stream, z } from "./made-up.ts";
 import { serving } from "./serving.ts";
 
@@ -109,18 +110,15 @@ describe("A JSON body", () => {
       const body = Buffer.alloc(10_000_000, byte);
       const taking = await serving(t, [alone(made(service, "POST", "/made", { body: raw() }), () => null)]);
       const reading = await serving(t, [alone(made(service, "POST", "/made", { body: json(anything) }), echo)]);
-      const cost = async ({ send }: typeof taking) => {
-        const before = process.cpuUsage();
-        const answer = await send("POST", "/made", { headers: jsonType, body });
-        const { user, system } = process.cpuUsage(before);
-        return { answer, cpu: user + system };
-      };
-      await cost(taking);
-      const least = Math.min((await cost(taking)).cpu, (await cost(taking)).cpu, (await cost(taking)).cpu);
-      const { answer, cpu } = await cost(reading);
-      const { detail } = JSON.parse(answer.body);
+      const post = ({ send }: typeof taking) => send("POST", "/made", { headers: jsonType, body });
+      const { detail } = JSON.parse((await post(reading)).body);
       assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, says);
-      assert.ok(cpu < 20 * least, `${cpu} µs to refuse what takes ${least} µs to receive`);
+      const times = await timesAsLong(
+        () => post(reading),
+        () => post(taking),
+        20,
+      );
+      assert.ok(times < 20, `to refuse it takes ${times} times as long as to receive it`);
     });
   }
 });

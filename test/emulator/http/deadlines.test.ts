@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Deadlines } from "../../../emulator/http/outgoing/deadlines.ts";
-import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 
 function stage() {
   const wall = new StandingWall();

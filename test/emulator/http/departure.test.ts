@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { unreadAnswerMs } from "../../../emulator/http/departure.ts";
 import { part } from "../../../emulator/http/parts.ts";
-import { idle, StandingWall } from "../../support/standing-wall.ts";
+import { unreadAnswerMs } from "../../../emulator/http/sending/departure.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { serving, stateless } from "./serving.ts";
 

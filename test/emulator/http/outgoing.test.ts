@@ -8,7 +8,7 @@ import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { forwardProxy } from "../../support/cli/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";
-import { StandingWall } from "../../support/standing-wall.ts";
+import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 const limits = {
   connectTimeoutMs: defaultSettings.webhookConnectTimeoutMs,

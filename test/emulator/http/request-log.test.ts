@@ -4,7 +4,9 @@ import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 
-const request = (target: string, rawHeaders: readonly string[] = []): Omit<LoggedRequest, "id"> => ({
+/** A request that has just come, as it stands in the log when it is answered. */
+const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
+  id: log.nextNumber(),
   listener: "router",
   service: "router",
   operation: undefined,
@@ -23,7 +25,7 @@ const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} $
 describe("The request log", () => {
   it("keeps the newest requests, in so many bytes, and counts those that it dropped", () => {
     const log = new RequestLog(5_000);
-    for (let i = 1; i <= 20; i += 1) log.add(request(`/${i}`.padEnd(600, "x")));
+    for (let i = 1; i <= 20; i += 1) log.add(answered(log, `/${i}`.padEnd(600, "x")));
     const { bytes, ...amount } = log.amount;
     assert.deepEqual(amount, { count: 5, max_bytes: 5_000, dropped: 15 });
     assert.ok(bytes > 5 * 600 && bytes <= 5_000, String(bytes));
@@ -32,23 +34,23 @@ describe("The request log", () => {
       [16, 17, 18, 19, 20],
     );
     log.clear();
-    log.add(request("/f"));
+    log.add(answered(log, "/f"));
     assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
   });
 
   it("keeps nothing of a request that is larger than all it may keep", () => {
     const log = new RequestLog(5_000);
-    log.add(request("/before"));
-    log.add(request("/", log.shared(["x-a", "y".repeat(10_000)])));
+    log.add(answered(log, "/before"));
+    log.add(answered(log, "/", log.shared(["x-a", "y".repeat(10_000)])));
     assert.deepEqual(log.amount, { count: 0, bytes: 0, max_bytes: 5_000, dropped: 2 });
-    log.add(request("/small"));
+    log.add(answered(log, "/small"));
     assert.deepEqual(targets(log), ["3 /small"]);
   });
 
   it("weighs what was found, too", () => {
     const log = new RequestLog(5_000);
     const findings = [{ code: "mapping-moved", detail: "z".repeat(2_000) }];
-    for (let i = 0; i < 3; i += 1) log.add({ ...request("/"), findings });
+    for (let i = 0; i < 3; i += 1) log.add({ ...answered(log, "/"), findings });
     assert.equal(log.amount.count, 2);
   });
 
@@ -56,9 +58,9 @@ describe("The request log", () => {
     const log = new RequestLog();
     const seen: string[] = [];
     const end = log.watch(({ target }) => seen.push(target));
-    log.add(request("/a"));
+    log.add(answered(log, "/a"));
     end();
-    log.add(request("/b"));
+    log.add(answered(log, "/b"));
     assert.deepEqual(seen, ["/a"]);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { trialStates } from "../../../emulator/router/trial/signups.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import { keepNewest, mostOfStrangers } from "../../../emulator/store/newest.ts";

@@ -151,7 +151,7 @@ describe("the log of deliveries", () => {
     await office.runner.idle();
     const shown = await office.store.read((view) => showDelivery(view, 1));
     assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
-    const [{ duration_ms, ...attempt } = { duration_ms: -1 }] = shown?.attempts ?? [];
+    const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = shown?.attempts ?? [];
     assert.deepEqual(attempt, {
       delivery_id: 1,
       number: 1,
@@ -162,8 +162,11 @@ describe("the log of deliveries", () => {
       status: 418,
       error: null,
       response_body: "no coffee",
+      cause: null,
+      moved_by: null,
+      fault: null,
     });
-    assert.ok(duration_ms >= 0);
+    assert.ok(duration_ms >= 0 && Number.isInteger(wall_at));
     assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
   });
 

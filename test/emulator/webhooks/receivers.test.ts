@@ -43,36 +43,40 @@ describe("an attempt", () => {
     );
   });
 
-  it("carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall", async (t) => {
-    let now = Date.UTC(2026, 0, 1);
-    const wall = { ...systemWall, now: () => now };
-    const { subscribe, happen, runner } = await post(t, { settings: { standardWebhooks: true }, wall });
-    const sink = await receiver(t);
-    sink.answer(500);
-    await subscribe(sink.url);
-    await happen("CONTRACT_SIGNED");
-    await runner.idle();
-    now += 7_000;
-    await runner.advance({ next: true });
+  for (const deterministic of [false, true]) {
+    const when = deterministic ? ", under --deterministic, too" : "";
+    it(`carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall${when}`, async (t) => {
+      let now = Date.UTC(2026, 0, 1);
+      const wall = { ...systemWall, now: () => now };
+      const settings = { standardWebhooks: true, deterministic };
+      const { subscribe, happen, runner } = await post(t, { settings, wall });
+      const sink = await receiver(t);
+      sink.answer(500);
+      await subscribe(sink.url);
+      await happen("CONTRACT_SIGNED");
+      await runner.idle();
+      now += 7_000;
+      await runner.advance({ next: true });
 
-    assert.deepEqual(
-      sink.received.map(({ headers }) => headers["webhook-timestamp"]),
-      ["1767225600", "1767225607"],
-    );
-    const results = sink.received.map(({ headers, body }) =>
-      verifyStandardWebhook({
-        "webhook-id": headers["webhook-id"] as string,
-        "webhook-timestamp": headers["webhook-timestamp"] as string,
-        "webhook-signature": headers["webhook-signature"] as string,
-        secret: hmacKey,
-        body,
-        nowMs: now,
-      }),
-    );
-    assert.deepEqual(results, [{ ok: true }, { ok: true }]);
-    const [first, second] = sink.received;
-    assert.equal(first?.headers["webhook-id"], second?.headers["webhook-id"]);
-  });
+      assert.deepEqual(
+        sink.received.map(({ headers }) => headers["webhook-timestamp"]),
+        ["1767225600", "1767225607"],
+      );
+      const results = sink.received.map(({ headers, body }) =>
+        verifyStandardWebhook({
+          "webhook-id": headers["webhook-id"] as string,
+          "webhook-timestamp": headers["webhook-timestamp"] as string,
+          "webhook-signature": headers["webhook-signature"] as string,
+          secret: hmacKey,
+          body,
+          nowMs: now,
+        }),
+      );
+      assert.deepEqual(results, [{ ok: true }, { ok: true }]);
+      const [first, second] = sink.received;
+      assert.equal(first?.headers["webhook-id"], second?.headers["webhook-id"]);
+    });
+  }
 
   for (const [status, outcome] of [
     [200, "delivered"],

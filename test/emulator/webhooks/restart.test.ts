@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { collections } from "../../../emulator/compose/collections.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";

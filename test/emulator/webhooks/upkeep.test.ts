@@ -118,6 +118,7 @@ describe("an emulator that closes", () => {
       kind: "deliver",
       concurrency_key: `webhook:${id}`,
       ref: `${n}`,
+      cause: null,
     }));
     const works = await store.read((view) => deliver.prepare(view, entries));
     const closing = new AbortController();

@@ -41,19 +41,23 @@ describe(`openapi-generator ${version}`, () => {
     assert.deepEqual(await told("go", ["run", "."], { cwd, env: environmentOf(world) }), expectedJourney);
   });
 
-  it("makes a Java client that compiles and works", { skip: made.missing }, async (t) => {
-    if (made.missing !== undefined) return;
-    const world = await emulator(t);
-    const cwd = await workshop(t, world, import.meta.url, "openapi-generator/Journey.java");
-    // Of a body that is a list or one of its items, as the router has it, this generator writes what is no Java.
-    const packages = "invokerPackage=contracts,apiPackage=contracts.api,modelPackage=contracts.model";
-    const options = ["--library", "native", "-p", `${packages},openApiNullable=false`];
-    await generate(made.folder, cwd, ["-g", "java", "-i", "contracts.json", "-o", ".", ...options]);
-    await copyFile(join(cwd, "Journey.java"), join(cwd, "src/main/java/Journey.java"));
-    await run("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], { cwd });
-    const env = environmentOf(world);
-    const java = ["-c", 'java -cp "target/classes:$(cat classpath.txt)" Journey'];
-    const { clusters: _, unmapped: __, ...ofContracts } = expectedJourney;
-    assert.deepEqual(await told("sh", java, { cwd, env }), ofContracts);
-  });
+  const { clusters, unmapped, ...ofContracts } = expectedJourney;
+  for (const [name, library, program, expected] of [
+    // Of a body that is a list or one of its items, as the router has it, its library native is no Java.
+    ["router", "okhttp-gson", "Routing", { clusters, unmapped }],
+    ["contracts", "native", "Journey", ofContracts],
+  ] as const) {
+    it(`makes a Java client of ${name} that compiles and works`, { skip: made.missing }, async (t) => {
+      if (made.missing !== undefined) return;
+      const world = await emulator(t);
+      const cwd = await workshop(t, world, import.meta.url, `openapi-generator/${program}.java`);
+      const packages = `invokerPackage=${name},apiPackage=${name}.api,modelPackage=${name}.model`;
+      const options = ["--library", library, "-p", `${packages},openApiNullable=false`];
+      await generate(made.folder, cwd, ["-g", "java", "-i", `${name}.json`, "-o", ".", ...options]);
+      await copyFile(join(cwd, `${program}.java`), join(cwd, `src/main/java/${program}.java`));
+      await run("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], { cwd });
+      const java = ["-c", `java -cp "target/classes:$(cat classpath.txt)" ${program}`];
+      assert.deepEqual(await told("sh", java, { cwd, env: environmentOf(world) }), expected);
+    });
+  }
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { movedWall } from "../moved-wall.ts";
+import { movedWall } from "../walls/moved-wall.ts";
 import { allCommands } from "./all-commands.ts";
 import { testFolder } from "./cli-emulator.ts";
 import { type CommandLine, commandLines, credentials, secret, wordsOf, write } from "./command-lines.ts";

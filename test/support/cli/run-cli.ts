@@ -4,6 +4,12 @@ import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
 import { program } from "../program.ts";
 
+/** A build of the command line: its door, and what starts it as a process. */
+export interface Built {
+  readonly main: typeof main;
+  readonly program: Host["program"];
+}
+
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What is piped in; omitted: an empty pipe, or an open terminal with `tty`. */
@@ -19,6 +25,8 @@ export interface RunOptions {
     out: () => string;
     err: () => string;
   }) => void;
+  /** Another build of the command line; left out: the sources. */
+  readonly built?: Built;
   /** Called with everything printed so far, after each write to standard output. */
   readonly onOutput?: (out: string) => void;
   /** The same of standard error: what a person sees. */
@@ -36,6 +44,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
   const out = collector(options);
   const err = collector({ ...options, onOutput: options.onError });
   const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
+  const built = options.built ?? { main, program: [process.execPath, program("svc")] as const };
   const host: Host = {
     env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },
     cwd: options.cwd ?? "/nonexistent",
@@ -45,7 +54,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     wall: options.wall ?? systemWall,
     version: "0.0.0-test",
     pid: process.pid,
-    program: [process.execPath, program("svc")],
+    program: built.program,
     inherits: false,
     onSignal(listener) {
       listeners.add(listener);
@@ -61,7 +70,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     for (const listener of listeners) listener(name);
   };
   options.onStart?.({ signal, out: out.text, err: err.text });
-  const exit = await main(typeof argv === "string" ? argv.split(" ").filter(Boolean) : argv, host);
+  const exit = await built.main(typeof argv === "string" ? argv.split(" ").filter(Boolean) : argv, host);
   return { exit, out: out.text(), err: err.text() };
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { openFileSnapshotStore, snapshotFolder } from "../../../emulator/store/file/file-snapshot-store.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { sealed } from "../../../emulator/store/file/sealed.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import type { Store, Transaction } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
@@ -11,6 +13,10 @@ export type Action =
   | readonly ((tx: Transaction) => void)[]
   | { readonly reset: (tx: Transaction) => void }
   | "export and replace"
+  /** The state is kept under a name. */
+  | "keep"
+  /** It takes the place of the present one, which is kept under another. */
+  | "go back"
   | "close and open";
 
 /** A life of a store, and what it is to hold after each of its commits. */
@@ -33,9 +39,15 @@ async function holds(store: Store): Promise<string> {
 export async function lifeOf(actions: readonly Action[]): Promise<Life> {
   const store = openMemoryStore({ collections, wall: systemWall });
   const history = [await holds(store)];
+  let kept: unknown;
   for (const action of actions) {
     if (action === "close and open") continue;
-    if (action === "export and replace") await store.replace(await exported(store));
+    if (action === "keep") {
+      kept = await exported(store);
+      continue;
+    }
+    if (action === "go back") await store.replace(kept);
+    else if (action === "export and replace") await store.replace(await exported(store));
     else if ("reset" in action) await store.reset("reset", action.reset);
     else {
       for (const write of action) {
@@ -52,6 +64,8 @@ export async function lifeOf(actions: readonly Action[]): Promise<Life> {
 const open = (disk: ForgetfulDisk): Promise<Store> =>
   openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300 });
 
+const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: snapshotFolder(path), disk });
+
 /** Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did. */
 async function live({ actions }: Life, disk: ForgetfulDisk): Promise<number> {
   let acknowledged = 0;
@@ -62,6 +76,13 @@ async function live({ actions }: Life, disk: ForgetfulDisk): Promise<number> {
       if (action === "close and open") {
         await store.close();
         store = await open(disk);
+      } else if (action === "keep") {
+        await (await snapshotsOn(disk)).put("kept", sealed(store.export()));
+      } else if (action === "go back") {
+        const snapshotStore = await snapshotsOn(disk);
+        const { store: next } = await store.load((await snapshotStore.open("kept"))!);
+        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", sealed(present)) });
+        acknowledged += 1;
       } else if (action === "export and replace") {
         await store.replace(await exported(store));
         acknowledged += 1;
@@ -94,7 +115,7 @@ export async function stepsOf(life: Life): Promise<[at: number, step: string][]>
   disk.before = (step, at) => void steps.push(`${step} ${at}`);
   await live(life, disk);
   const between = (at: number) =>
-    /^write .*\.tmp$/.test(steps[at]!) && steps[at - 1] === steps[at] && steps[at + 1] === steps[at];
+    /^write .*\.svc-tmp$/.test(steps[at]!) && steps[at - 1] === steps[at] && steps[at + 1] === steps[at];
   return [...steps.entries()].filter(([at]) => !between(at));
 }
 
@@ -144,6 +165,12 @@ export async function survive(
 async function written(disk: ForgetfulDisk, id: number): Promise<string> {
   const store = await open(disk);
   const found = await holds(store);
+  const snapshotStore = await snapshotsOn(disk);
+  for (const name of ["kept", "left"]) {
+    // Whole, or not there.
+    const document = await snapshotStore.open(name);
+    if (document) await store.load(document);
+  }
   await store.transaction("write", (tx) => tx.put(people, person(id)));
   return found;
 }

@@ -1,7 +1,7 @@
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
 import { ownUser } from "../../workspace/own-rows.ts";
-import { fullName } from "../parties.ts";
+import { fullName } from "../full-name.ts";
 import type { Party } from "../rows.ts";
 import type { Named } from "./template-signatories.ts";
 

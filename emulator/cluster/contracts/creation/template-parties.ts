@@ -2,13 +2,14 @@ import type * as z from "zod";
 import type { CounterPartyDetails } from "../../../../src/api/contracts/shapes/parties.ts";
 import type { Template, Workspace } from "../../../world/workspaces.ts";
 import type { Problems } from "../../field-problems.ts";
+import { fullName } from "../full-name.ts";
 import type { PartyInput } from "../parties.ts";
 
 type Details = z.output<typeof CounterPartyDetails>;
 
 /** What a counterparty is called: signatories name it by this (DECISIONS.md, F11). */
 export const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
-  is_individual ? `${poc_details.first_name} ${poc_details.last_name}`.trim() : (organization_name ?? "");
+  is_individual ? fullName(poc_details) : (organization_name ?? "");
 
 /** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
 export function checkCounterparties(

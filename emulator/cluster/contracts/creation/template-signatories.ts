@@ -5,6 +5,7 @@ import type { Transaction } from "../../../store/port.ts";
 import type { Template, Workspace } from "../../../world/workspaces.ts";
 import type { Problems } from "../../field-problems.ts";
 import { numberPeople } from "../../workspace/person-ids.ts";
+import { fullName } from "../full-name.ts";
 import type { Party, Signatory } from "../rows.ts";
 
 type Details = z.output<typeof SignatoryDetails>;
@@ -51,16 +52,7 @@ export function signatoriesOf(
   const own: Named[] = slot?.signatory ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }] : [];
   if (given.length === 0) {
     const contacts = parties.flatMap(({ name, poc }): Named[] =>
-      poc
-        ? [
-            {
-              name: `${poc.first_name} ${poc.last_name}`.trim(),
-              email: poc.email,
-              is_counterparty: true,
-              counterparty_name: name,
-            },
-          ]
-        : [],
+      poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
     return [...contacts, ...own];
   }

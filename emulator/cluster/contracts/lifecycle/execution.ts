@@ -1,3 +1,4 @@
+import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
 import type { View } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
@@ -65,8 +66,8 @@ export const executionHandlers = {
       if (row.status !== "SIGN") {
         return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
       }
-      const email = body.email_id.toLowerCase();
-      const theirs = row.signatories.filter((signatory) => signatory.email.toLowerCase() === email);
+      const address = addressKey(body.email_id);
+      const theirs = row.signatories.filter(({ email }) => addressKey(email) === address);
       const signatory = theirs.find((each) => each.action === null);
       if (!signatory) return fail(theirs.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 

@@ -6,7 +6,7 @@ import type { Transaction } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { SYSTEM } from "../../../webhooks/payload.ts";
 import { emails } from "../../../world/emails.ts";
-import { emailEventData, isSettled, report } from "../../emails/report.ts";
+import { emailEventData, isSettled, tellEmailEvent } from "../../emails/email-event.ts";
 import { contractFacts } from "../facts.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
@@ -23,7 +23,8 @@ type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pro
 export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   const { clock } = world;
 
-  const handlerFor = (job: Job): JobHandler => ({
+  const handlerFor = (does: string, job: Job): JobHandler => ({
+    does,
     prepare: async (_, entries) =>
       entries.map((entry) =>
         commitOnly(async (tx) => {
@@ -39,24 +40,27 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   });
 
   return {
-    "email-delivery": handlerFor(async (tx, _, [emailId = ""]) => {
+    "email-delivery": handlerFor("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
       const email = await tx.get(emails, emailId);
       if (!email || isSettled(email)) return "reported-before";
-      await report(tx, clock, email, { type: "Delivery", detail: null });
+      await tellEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "told";
     }),
-    "contract-activity": handlerFor(async (tx, contract, [activity, recipient = "", mode]) => {
-      await emit(tx, clock, {
-        workspace_id: contract.workspace_id,
-        activity: activity as Activity,
-        at: clock.now(),
-        performed_by: SYSTEM,
-        contract: await contractFacts(tx, contract),
-        data: emailEventData({ recipient, mode: mode === "cc" ? "cc" : "to" }, clock.now()),
-      });
-      return "told";
-    }),
-    "auto-sign": handlerFor(async (tx, contract, [signatoryId]) => {
+    "contract-activity": handlerFor(
+      "the provider of e-mails reports a delivery",
+      async (tx, contract, [activity, recipient = "", mode]) => {
+        await emit(tx, clock, {
+          workspace_id: contract.workspace_id,
+          activity: activity as Activity,
+          at: clock.now(),
+          performed_by: SYSTEM,
+          contract: await contractFacts(tx, contract),
+          data: emailEventData({ recipient, mode: mode === "cc" ? "cc" : "to" }, clock.now()),
+        });
+        return "told";
+      },
+    ),
+    "auto-sign": handlerFor("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
       await sign(tx, world, contract, { email: signatory.email }, fail);

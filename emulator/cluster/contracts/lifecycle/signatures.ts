@@ -1,5 +1,6 @@
 import { type RefusalOf, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
+import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { nextToSign, waitsFor, withTurns } from "./lifecycle.ts";
@@ -59,8 +60,8 @@ function whoActs(
   if (email === undefined) {
     return nextToSign(contract.signatories)[0] ?? forbidden();
   }
-  const address = email.trim().toLowerCase();
-  const theirs = contract.signatories.filter((each) => each.email.toLowerCase() === address);
+  const address = addressKey(email);
+  const theirs = contract.signatories.filter((each) => addressKey(each.email) === address);
   const signatory = theirs.find((each) => each.action === null);
   if (!signatory) return theirs.length ? fail("already-signed", { email }) : fail("not-a-signatory", { email });
   const before = waitsFor(contract.signatories, signatory);

@@ -3,7 +3,8 @@ import { contractKey, endContractEntries, enqueue } from "../../../clock/schedul
 import type { Transaction } from "../../../store/port.ts";
 import { sendEmail } from "../../../world/emails.ts";
 import { inviteCounterparties } from "../../invitations/counterparties.ts";
-import { personPath } from "../links.ts";
+import { report } from "../../reports/report.ts";
+import { personPaths } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
 
@@ -23,11 +24,20 @@ export interface Timing {
 /** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
 export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
-/** Sends the e-mails of a move, and puts into the schedule what follows by itself from the state just entered. */
+/**
+ * Sends the e-mails of a move, puts into the schedule what follows by itself from the state just entered, and lets the
+ * cluster report who signs and who is invited.
+ */
 export async function startTimers(tx: Transaction, contract: Contract, timing: Timing): Promise<void> {
   const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
-  if (taken.sends === "signing") await send(tx, contract, signingMails(invited), at);
-  if (taken.sends === "redlining") await send(tx, contract, redliningMails(contract, addressees), at);
+  const mails =
+    taken.sends === "signing"
+      ? signingMails(invited)
+      : taken.sends === "redlining"
+        ? redliningMails(contract, addressees)
+        : [];
+  const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
+  await send(tx, contract, mails, at, isSent);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
     timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -36,16 +46,27 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
 
 /**
  * Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. They
- * invite the people of the other side.
+ * invite the people of the other side, who are reported; `isSent`: with all who sign.
  */
-export async function send(tx: Transaction, contract: Contract, mails: readonly Mail[], at: number): Promise<void> {
+export async function send(
+  tx: Transaction,
+  contract: Contract,
+  mails: readonly Mail[],
+  at: number,
+  isSent = false,
+): Promise<void> {
   const { id: contract_id, cluster_id, workspace_id } = contract;
   const people = mails.flatMap(({ recipient: email, invites: name }) => (name === undefined ? [] : { email, name }));
-  const tokens = await inviteCounterparties(tx, contract, people, at);
-  for (const { invites: _, ...mail } of mails) {
-    const path = await personPath(tx, contract, mail.recipient);
-    const token = tokens.get(mail.recipient) ?? null;
-    const { id } = sendEmail(tx, { ...mail, path, token, contract_id, cluster_id, workspace_id, sent_at: at });
+  const { tokens, isNew } = await inviteCounterparties(tx, contract, people, at);
+  if (isSent) report(tx, "report-signatories", contract_id, at);
+  else if (isNew) report(tx, "report-invitations", contract_id, at);
+  if (mails.length === 0) return;
+  const pathOf = await personPaths(tx, contract);
+  for (const { purpose, recipient, mode } of mails) {
+    const path = pathOf(recipient);
+    const token = tokens.get(recipient) ?? null;
+    const of = { cluster_id, workspace_id, contract_id };
+    const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
     timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
 }

@@ -6,7 +6,6 @@ import { emit } from "../../../webhooks/emit.ts";
 import { type Person, SYSTEM } from "../../../webhooks/payload.ts";
 import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/counterparties.ts";
-import { report } from "../../reports/report.ts";
 import { contractFacts } from "../facts.ts";
 import { metricsDiffer } from "../process-metrics.ts";
 import { type Contract, contracts } from "../rows.ts";
@@ -80,7 +79,6 @@ async function applied(
   const invited = invitedBy(taken, before, after);
   await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
-  if (taken.sends && leaves && after.signatories.length > 0) report(tx, "report-signatories", after.id, at);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
   const facts = await contractFacts(tx, after);

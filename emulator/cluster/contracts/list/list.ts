@@ -2,7 +2,7 @@ import type { View } from "../../../store/port.ts";
 import { Problems } from "../../field-problems.ts";
 import { pageOfList, pageOfSlice } from "../../paging.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { listedContract } from "../records.ts";
+import { listedContract, numberedContract } from "../records.ts";
 import { type Contract, contracts, ofWorkspace } from "../rows.ts";
 import { filtersOf, type Names, namesIn, passes } from "./filters.ts";
 import { type Candidates, type ContractSlice, candidatesFor } from "./slices.ts";
@@ -41,6 +41,16 @@ export const contractListHandlers = {
       return { ...page, results: await Promise.all(page.results.map((row) => listedContract(view, { cluster }, row))) };
     }
   },
+
+  "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
+    store.read(async (view) => {
+      const newestFirst = { ...ofWorkspace(caller.workspace.id), reverse: true };
+      const page = await pageOfSlice(view, contracts, newestFirst, query);
+      return {
+        ...page,
+        results: await Promise.all(page.results.map((row) => numberedContract(view, { cluster }, row))),
+      };
+    }),
 } satisfies ClusterHandlers;
 
 /**

@@ -6,7 +6,7 @@ import { format } from "../format.ts";
 
 /**
  * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are
- * those of the snapshot that it follows: a state of other versions gets a new snapshot before anything is written.
+ * those of the base that it follows: a state of other versions gets a new base before anything is written.
  */
 export interface Header {
   readonly svc_journal: number;

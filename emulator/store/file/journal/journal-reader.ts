@@ -1,3 +1,4 @@
+import { parsedJson } from "../../../../src/base/object.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import type { Position } from "../../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../src/files/read-log.ts";
@@ -10,7 +11,7 @@ import type { Header } from "./journal-file.ts";
 /*
  * What the last group of a journal lost as a whole cannot be seen in its own file, nor can a last journal that was cut at
  * the end of a line. It is seen from beside it: the next journal goes on with the next number; a journal that goes on in
- * another one says so in its last line; the snapshot says whether a journal follows it.
+ * another one says so in its last line; the base says whether a journal follows it.
  */
 
 /** What a journal holds; its position is undefined in format 1. */
@@ -28,7 +29,8 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
 export interface JournalTaker {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): Position | undefined;
-  take(changes: readonly Change[]): void;
+  /** `number`: of the line; undefined where lines have none. */
+  take(changes: readonly Change[], number: number | undefined): void;
 }
 
 /** Reads a journal. Damage fails with StateRefused, which names file and line. */
@@ -44,15 +46,15 @@ export async function readJournal(disk: Disk, path: string, taker: JournalTaker)
       const follows = taker.begin(header);
       return header.svc_journal === 1 ? "unnumbered" : (follows ?? "any");
     },
-    line(json) {
+    line(json, place) {
       lines += 1;
       if (next !== undefined) throw new StateRefused("it stands after the last line of the journal");
-      const value = parsed(json);
+      const value = parsedJson(json);
       next = nextIn(value);
       if (next !== undefined) return;
-      const changes = changesOf(value);
+      const changes = changesOf(changesIn(value));
       if (changes === undefined) throw new StateRefused("the line holds something else than changes");
-      taker.take(changes);
+      taker.take(changes, place?.number);
       transactions += 1;
     },
   });
@@ -66,7 +68,7 @@ export async function readJournal(disk: Disk, path: string, taker: JournalTaker)
 }
 
 function headerOf(json: string): Header {
-  const header = parsed(json) as Partial<Header> | null | undefined;
+  const header = parsedJson(json) as Partial<Header> | null | undefined;
   if (header?.svc_journal === undefined) throw new StateRefused("this is not the first line of a journal");
   requireFormat(header.svc_journal, header.written_by);
   if (!Number.isSafeInteger(header.generation) || !Number.isSafeInteger(header.after)) {
@@ -81,10 +83,6 @@ function nextIn(value: unknown): number | undefined {
   return Number.isSafeInteger(next) ? (next as number) : undefined;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** From format 3 on they stand beside what the line says of itself. */
+const changesIn = (value: unknown): unknown =>
+  Array.isArray(value) ? value : (value as { changes?: unknown } | null)?.changes;

@@ -1,18 +1,19 @@
+import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import type { Position } from "../../../../src/files/log-line.ts";
 import { SchemaMismatch } from "../../live/schema-mismatch.ts";
 import type { Change, State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { StateRefused } from "../../port.ts";
+import type { BaseHead } from "../base/base-head.ts";
 import { validRow } from "../document.ts";
-import type { SnapshotHead } from "../snapshot/snapshot-head.ts";
 import type { Header } from "./journal-file.ts";
 import { type JournalContent, readJournal } from "./journal-reader.ts";
 
-/** What the journals go on from; undefined where there is no snapshot. */
-type Base = Pick<SnapshotHead, "generation" | "position"> | undefined;
+/** What the journals go on from; undefined where there is no base. */
+type Beginning = Pick<BaseHead, "generation" | "position"> | undefined;
 
-/** Applies journals to the state of a snapshot, oldest first. */
+/** Applies journals to the state of a base, oldest first. */
 export class Replay {
   /** Those that were read to their end. */
   readonly journals: JournalContent[] = [];
@@ -23,11 +24,23 @@ export class Replay {
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
-  readonly #base: Base;
+  readonly #base: Beginning;
+  readonly #last: number;
+  readonly #isOwn: boolean;
+  #isTrusted = false;
   /** Generations whose lines, and all before them, are applied. */
   readonly #reached = new Set<number>();
 
-  constructor(disk: Disk, state: State, upgrade: Upgrade, base: Base) {
+  /** `last`: the number of the last line that is wanted. `isOwn`: rows of this very version are not looked at again. */
+  constructor(
+    disk: Disk,
+    state: State,
+    upgrade: Upgrade,
+    base: Beginning,
+    { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
+  ) {
+    this.#last = last;
+    this.#isOwn = isOwn && !upgrade.needed;
     this.#disk = disk;
     this.#state = state;
     this.#upgrade = upgrade;
@@ -40,10 +53,12 @@ export class Replay {
     const torn = this.journals.some((journal) => journal.torn);
     const content = await readJournal(this.#disk, path, {
       begin: (header) => {
+        this.#isTrusted = this.#isOwn && header.written_by === svcVersion;
         this.#follow(header);
         return this.position;
       },
-      take: (changes) => {
+      take: (changes, number = 0) => {
+        if (number > this.#last) return;
         if (torn) throw new StateRefused("the journal before this one ends in a damaged line");
         if (this.#base === undefined) {
           throw new StateRefused("the state file that it belongs to is missing", { repairable: false });
@@ -70,6 +85,7 @@ export class Replay {
 
   #checked(change: Change): Change {
     const [kind, collection] = change;
+    if (kind === "put" && this.#isTrusted && this.#state.rows.has(collection)) return change;
     if (kind === "put") {
       return ["put", collection, validRow(this.#state, this.#upgrade, collection, change[2], "The row")];
     }

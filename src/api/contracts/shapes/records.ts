@@ -4,6 +4,9 @@ import { timestamp } from "../../timestamp.ts";
 
 export const ContractStatus = z.enum(contractStatuses);
 
+/** What somebody may do with a contract (DECISIONS.md, F22). */
+export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
+
 /** Path parameter of the routes that take `T-12` or `H-12`. */
 export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
 
@@ -16,7 +19,7 @@ export const userScoping = z.object({
     .string()
     .optional()
     .describe(
-      "true: only a contract that the acting user made, owns, reviews, approves or signs; this choice is assumed",
+      "true: only a contract that the acting user made, owns, reviews, approves, signs or was invited to; this choice is assumed",
     ),
 });
 
@@ -56,4 +59,11 @@ export const ListedContract = z.strictObject({
   created_by: z.string().describe("Full name of the creator"),
   created_by_user_name: z.string(),
   created_by_user_email: z.string(),
+});
+
+/** What the list of version 1 answers. */
+export const NumberedContract = z.strictObject({
+  ...record,
+  id: z.int().describe("Number of the contract"),
+  created_by: z.string().describe("E-mail address of the creator"),
 });

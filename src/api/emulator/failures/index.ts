@@ -2,9 +2,13 @@ import { assumed } from "../../basis.ts";
 import { control } from "../../failure.ts";
 import { controlChatBFailures } from "./chat-b.ts";
 import { clockFailures } from "./clock.ts";
+import { consoleFailures } from "./console.ts";
 import { controlContractFailures } from "./contract.ts";
+import { controlInvitationFailures } from "./invitation.ts";
 import { controlScriptFailures } from "./script.ts";
 import { controlSignInFailures } from "./sign-in.ts";
+import { snapshotFailures } from "./snapshot.ts";
+import { controlTraceFailures } from "./trace.ts";
 import { controlWebhookFailures } from "./webhook.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
@@ -15,7 +19,11 @@ export const emulatorFailures = {
   ...controlChatBFailures,
   ...clockFailures,
   ...controlWebhookFailures,
+  ...controlInvitationFailures,
   ...controlScriptFailures,
+  ...snapshotFailures,
+  ...controlTraceFailures,
+  ...consoleFailures,
   "no-control-token": control({
     status: 401,
     when: "the control token is missing or wrong",

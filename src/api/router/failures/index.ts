@@ -117,10 +117,16 @@ const routingFailures = {
 
 export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
 
-/** What an operation that forwards may refuse with (DECISIONS.md, R12 and R13). */
+/** What an operation may refuse with whose request goes to one cluster (DECISIONS.md, R12). */
+export const forwardingToOne = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
+
+/** What one may refuse with whose request goes to several at once, whichever answers (DECISIONS.md, R13). */
+export const forwardingToAll = ["no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
+
+/** What one may refuse with whose request goes to its owner, and to all where it has none. */
 export const forwarding = [
   "cluster-unreachable",
   "no-cluster-reachable",
   "cluster-timeout",
   "forwarding-loop",
-] as const;
+] as const satisfies readonly (typeof forwardingToOne | typeof forwardingToAll)[number][];

@@ -1,7 +1,9 @@
 import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import * as z from "zod";
 import { isoSeconds } from "../../../base/clock.ts";
 import { randomIds } from "../../../base/ids.ts";
+import { parsedJson } from "../../../base/object.ts";
 import { systemDisk } from "../../../files/disk.ts";
 import { makeFolderDurably } from "../../../files/folder.ts";
 import type { Lock } from "../../../files/lock.ts";
@@ -10,20 +12,21 @@ import { isKeptTail } from "../../../files/torn-tail.ts";
 import { isTemporaryName, writeWhole } from "../../../files/whole-file.ts";
 import { isLocked, takeLock } from "../../config/file-lock.ts";
 import type { Host } from "../../host.ts";
-import type { JobPlan } from "../plan.ts";
+import { JobPlan } from "../plan.ts";
 import { type Counts, readJobLog } from "./job-log.ts";
 import { createLog, logNames, logPath } from "./log-file.ts";
 import { jobsFolder } from "./state-folder.ts";
 
 /** What stands in `job.json`: the plan, and the run it belongs to. */
-export interface JobRecord extends JobPlan {
-  readonly id: string;
-  readonly created_at: string;
-  readonly errors_out: string | null;
-  readonly concurrency: number;
+const JobRecord = JobPlan.extend({
+  id: z.string(),
+  created_at: z.string(),
+  errors_out: z.string().nullable(),
+  concurrency: z.int().positive(),
   /** The command line that resumes it, after `svc`. */
-  readonly resume: readonly string[];
-}
+  resume: z.array(z.string()).readonly(),
+});
+export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
@@ -65,8 +68,8 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
   const log = text === undefined ? undefined : await readJobLog(folder);
   if (text === undefined || !log) return undefined;
-  const record = JSON.parse(text) as JobRecord;
-  if (record.version !== 1) return undefined;
+  const { data: record } = JobRecord.safeParse(parsedJson(text));
+  if (!record) return undefined;
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
   const isRunning = await isLocked(lockPath(folder), host, log.file.path);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { parsedJson } from "../../../base/object.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Disk, isMissing } from "../../../files/disk.ts";
 import { beginning, firstLine, logLine } from "../../../files/log-line.ts";
@@ -91,20 +92,11 @@ async function readOld(disk: Disk, path: string, take: (json: string) => void): 
     for (let at = 0; at < bytes.byteLength; ) {
       const newline = bytes.indexOf("\n", at);
       const json = bytes.toString("utf8", at, newline);
-      if (newline === -1 || !isJson(json)) return end(true);
+      if (newline === -1 || parsedJson(json) === undefined) return end(true);
       take(json);
       at = newline + 1;
       length = offset + at;
     }
   }
   return end(false);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

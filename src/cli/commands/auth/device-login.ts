@@ -70,12 +70,11 @@ export const authDeviceLogin = command({
     const { client_id, scope, expires_at } = account;
     if (output.format !== "table") {
       await output.document({ event: "signed_in", address, client_id, scope, expires_at });
-    } else {
-      await output.note(
-        `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
-      );
-      await output.note(`Next: ${nextLine(["auth", "status"], context)}`);
     }
+    await output.note(
+      `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
+    );
+    await output.note(`Next: ${nextLine(["auth", "status"], context)}`);
     return undefined;
   },
 });

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../../base/object.ts";
 import { type Context, command } from "../../command.ts";
 import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
@@ -60,9 +61,7 @@ async function minted(context: Context, body: unknown): Promise<string> {
 
 function serviceUrlOf(body: unknown): string | undefined {
   try {
-    const { serviceUrl } = JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")) as {
-      readonly serviceUrl?: unknown;
-    };
+    const { serviceUrl } = fieldsOf(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
     return typeof serviceUrl === "string" ? serviceUrl : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,6 @@
+import { fieldsOf } from "../../../base/object.ts";
 import type { Answer } from "../../../client/response.ts";
-import { command, type Input } from "../../command.ts";
+import { command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { call } from "../../derived.ts";
 import { nextLine } from "../../next.ts";
@@ -14,6 +15,7 @@ export const contractsCreate = command({
   extendsDerived: true,
   readsDerived: {
     flags: [
+      { flag: "contract-template-id", type: "integer" },
       { flag: "data", type: "text" },
       { flag: "set", type: "text", repeatable: true },
     ],
@@ -31,7 +33,7 @@ export const contractsCreate = command({
     const isBare = flags.data === undefined && flags.set === undefined;
     const asks = isBare && mayAsk(context.host, context.globals);
     const questions = asks ? await import("../../prompt/contract.ts") : undefined;
-    let input: Input = questions ? await questions.askContract(given, context) : given;
+    let input = questions ? await questions.askContract(given, context) : given;
     let answer: Answer | undefined;
     while (answer === undefined) {
       const prepared = await call(spec!, input, context);
@@ -43,7 +45,7 @@ export const contractsCreate = command({
         return undefined;
       });
     }
-    const id = (answer.value as { id?: unknown } | null)?.id;
+    const { id } = fieldsOf(answer.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${nextLine(["contracts", "send", id], context)}`);
     return undefined;

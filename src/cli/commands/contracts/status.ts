@@ -1,3 +1,5 @@
+import type { showContractStatus } from "../../../api/contracts/contracts.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { command } from "../../command.ts";
 import { call } from "../../derived.ts";
 import { isFinal } from "./final-status.ts";
@@ -17,11 +19,13 @@ export const contractsStatus = command({
   ],
   examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],
   async run(input, context, spec) {
-    const prepared = await call(spec!, input, context, { reads: input.flags["exit-status"] === true });
+    const prepared = await call<ResultOf<typeof showContractStatus>>(spec!, input, context, {
+      reads: input.flags["exit-status"] === true,
+    });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     if (input.flags["exit-status"] !== true) return undefined;
-    const { contract_status: status } = value as { contract_status: string };
+    const { contract_status: status } = value;
     if (!isFinal(status)) return "pending";
     return status === "EXECUTED" ? undefined : "failed";
   },

@@ -23,12 +23,17 @@ export const emulatorExec = command({
   examples: [
     { title: "The one line that CI needs", argv: ["emulator", "exec", "--", "npm", "test"] },
     { title: "Virtual time leaps to what is due", argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"] },
+    {
+      title: "Each run begins with the same prepared state, and leaves it as it is",
+      argv: ["emulator", "exec", "--from", "prepared", "--", "npm", "test"],
+    },
   ],
   async run(input, context) {
     const [program, ...args] = input.positionals.command;
     if (program === undefined) throw new UsageError("A command is needed after --");
     const options = await emulatorOptions(input, context.host);
-    const emulator = await openEmulator({ port: 0, ...options, ephemeral: options.file === undefined }, context);
+    const ephemeral = options.file === undefined;
+    const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
     const { host } = context;
     await maskSecrets(host, secretsOf(emulator));
     const run = () => runChild(program, args, environmentOf(emulator, host), context);

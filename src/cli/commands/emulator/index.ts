@@ -2,14 +2,17 @@ import type { Command } from "../../command.ts";
 import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
+import { emulatorOpen } from "./open-console.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
 import { deliveriesResend } from "./resend.ts";
 import { emulatorSeedSchema } from "./seed-schema.ts";
+import { snapshotDiff } from "./snapshot-diff.ts";
 import { emulatorStart } from "./start.ts";
 import { emulatorStateExport, emulatorStateImport } from "./state.ts";
 import { emulatorStatus } from "./status.ts";
 import { emulatorStop } from "./stop.ts";
+import { emulatorTrace } from "./trace.ts";
 import { emulatorWaitFor } from "./wait-for.ts";
 import { emulatorWorkspaces } from "./workspaces.ts";
 
@@ -17,9 +20,11 @@ export const commands: readonly Command[] = [
   emulatorStart,
   emulatorExec,
   emulatorEnv,
+  emulatorOpen,
   emulatorStop,
   emulatorStatus,
   emulatorWaitFor,
+  emulatorTrace,
   emulatorWorkspaces,
   emulatorRequests,
   emulatorDeliveries,
@@ -28,6 +33,7 @@ export const commands: readonly Command[] = [
   deviceDeny,
   emulatorRepair,
   emulatorSeedSchema,
+  snapshotDiff,
   emulatorStateExport,
   emulatorStateImport,
 ];

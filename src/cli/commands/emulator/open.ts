@@ -5,12 +5,20 @@ import { CommandFailed, UsageError } from "../../failure.ts";
 import { requireDifferentFiles } from "./different-files.ts";
 import { portTaken } from "./port-taken.ts";
 
-/**
- * Starts an emulator that ends with the command; its failures in the words of the command line. `readyFile` is written
- * later, and may not be one of the emulator's own files.
- */
-export async function openEmulator(options: EmulatorOptions, context: Context, readyFile?: string): Promise<Emulator> {
-  const { output } = context;
+interface Surroundings {
+  /** Is written later, and may not be one of the emulator's own files. */
+  readonly readyFile?: string | undefined;
+  /** The state beside which the emulator tells of itself; undefined where it does not. */
+  readonly toldAt?: string | undefined;
+}
+
+/** Starts an emulator that ends with the command; its failures in the words of the command line. */
+export async function openEmulator(
+  options: EmulatorOptions,
+  context: Context,
+  { readyFile, toldAt }: Surroundings = {},
+): Promise<Emulator> {
+  const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
     await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
   }
@@ -18,19 +26,21 @@ export async function openEmulator(options: EmulatorOptions, context: Context, r
   await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile, "--ready-file": readyFile });
   if (options.file !== undefined) await makeStateFolder(options.file);
   try {
-    const emulator = await startEmulator({ ...options, log: (line) => void output.warn(line) });
+    const emulator = await startEmulator({ otel: host.env, ...options, log: (line) => void output.warn(line) });
     context.atEnd(() => emulator.close({ hurry: context.cut }));
     return emulator;
   } catch (error) {
-    const { port, file } = options;
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
-      throw await portTaken({ port, file: options.ephemeral ? undefined : file, cause: error }, context);
+      throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
     }
-    throw translated(error as NodeJS.ErrnoException, options);
+    throw translated(error as StartTrouble, options);
   }
 }
 
-function translated(error: NodeJS.ErrnoException, { file }: EmulatorOptions): unknown {
+/** What an emulator fails with at its start. `repairable`: of a state that is refused. */
+type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean };
+
+function translated(error: StartTrouble, { file }: EmulatorOptions): unknown {
   if (error.name === "StateInUse") return new CommandFailed("failed", "state_in_use", error.message, { cause: error });
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
@@ -39,7 +49,7 @@ function translated(error: NodeJS.ErrnoException, { file }: EmulatorOptions): un
   }
   if (error.name === "StateRefused") {
     return new CommandFailed("failed", "state_refused", error.message, {
-      ...(file === undefined ? {} : { next: ["emulator", "repair", file] }),
+      ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
       cause: error,
     });
   }

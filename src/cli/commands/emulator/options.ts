@@ -5,11 +5,12 @@ import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { InputOf } from "../../command.ts";
+import { keptStateFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
-import { checkedDuration, checkedUrl } from "../../parse/globals.ts";
+import { checkedDuration, checkedSize, checkedUrl } from "../../parse/globals.ts";
 import { controlTokenSetting } from "../../settings.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
@@ -62,6 +63,20 @@ export const emulatorFlags = (defaultPort: number) =>
       placeholder: "NAME|FILE",
       description: "Starting state: demo, empty, or a file",
       default: "demo",
+    },
+    {
+      flag: "from",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description:
+        "Begin with a copy of this snapshot, or of the state in a file: on free ports, and in memory, unless a port and a new file are named",
+    },
+    {
+      flag: "history",
+      type: "text",
+      placeholder: "SIZE",
+      description: "How much of what led to the present state is kept beside it, to rewind to; 0: nothing",
+      default: "256MiB",
     },
     {
       flag: "clock",
@@ -127,14 +142,14 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "integer",
       least: 0,
       description: "How much of the requests received is kept in memory, the newest",
-      default: 8_388_608,
+      default: 4_194_304,
     },
     {
       flag: "inbox-bytes",
       type: "integer",
       least: 0,
       description: "How much of what is forwarded to each cluster is kept in memory, the newest",
-      default: 16_777_216,
+      default: 4_194_304,
     },
     {
       flag: "unread-answer-timeout",
@@ -154,6 +169,11 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Add the Standard Webhooks headers (webhook-id, webhook-timestamp, webhook-signature)",
     },
     {
+      flag: "trace-webhooks",
+      type: "switch",
+      description: "Add a traceparent header to webhooks, in the trace of what led to them",
+    },
+    {
       flag: "auto-sign",
       type: "text",
       placeholder: "DURATION",
@@ -169,14 +189,16 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     name: "upstream-timeout" | "unread-answer-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign",
   ) => (flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`));
   const clock = { mode: flags.clock, speed: flags["clock-speed"], start: clockStart(flags["clock-start"]) };
-  const { file, "public-url": publicUrl, "run-file": runFile } = flags;
+  const { file, from, "public-url": publicUrl, "run-file": runFile } = flags;
   const options = {
-    port: flags.port,
+    port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
     allowedHosts: flags["allowed-host"],
     publicUrl: publicUrl === undefined ? undefined : checkedUrl(publicUrl, "--public-url"),
     file: file === undefined ? undefined : resolve(host.cwd, file),
-    ephemeral: flags.ephemeral,
+    historyBytes: historyOf(flags.history),
+    from: from === undefined ? undefined : await keptStateFile(from, host),
+    ephemeral: keepsNothing(flags) || undefined,
     runFile: runFile === undefined ? undefined : await checkedOutput(host, runFile, "--run-file"),
     seed: await seedOf(flags.seed ?? "demo", host),
     clock: given(clock),
@@ -194,10 +216,20 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     unreadAnswerTimeoutMs: duration("unread-answer-timeout"),
     workerTick: flags["worker-tick"],
     standardWebhooks: flags["standard-webhooks"],
+    traceWebhooks: flags["trace-webhooks"],
     autoSignMs: duration("auto-sign"),
   };
   return given(options) as EmulatorOptions;
 }
+
+function historyOf(size: string | undefined): number | undefined {
+  if (size === undefined) return undefined;
+  return size === "0" ? 0 : checkedSize(size, "--history");
+}
+
+/** A copy has no state of its own to go on with: it is kept where a new file is named for it. */
+export const keepsNothing = ({ ephemeral, from, file }: Partial<InputOf<EmulatorFlags>["flags"]>): boolean =>
+  ephemeral === true || (from !== undefined && file === undefined);
 
 const given = (options: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

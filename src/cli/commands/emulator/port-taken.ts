@@ -8,21 +8,21 @@ const patienceMs = 2_000;
 
 /**
  * What to say where a port is taken: mostly it is the emulator of this very folder, started before, or one of another.
- * `file` is the state that was to be used; undefined in memory.
+ * `state` is that beside which it would have told of itself.
  */
 export async function portTaken(
-  { port = 0, file, cause }: { port: number | undefined; file: string | undefined; cause: unknown },
+  { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   context: Context,
 ): Promise<CommandFailed> {
-  const running = file === undefined ? undefined : await readRunFile(await runFileOf(file));
+  const running = state === undefined ? undefined : await readRunFile(await runFileOf(state));
   if (running && (await instanceAt(running.routerUrl, context)) === running.instanceId) {
     return new CommandFailed(
       "failed",
       "already_running",
-      `An emulator runs on ${file} already: ${running.routerUrl}.`,
+      `An emulator runs on ${state} already: ${running.routerUrl}.`,
       {
         hint: "Use that one, or stop it with svc emulator stop.",
-        next: ["emulator", "status", "--file", file!],
+        next: ["emulator", "status", "--file", state!],
         cause,
       },
     );

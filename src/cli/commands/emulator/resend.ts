@@ -1,3 +1,5 @@
+import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { command } from "../../command.ts";
 import { call } from "../../derived.ts";
 
@@ -11,11 +13,10 @@ export const deliveriesResend = command({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await call(spec!, input, context, { reads: true });
+    const prepared = await call<ResultOf<typeof resendDelivery>>(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
-    const { attempts } = value as { attempts: { resend: boolean; status: number | null }[] };
-    const { resend, status } = attempts.at(-1) ?? { resend: false, status: null };
+    const { resend, status } = value.attempts.at(-1) ?? { resend: false, status: null };
     const arrived = resend && status !== null && status >= 200 && status < 300;
     return arrived ? undefined : "failed";
   },

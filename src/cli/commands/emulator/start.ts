@@ -1,14 +1,15 @@
-import type { Emulator } from "../../../../emulator/index.ts";
+import { setFlagsFromString } from "node:v8";
+import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
-import { stateFile } from "../../connection/run-file.ts";
+import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
 import { usualColumns } from "../../terminal/wide.ts";
-import { bannerOf, readyEvent } from "./banner.ts";
-import { type Started, showStarted, startDetached } from "./detach.ts";
 import { openEmulator } from "./open.ts";
-import { emulatorFlags, emulatorOptions } from "./options.ts";
-import { readyFileAt } from "./ready-file.ts";
+import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
+import { bannerOf, readyEvent } from "./start/banner.ts";
+import { type Started, showStarted, startDetached } from "./start/detach.ts";
+import { readyFileAt } from "./start/ready-file.ts";
 
 const defaultPort = 4010;
 
@@ -16,7 +17,7 @@ export const emulatorStart = command({
   words: ["emulator", "start"],
   summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
   description:
-    "Prints a line for each request, each attempt to deliver a webhook and each move of time; not with --quiet. With --json one line is printed when everything is up, and then one for each of these. With --detach they go to a log: beside the state, with .log behind its name; or .svc/ephemeral.log. It is begun anew with each start.",
+    "Prints a line for each request, each attempt to deliver a webhook and each move of time; not with --quiet. What commands ask the emulator itself stands there where it changes something or fails. With --json one line is printed when everything is up, and then one for each of these. With --detach they go to a log: beside the state, with .log behind its name; or .svc/ephemeral.log. It is begun anew with each start.",
   positionals: [],
   flags: [
     ...emulatorFlags(defaultPort),
@@ -38,23 +39,36 @@ export const emulatorStart = command({
       title: "A minute in each second, nothing kept",
       argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
     },
+    {
+      title: "A copy of what was kept, beside the emulator that keeps it",
+      argv: ["emulator", "start", "--from", "prepared"],
+    },
     { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
   ],
   async run(input, context) {
     const { host, output, signal, cut } = context;
-    if (input.flags.detach && host.starter === undefined) return startDetached(input.flags, context);
+    if (input.flags.detach && host.starter === undefined)
+      return startDetached({ ...input.flags, ephemeral: keepsNothing(input.flags) }, context);
+    keepHeapSmall();
     const options = await emulatorOptions(input, host);
     const { "ready-file": readyPath } = input.flags;
-    const file = options.ephemeral ? undefined : stateFile(host, options.file ?? undefined);
+    const state = stateFile(host, options.file ?? undefined);
+    const file = options.ephemeral ? undefined : state;
+    // Nothing else leads to one in memory that has no terminal: it tells of itself where its state would.
+    const toldAt = file ?? (host.starter && options.runFile === undefined ? state : undefined);
+    const runFile = file === undefined && toldAt !== undefined ? await runFileOf(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    const emulator = await openEmulator({ port: defaultPort, ...options, file }, context, readyFile?.path);
+    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile }, context, {
+      readyFile: readyFile?.path,
+      toldAt,
+    });
     const ready = readyEvent(emulator, host);
     if (readyFile) {
       context.atEnd(() => readyFile.remove());
       await readyFile.tell(ready);
     }
-    const started: Started = { ready, banner: bannerOf(emulator, host), secrets: secretsOf(emulator) };
+    const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
     await (host.starter?.tell(started) ?? showStarted(started, context));
     const unwatch = await showActivity(emulator, context);
 
@@ -67,18 +81,28 @@ export const emulatorStart = command({
   },
 });
 
+/**
+ * Lets garbage make the heap half as large again before it is collected, not up to four times: an emulator runs all day
+ * beside somebody's other programs, and what busy requests leave behind would be most of what it holds.
+ */
+const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=50");
+
 /** A line for each request, attempt and move of time; under --json and ndjson a document each. Nothing under --quiet. */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
-  const { activityLine } = await import("./activity-lines.ts");
+  const { activityLine } = await import("./start/activity-lines.ts");
   return emulator.watch(async (events) => {
     if (output.format === "table") {
       const columns = host.stdout.isTTY ? host.stdout.columns || usualColumns : undefined;
-      return output.print(...events.map((event) => activityLine(event, columns)));
+      return output.print(...events.filter(isNews).map((event) => activityLine(event, columns)));
     }
     for (const event of events) await output.document(event);
   });
 }
+
+/** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
+const isNews = (event: EmulatorEvent): boolean =>
+  event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {

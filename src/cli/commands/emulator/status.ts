@@ -21,7 +21,7 @@ export const emulatorStatus = command({
       const client = await context.client("emulator", { file });
       const { instance_id: instanceId } = await client.call(ready, {}, { signal, retries: 0 });
       const clock = await client.call(showClock, {}, { signal });
-      const { requests, inboxes } = await client.call(kept, {}, { signal });
+      const { requests, inboxes, events, spans } = await client.call(kept, {}, { signal });
       await output.show({
         running: true,
         router_url: baseUrls.emulator,
@@ -29,6 +29,9 @@ export const emulatorStatus = command({
         ...clock,
         requests_kept: requests,
         inboxes_kept: inboxes,
+        ...(spans !== null && { spans }),
+        // One of before tells of none.
+        ...(events && { event_streams: events.streams }),
       });
       return undefined;
     } catch (error) {

@@ -3,12 +3,14 @@ import { contractStatuses } from "../../../api/contract-statuses.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import { durationWords } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired, PartialFailure, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
+import { picked } from "../../parse/picked.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
@@ -79,7 +81,12 @@ export const emulatorWaitFor = command({
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
     const met = within === undefined ? await wallWait(waiting) : await virtualWait(waiting, Date.parse(now) + within);
-    if (!met.reached) throw notReached(query, met, within === undefined ? timeoutMs : within);
+    if (!met.reached)
+      throw notReached(
+        query,
+        met,
+        within === undefined ? durationWords(timeoutMs) : `${durationWords(within)} of virtual time`,
+      );
     await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
     return undefined;
   },
@@ -95,8 +102,11 @@ interface Waiting {
 
 const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Promise<Met> => {
   const { wait } = await import("../../../api/emulator/wait.ts");
-  const args = { query: { ...query, timeout_ms: timeoutMs } } as ArgumentsOf<typeof wait>;
-  return client.call(wait, args, { signal: context.signal, timeoutMs: timeoutMs + 10_000 });
+  return client.call(
+    wait,
+    { query: { ...query, timeout_ms: timeoutMs } },
+    { signal: context.signal, timeoutMs: timeoutMs + 10_000 },
+  );
 };
 
 async function wallWait(waiting: Waiting): Promise<Met> {
@@ -144,7 +154,7 @@ function queryOf({ flags: given }: InputOf<typeof flags>): Query {
   if (webhook !== undefined && outcome === undefined)
     throw new InputRequired("outcome", "--outcome required with --webhook");
   const query = { activity, outcome, contract_status: status, contract, webhook, count };
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Query;
+  return picked(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }
 
 const duration = (text: string | undefined, flag: string): number | undefined =>
@@ -154,19 +164,20 @@ const duration = (text: string | undefined, flag: string): number | undefined =>
 function notReached(
   { activity, outcome, contract_status, contract, count }: Query,
   met: Met,
-  ms: number,
+  waited: string,
 ): CommandFailed {
   const many = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? [activity, outcome].filter(Boolean).join(" ");
   const about = contract === undefined ? "" : ` of ${contract}`;
   const near = [
     ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
-    ...met.activities.map((one) => `${one.activity}${of(one.contract_id)} at ${one.at}`),
-    ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one.contract_id)}: ${one.outcome}`),
+    ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
+    ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one)}: ${one.outcome}`),
   ];
   const nearest = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
-  const message = `Waited ${Math.round(ms / 1_000)} s for ${many}${what}${about}, until ${met.now}: it did not come.`;
+  const message = `Waited ${waited} for ${many}${what}${about}, until ${met.now}: it did not come.`;
   return new CommandFailed("temporary", "wait_timeout", message, { hint: nearest });
 }
 
-const of = (contract: number | null): string => (contract === null ? "" : ` [contract ${contract}]`);
+const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
+  contract === null ? "" : ` of ${contract}`;

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../../base/object.ts";
 import { command, type Input } from "../../command.ts";
 import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
 import { call } from "../../derived.ts";
@@ -43,8 +44,8 @@ export const intakeCreate = command({
       return undefined;
     }
     const uploaded = files.length > 0 ? await upload(context, files) : [];
-    const body = prepared.call.args.body as Record<string, unknown>;
-    const fileIds = [...((body.file_ids as string[] | undefined) ?? []), ...uploaded.map(({ file_id: id }) => id)];
+    const body = fieldsOf(prepared.call.args.body);
+    const fileIds = [body.file_ids ?? [], uploaded.map(({ file_id: id }) => id)].flat();
     const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
     const sent = prepared.send(prepared.call.with({ body: named }));
     await sent.catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../../base/object.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
@@ -99,9 +100,9 @@ async function runFew(
   );
   if (!isDerived) throw new InputRequired("file", "<file> required: a file with one identifier a row, or -");
   const confirm = ({ args }: CheckedCall) => {
-    const { cluster_id, [listField]: list } = args.body as Record<string, unknown>;
+    const { cluster_id, [listField]: list } = fieldsOf(args.body);
     return confirmRemoval(
-      { noun: kind.noun, cluster: cluster_id as string, rows: (list as unknown[]).length },
+      { noun: kind.noun, cluster: String(cluster_id), rows: [list].flat().length },
       input.flags.confirm,
       context,
     );
@@ -112,8 +113,9 @@ async function runFew(
 
 /** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
 function withSent(call: CheckedCall, { problem, value }: IdentifierKind, listField: string): CheckedCall {
-  const body = call.args.body as Record<string, unknown>;
-  const sent = (body[listField] as readonly string[]).map((text) => {
+  const body = fieldsOf(call.args.body);
+  const sent = [body[listField]].flat().map((identifier) => {
+    const text = String(identifier);
     const found = problem(text.trim());
     if (found !== undefined) throw new UsageError(`"${text}" is ${found}`);
     return value(text.trim());

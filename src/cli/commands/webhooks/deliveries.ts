@@ -1,7 +1,7 @@
 import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
-import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
@@ -58,11 +58,10 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
   const client = await context.client("emulator", { file: flags.file });
   const given = picked(flags, ["webhook", "activity", "contract", "outcome", "limit"]);
   const query = firstPart(paged, given, flags.all === true);
-  const fetch = (part: object) =>
-    client.call(listDeliveries, { query: part } as ArgumentsOf<typeof listDeliveries>, { signal: context.signal });
+  const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
   const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
-  await context.output.show((whole.items as Listed[]).map(row), {
+  await context.output.show(whole.items.map(row), {
     columns,
     none: "No deliveries; svc webhooks trigger tells subscriptions of an activity",
   });
@@ -108,7 +107,7 @@ export async function followDeliveries({ flags }: InputOf<FollowedFlags>, contex
 }
 
 function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
-  const about = contract === null ? "" : ` [contract ${contract}]`;
+  const about = contract === null ? "" : ` ${contract}`;
   const what = attempt === null ? outcome : `attempt ${attempt.number}: ${answerOf(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";

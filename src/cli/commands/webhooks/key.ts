@@ -1,4 +1,5 @@
 import { decodeBase64 } from "../../../base/base64.ts";
+import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { InputRequired, UsageError } from "../../failure.ts";
@@ -41,8 +42,7 @@ function givenByEnvironment(host: Context["host"]): string | undefined {
 /** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
 function keyIn(text: string): string {
   try {
-    const found: unknown = [JSON.parse(text)].flat()[0];
-    const key = (found as { hmac_key?: unknown } | null)?.hmac_key;
+    const { hmac_key: key } = fieldsOf([JSON.parse(text)].flat()[0]);
     return typeof key === "string" ? key : text;
   } catch {
     return text.replace(/^hmac[_ ]key\s+/i, "");

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../../base/object.ts";
 import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { dim, green, type Line, red } from "../../output/styled.ts";
 import { keyProblem } from "./key.ts";
@@ -77,8 +78,7 @@ export function listenedLines(listened: Listened): Line[] {
 
 function payload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const document: unknown = JSON.parse(body.toString("utf8"));
-    return typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {};
+    return fieldsOf(JSON.parse(body.toString("utf8")));
   } catch {
     return {};
   }

@@ -1,5 +1,6 @@
 import type { fireActivity } from "../../../api/emulator/activities.ts";
 import type { ArgumentsOf } from "../../../api/operation.ts";
+import { isObject } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
@@ -115,6 +116,3 @@ function problemIn(text: string): string | undefined {
     return `This is not JSON: ${(error as Error).message}.`;
   }
 }
-
-const isObject = (value: unknown): value is Document =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -3,6 +3,7 @@ import { textOf } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
 import { UsageError } from "../../failure.ts";
+import { cutTo } from "../../output/text.ts";
 import { checkedUrl } from "../../parse/globals.ts";
 import { headersToSend, type SavedDelivery } from "./saved.ts";
 
@@ -14,9 +15,14 @@ export type PostAnswer =
 export const succeeded = (answer: PostAnswer): boolean =>
   "status" in answer && answer.status >= 200 && answer.status < 300;
 
-/** `200 in 12 ms`, or the reason why there is no answer. */
-export const answerText = (answer: PostAnswer): string =>
-  "status" in answer ? `${answer.status} in ${answer.duration_ms} ms` : answer.error;
+/** `200 in 12 ms`, `401 in 12 ms: bad signature` with what a receiver says of its refusal, or why there is no answer. */
+export function answerText(answer: PostAnswer): string {
+  if ("error" in answer) return answer.error;
+  const took = `${answer.status} in ${answer.duration_ms} ms`;
+  const text = answer.body.trim();
+  const isPage = /html/i.test(answer.content_type);
+  return succeeded(answer) || text === "" || isPage ? took : `${took}: ${cutTo(text.replaceAll(/\s+/g, " "), 200)}`;
+}
 
 export interface Poster {
   /** Sends raw bytes with their headers once; a receiver that cannot be reached is an answer, too. */

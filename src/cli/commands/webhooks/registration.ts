@@ -1,5 +1,5 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
-import { didYouMean } from "../../../base/suggest.ts";
+import { nearest } from "../../../base/suggest.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { listenerTitle, removePredecessors } from "./predecessors.ts";
@@ -16,8 +16,10 @@ export function activitiesOf(lists: readonly string[] | undefined): readonly Act
 export function checkedActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
-  throw new UsageError(`There is no activity "${text}". ${didYouMean(text, known)}`, {
-    hint: "svc webhooks trigger lists them.",
+  // Thirty-nine names would hide what is wrong.
+  const near = nearest(text, known);
+  throw new UsageError(`There is no activity "${text}".`, {
+    hint: near === undefined ? "svc webhooks trigger lists them." : `Did you mean ${near}?`,
   });
 }
 

@@ -66,10 +66,21 @@ export const webhooksVerify = command({
       return undefined;
     }
     throw new CommandFailed("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
-      hint: "The raw bytes are signed. svc webhooks explain BODY --signature HEX looks for the mistake.",
+      hint: "The raw bytes are signed, as they came.",
+      ...(input.flags["standard-webhooks"] ? {} : { next: explaining(input) }),
     });
   },
 });
+
+/** The command line that looks for the mistake in the same delivery. */
+const explaining = ({ positionals, flags: given }: SignedInput): string[] => [
+  "webhooks",
+  "explain",
+  positionals.body,
+  ...(["signature", "headers", "key-file"] as const).flatMap((name) =>
+    given[name] === undefined ? [] : [`--${name}`, given[name]],
+  ),
+];
 
 type Reason = keyof typeof reasons;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../../emulator/http/stylesheet.ts";
-import { begin, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
+import { begin, bothSign, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
@@ -36,20 +36,7 @@ describe("the signatories of a contract", () => {
 
   it("wait until it is sent, and with an order until it is their turn", async (t) => {
     const { api } = await emulator(t);
-    const contract = await draft(api, {
-      contract_template_id: 102,
-      contract_data: { start_date: "2031-02-01", seats: 3 },
-      signatories: [
-        { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
-        {
-          name: "Jo",
-          email: "jo@acme.example",
-          is_counterparty_signatory: true,
-          counterparty_name: "Acme Inc.",
-          sign_order: 1,
-        },
-      ],
-    });
+    const contract = await draft(api, bothSign);
     assert.deepEqual(await recipientsOf(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
     await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(await recipientsOf(api, contract), [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { namedSeeds } from "../../../../emulator/compose/seed.ts";
+import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import { acme, begin, domain, draft, fields, jo, request, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";

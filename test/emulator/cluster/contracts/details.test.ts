@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { domain, draft, fields, sent } from "../../../support/contracts.ts";
+import { bothSign, domain, draft, fields, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
@@ -8,25 +8,11 @@ import { apiOf } from "../../../support/workspace-api.ts";
 
 /** How two routes say it (DECISIONS.md, F5). */
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
-const service = {
-  contract_template_id: 102,
-  contract_data: { start_date: "2031-02-01", seats: 3 },
-  signatories: [
-    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
-    {
-      name: "Jo Doe",
-      email: "jo@acme.example",
-      is_counterparty_signatory: true,
-      counterparty_name: "Acme Inc.",
-      sign_order: 1,
-    },
-  ],
-};
 
 describe("a contract's data", () => {
   it("can be changed before signature, key by key, and is told of", async (t) => {
     const on = await emulator(t);
-    const contract = await draft(on.api, service);
+    const contract = await draft(on.api, bothSign);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const patch = (data: unknown) =>
       on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
@@ -122,7 +108,7 @@ describe("relations", () => {
 describe("process metrics", () => {
   it("say when a contract went through which step, and whose move it is", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, service);
+    const contract = await sent(on.api, bothSign);
     const metrics = async () =>
       (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });

@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, fields, jo, pdfBase64, statusOf } from "../../../support/contracts.ts";
+import { begin, executed, fields, jo, pdfBase64, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
 
-const request = async (more: object = {}) => ({
-  contract_name: "NDA of 2029",
-  contract_type_id: 301,
-  file_name: "nda.pdf",
-  file_base64: await pdfBase64(),
-  creator_organization_entity_id: 401,
-  counterparty_organization_name: "Acme Inc.",
-  counterparty_is_individual: false,
-  counterparty_poc_details: jo,
-  external_metadata: { id: "doc-7", integration_name: "archive" },
-  ...more,
-});
+const request = (more: object = {}) =>
+  executed({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
 
 describe("importing an executed contract", () => {
   it("answers the whole record with a historical id, and tells only that it was created", async (t) => {

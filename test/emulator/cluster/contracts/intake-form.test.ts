@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, domain, draft, fields, jo, type Made, made, pdfBase64 } from "../../../support/contracts.ts";
+import { begin, domain, draft, fields, type Made, made, paper } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 
-const paper = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
+const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
   made(
     api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
-      body: {
-        contract_name: "Their paper",
-        contract_type_id: 301,
-        file_name: "paper.pdf",
-        file_base64: await pdfBase64(),
-        counterparty_organization_name: "Acme Inc.",
-        counterparty_poc_details: jo,
+      body: await paper({
         creator_signatories: [{ email: "ada@northwind.example" }],
         intake_form_data: { purpose: "Joint project" },
         ...more,
-      },
+      }),
     }),
   );
 
@@ -27,7 +21,7 @@ const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form ca
 describe("the answers of an intake form", () => {
   it("can be changed a few at a time, and are told of", async (t) => {
     const on = await emulator(t);
-    const { id, number } = await paper(on, "review");
+    const { id, number } = await uploaded(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
@@ -59,7 +53,7 @@ describe("the answers of an intake form", () => {
 
   it("can be changed on direct-signature paper until somebody signs", async (t) => {
     const on = await emulator(t);
-    const { id } = await paper(on, "sign");
+    const { id } = await uploaded(on, "sign");
     const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     assert.equal((await patch({ purpose: "Other project" })).status, 200);
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
@@ -72,11 +66,11 @@ describe("the answers of an intake form", () => {
     const on = await emulator(t);
     const patch = (id: string) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
-    const reviewed = await paper(on, "review");
+    const reviewed = await uploaded(on, "review");
     await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
     await assertRefused(on, patch(reviewed.id), closed("the contract is in status SIGN"));
-    const fixed = await paper(on, "review", { contract_type_id: 302 });
+    const fixed = await uploaded(on, "review", { contract_type_id: 302 });
     await assertRefused(on, patch(fixed.id), closed("its workflow has no editable response"));
     const template = await draft(on.api);
     await assertRefused(on, patch(template.id), closed("its workflow has no editable response"));
@@ -84,7 +78,7 @@ describe("the answers of an intake form", () => {
 
   it("are checked by their questions", async (t) => {
     const on = await emulator(t);
-    const { id, number } = await paper(on, "review");
+    const { id, number } = await uploaded(on, "review");
     const patch = (body: unknown) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     await assertRefused(

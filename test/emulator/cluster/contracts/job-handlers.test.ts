@@ -4,8 +4,8 @@ import { contractKey, type Entry, endContractEntries, enqueue, schedule } from "
 import { newContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
 import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
-import { collections } from "../../../../emulator/compose/collections.ts";
-import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/seed.ts";
+import { collections } from "../../../../emulator/compose/state/collections.ts";
+import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
 import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";

@@ -1,22 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, domain, fields, jo, made, pdfBase64, recipientsOf, statusOf } from "../../../support/contracts.ts";
+import { begin, domain, fields, made, paper, recipientsOf, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 
 const review = "/api/v2.1/public/contracts/upload_review_contracts/";
 const sign = "/api/v2.1/public/contracts/upload_sign_contracts/";
-
-const paper = async (more: object = {}) => ({
-  contract_name: "Their paper",
-  contract_type_id: 301,
-  file_name: "paper.pdf",
-  file_base64: await pdfBase64(),
-  counterparty_organization_name: "Acme Inc.",
-  counterparty_poc_details: jo,
-  ...more,
-});
 
 const ready = {
   creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],

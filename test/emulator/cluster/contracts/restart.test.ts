@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { jo, made, pdfBase64, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { made, paper, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
 import { emulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
@@ -10,17 +10,9 @@ describe("contracts over a restart", () => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });
     const contract = await sent(first.api, { external_metadata: { id: "deal-42", record_data: { stage: "won" } } });
-    const paper = await made(
+    const theirs = await made(
       first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-        body: {
-          contract_name: "Their paper",
-          contract_type_id: 301,
-          file_name: "paper.pdf",
-          file_base64: await pdfBase64(),
-          counterparty_organization_name: "Acme Inc.",
-          counterparty_poc_details: jo,
-          intake_form_data: { purpose: "Joint project" },
-        },
+        body: await paper({ intake_form_data: { purpose: "Joint project" } }),
       }),
     );
     const before = (await first.ask("GET", "state")).body as { rows: { contracts: unknown } };
@@ -32,7 +24,7 @@ describe("contracts over a restart", () => {
     await second.ask("POST", "clock/advance", { body: { by: "PT10M" } });
     assert.equal(await statusOf(second.api, contract), "EXECUTED");
     assert.deepEqual(await recipientsOf(second.api, contract), ["jo@acme.example COMPLETED signed"]);
-    const link = await second.api("POST", `/api/v2.1/public/contracts/${paper.id}/download_link`);
+    const link = await second.api("POST", `/api/v2.1/public/contracts/${theirs.id}/download_link`);
     assert.equal((await fetch((link.body as { url: string }).url)).status, 200);
   });
 });

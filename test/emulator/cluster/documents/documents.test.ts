@@ -7,7 +7,7 @@ import { pdfProblem } from "../../../../emulator/cluster/pdf/pdf.ts";
 import { testFolder } from "../../../support/cli/cli-emulator.ts";
 import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { pdfReader } from "../../../support/pdf-reader.ts";
+import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 import { apiOf } from "../../../support/workspace-api.ts";

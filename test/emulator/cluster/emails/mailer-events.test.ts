@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { emailNamed, emails, sendEmail } from "../../../../emulator/world/emails.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
 import { draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { quiet } from "../../../support/refused.ts";
@@ -168,6 +171,25 @@ it("a link that is opened counts as clicked, that of a signatory and that of a c
     [redlining, signing].map((email) => [["Click", email!.link.replace(origin, "")]]),
   );
   assert.deepEqual(activitiesTold(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
+});
+
+it("the e-mail behind a link is found without a look at others, to the same person or about the same contract", async (t) => {
+  const store = openMemoryStore({ collections: [emails], wall: systemWall });
+  const about = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
+  await store.transaction("send e-mails", (tx) => {
+    for (let other = 1; other <= 100; other += 1) {
+      sendEmail(tx, { ...about, recipient: "jo@acme.example", contract_id: other });
+      sendEmail(tx, { ...about, recipient: `jo${other}@acme.example`, contract_id: 7 });
+    }
+  });
+  const found = await store.read(async (view) => {
+    const { mock } = t.mock.method(view, "list");
+    const email = await emailNamed(view, { contract_id: "T-7", recipient: "JO@acme.example" });
+    const looked = (await Promise.all(mock.calls.map(({ result }) => result))).flat().length;
+    return [email?.recipient, email?.contract_id, looked];
+  });
+  assert.deepEqual(found, ["jo@acme.example", 7, 1]);
+  await store.close();
 });
 
 it("a reminder is an e-mail of its own, and a draft sends none", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { namedSeeds } from "../../../../emulator/compose/seed.ts";
+import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import { notEmulated } from "../../../../src/api/contracts/not-emulated.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 
@@ -24,7 +24,7 @@ describe("a path that a cluster does not know", () => {
     );
   });
 
-  it("is 501 where the service has the route and nobody knows its bodies, unless the seed scripts an answer", async (t) => {
+  it("is 501 where the service has the route and says what is missing to build it, unless the seed scripts an answer", async (t) => {
     const path = "/api/v2.1/public/contracts/1/related_contracts/";
     const on = await emulator(t);
     const notBuilt = {
@@ -33,16 +33,18 @@ describe("a path that a cluster does not know", () => {
         error: {
           code: "not_built",
           message:
-            "The service has this route (the contracts that hang on one another), but its bodies are not public: the emulator does not have it.",
+            "The service has this route (the contracts that hang on one another), the emulator has not, since this is not public: how the answer tells another contract and its relation.",
           hint: "Script an answer to it in the seed (apps.answers).",
         },
       },
     };
     assert.deepEqual(plain(await on.api("GET", path)), notBuilt);
     assert.deepEqual(plain(await on.api("GET", path.slice(0, -1))), notBuilt);
-    for (const { path } of notEmulated) {
+    for (const { path, missing } of notEmulated) {
       const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
-      assert.equal((await on.api("POST", asked, { body: {} })).status, 501, asked);
+      const { status, body } = await on.api("POST", asked, { body: {} });
+      assert.equal(status, 501, asked);
+      assert.ok((body as typeof notBuilt.body).error.message.endsWith(`: ${missing}.`), asked);
     }
     const { body } = await on.ask("GET", "clusters/eu-1/inbox");
     assert.equal((body as { total: number }).total, 0);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { draft } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import * as hostile from "../../../support/hostile-pdfs.ts";
+import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 it("a PDF that draws itself, or inflates to a gigabyte, has no text; nothing ends, and others are answered meanwhile", async (t) => {
   const on = await emulator(t);

@@ -7,9 +7,9 @@ import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
 import { fail, Refusal } from "../../../../src/api/failures.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { pdf, pdfBase64 } from "../../../support/contracts.ts";
-import * as hostile from "../../../support/hostile-pdfs.ts";
-import { pdfReader } from "../../../support/pdf-reader.ts";
-import { idle, StandingWall } from "../../../support/standing-wall.ts";
+import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
+import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
+import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
 const pdfs = pdfReader();
 

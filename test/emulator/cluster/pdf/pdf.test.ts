@@ -6,7 +6,7 @@ import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";
 import { pdf } from "../../../support/contracts.ts";
-import { pdfReader } from "../../../support/pdf-reader.ts";
+import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
 
 const pdfs = pdfReader();
 

@@ -63,6 +63,7 @@ describe("a person's page of a contract", () => {
     const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
     const waiting = await opened(adas);
     assert.match(waiting.text, /You are Ada\. .*It is not your turn Waits for Jo to sign\. .*Signs after others/);
+    assert.match(waiting.text, /Signatories Jo .* Asked to sign .* Ada .* Signs after others/);
     assert.deepEqual(buttonsOn(waiting), []);
     await done(jos, { act: "sign" });
     assert.deepEqual(buttonsOn(await opened(adas)), ["sign", "decline", "comment"]);

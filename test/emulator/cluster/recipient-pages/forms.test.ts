@@ -12,6 +12,7 @@ import {
   signingLink,
   submitted,
 } from "../../../support/identity/recipient-page.ts";
+import { quiet } from "../../../support/refused.ts";
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";
@@ -39,6 +40,8 @@ const alarmOf = ({ status, html }: Shown) => [status, /<p role="alert">(.*?)<\/p
 
 /** Asserts status and words of a refusal, and that the state is the same as before, to the last row. */
 async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expected: readonly unknown[]) {
+  await quiet({ ask });
+  await quiet({ ask });
   const before = (await ask("GET", "state")).body;
   assert.deepEqual(alarmOf(await send()), expected);
   assert.deepEqual((await ask("GET", "state")).body, before);
@@ -146,6 +149,7 @@ describe("a form of a person's page", () => {
       { "sec-fetch-site": "same-site" },
       { "sec-fetch-site": "same-origin", origin: "null" },
     ] as Record<string, string>[]) {
+      await quiet(on);
       const before = (await on.ask("GET", "state")).body;
       const page = await submitted(link, { act: "sign" }, headers);
       assert.match(page.text, /^Not from its own page Forms are taken only from the page itself\./);
@@ -158,6 +162,7 @@ describe("a form of a person's page", () => {
 
   it("of any bytes breaks nothing", async (t) => {
     const { on, link } = await scene(t);
+    await quiet(on);
     const before = (await on.ask("GET", "state")).body;
     const form = "application/x-www-form-urlencoded";
     for (const [type, body] of [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { emailHash } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
@@ -101,6 +101,29 @@ describe("a contract that is sent", () => {
     assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
   });
 
+  it("is reported together with others that are due at the same time", async (t) => {
+    const on = await refusedTwice(t);
+    await on.clock.advance({ by: 60_000 });
+    assert.deepEqual((await reported(on, "signatories.add")).slice(on.before), [
+      "POST /router/v1/contract_signatories/ 201",
+    ]);
+    for (const name of ["ann", "bob"]) {
+      assert.deepEqual(await owners(on, emailHash(`${name}@acme.example`)), ["signatories eu-1"]);
+    }
+  });
+
+  it("is reported alone when the router refuses it together with others", async (t) => {
+    const on = await refusedTwice(t);
+    const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
+    assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
+    await on.clock.advance({ by: 60_000 });
+    assert.deepEqual((await reported(on, "signatories.add")).slice(on.before), [
+      "POST /router/v1/contract_signatories/ 503",
+      "POST /router/v1/contract_signatories/ 201",
+      "POST /router/v1/contract_signatories/ 201",
+    ]);
+  });
+
   it("is reported by the next start, when the router refused and then was stopped", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const before = await emulator(t, { file });
@@ -124,6 +147,21 @@ describe("a contract that is sent", () => {
     assert.deepEqual(await owners(after, await tokenOf(after, "jo@acme.example")), ["counterparty_tokens eu-1"]);
   });
 });
+
+/** Two contracts whose signatories the router did not take at first; `before`: how often it was asked until now. */
+async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
+  const on = await emulator(t);
+  const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
+  const { status, body } = await on.ask("POST", "faults", { body: fault });
+  assert.equal(status, 201);
+  for (const name of ["ann", "bob"]) {
+    const person = { name, email: `${name}@acme.example`, is_counterparty_signatory: true };
+    await sent(on.api, { signatories: [{ ...person, counterparty_name: "Acme Inc." }] });
+    await quiet(on);
+  }
+  assert.equal((await on.ask("DELETE", `faults/${(body as { id: number }).id}`)).status, 204);
+  return { ...on, before: (await reported(on, "signatories.add")).length };
+}
 
 /** At which virtual minutes signatories were reported, when an hour is over. */
 async function tries(on: TestEmulator): Promise<number[]> {

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdir, rm } from "node:fs/promises";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
@@ -19,6 +23,7 @@ import { fail, Refusal } from "../../../../src/api/failures.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { randomIds } from "../../../../src/base/ids.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { temporaryFolder } from "../../../support/store.ts";
 
 interface Upload {
   file_id: string;
@@ -90,6 +95,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     remoteAddress: "127.0.0.1",
     origin: url,
     signal: new AbortController().signal,
+    cause: { id: "request:1" },
   };
   return { world, request, object };
 }
@@ -101,6 +107,8 @@ const documents = {
   "storage-signature-mismatch": `${head}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
   "storage-credentials": `${head}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,
   "storage-no-such-key": `${head}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
+  "storage-too-large": `${head}<Error><Code>EntityTooLarge</Code><Message>Your proposed upload exceeds the maximum allowed size</Message><MaxSizeAllowed>5368709120</MaxSizeAllowed>…</Error>`,
+  "storage-store-failed": `${head}<Error><Code>ServiceUnavailable</Code><Message>The storage cannot write its state.</Message>…</Error>`,
   "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:06Z</ServerTime>…</Error>`,
 };
 const answered = (status: number, xml: string) => ({ status, type: "application/xml", xml });
@@ -219,6 +227,32 @@ describe("storage.put", () => {
       assert.deepEqual(await error(answer), answered(400, documents["storage-credentials"]));
     }
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+  });
+
+  it("refuses at its beginning what says that it is larger than 5 GiB", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
+    const sending = httpRequest(upload_url, { method: "PUT", headers: large });
+    sending.flushHeaders();
+    const [answer] = (await once(sending, "response")) as [IncomingMessage];
+    const text = Buffer.concat(await answer.toArray()).toString();
+    sending.destroy();
+    const headers = { "content-type": answer.headers["content-type"]! };
+    const whole = new Response(text, { status: answer.statusCode!, headers });
+    assert.deepEqual(await error(whole), answered(400, documents["storage-too-large"]));
+    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+  });
+
+  it("refuses bytes for which the disk has no place, and takes them when it has", async (t) => {
+    const folder = await temporaryFolder(t);
+    const on = await emulator(t, { file: join(folder, "emulator.json") });
+    const { file_id, upload_url } = await initialized(on);
+    await rm(join(folder, "files"), { recursive: true });
+    assert.deepEqual(await error(await put(upload_url, "hello")), answered(503, documents["storage-store-failed"]));
+    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    await mkdir(join(folder, "files"));
+    assert.equal((await put(upload_url, "hello")).status, 200);
   });
 
   const troubles: [code: string, thrown: Error][] = [

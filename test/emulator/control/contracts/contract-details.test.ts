@@ -1,29 +1,43 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, draft, jo, made, pdfBase64, sent } from "../../../support/contracts.ts";
+import { acme, draft, made, paper, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 
+describe("emulator-contracts.list", () => {
+  it("lists those of all workspaces, newest first and in parts, the deleted ones, too", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api, { contract_name: "First" });
+    await sent(on.api, { contract_name: "Second" });
+    await on.ask("POST", "contracts/T-1/delete", { body: {} });
+    const row = { cluster_id: "eu-1", workspace_id: 1, created_at: at, updated_at: at };
+    const second = { contract_id: 2, composite_id: "T-2", contract_status: "SIGN", contract_name: "Second", ...row };
+    const first = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "First", ...row };
+    assert.deepEqual(plain(await on.ask("GET", "contracts")), {
+      status: 200,
+      body: {
+        items: [
+          { ...second, deleted_at: null },
+          { ...first, deleted_at: at },
+        ],
+        total: 2,
+      },
+    });
+    assert.deepEqual((await on.ask("GET", "contracts?limit=1&offset=1")).body, {
+      items: [{ ...first, deleted_at: at }],
+      total: 2,
+    });
+  });
+});
+
 describe("emulator-contracts.show", () => {
   it("shows who reviews a contract, by name or by role", async (t) => {
     const on = await emulator(t);
     const upload = async (reviewer: object) =>
-      made(
-        on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-          body: {
-            contract_name: "Their paper",
-            contract_type_id: 301,
-            file_name: "paper.pdf",
-            file_base64: await pdfBase64(),
-            counterparty_organization_name: "Acme Inc.",
-            counterparty_poc_details: jo,
-            reviewer,
-          },
-        }),
-      );
+      made(on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await paper({ reviewer }) }));
     await upload({ org_user_email: "ben@northwind.example", description: "Section 4" });
     await upload({ role_id: 1 });
     await on.ask("POST", "contracts/T-2/complete-review", { body: {} });
@@ -73,6 +87,7 @@ describe("emulator-contracts.show", () => {
           },
         ],
         reviews: [],
+        access: [],
         people: [{ name: "Jo Doe", email: "jo@acme.example", link: url, turn: [] }],
       },
     });

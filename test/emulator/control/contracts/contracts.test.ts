@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
-import { domain, draft, type Made, made, pdfBase64, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import {
+  bothSign,
+  domain,
+  draft,
+  type Made,
+  made,
+  paper,
+  recipientsOf,
+  sent,
+  statusOf,
+} from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
@@ -24,34 +34,10 @@ const noSuchContract = (id: string) => ({
 const forbidden = (status: string, words: string) =>
   domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
-/** Both sides sign, the counterparty first. */
-const ordered = {
-  contract_template_id: 102,
-  contract_data: { start_date: "2031-02-01", seats: 3 },
-  signatories: [
-    { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false, sign_order: 2 },
-    {
-      name: "Jo Doe",
-      email: "jo@acme.example",
-      is_counterparty_signatory: true,
-      counterparty_name: "Acme Inc.",
-      sign_order: 1,
-    },
-  ],
-};
-
-const paper = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
+const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
   made(
     api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-      body: {
-        contract_name: "Their paper",
-        contract_type_id: 302,
-        file_name: "paper.pdf",
-        file_base64: await pdfBase64(),
-        counterparty_organization_name: "Acme Inc.",
-        counterparty_poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
-        ...more,
-      },
+      body: await paper({ contract_type_id: 302, ...more }),
     }),
   );
 
@@ -80,7 +66,7 @@ describe("signing", () => {
 
   it("goes in order: whoever is next signs, the others wait", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, ordered);
+    const contract = await sent(on.api, bothSign);
     await assertRefused(
       on,
       () => act(on, contract, "sign", { email: "ada@northwind.example" }),
@@ -117,7 +103,7 @@ describe("signing", () => {
 
   it("happens by itself with autoSignMs, one signatory after the other, and a new hold starts it anew", async (t) => {
     const on = await emulator(t, { autoSignMs: 600_000 });
-    const contract = await sent(on.api, ordered);
+    const contract = await sent(on.api, bothSign);
     const at = async (time: string) => {
       await on.ask("POST", "clock/advance", { body: { to: `2031-01-02T${time}Z` } });
       return [await statusOf(on.api, contract), ...(await recipientsOf(on.api, contract))];
@@ -159,7 +145,7 @@ describe("declining", () => {
 
   it("is refused out of order and to those who have signed", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, ordered);
+    const contract = await sent(on.api, bothSign);
     await assertRefused(
       on,
       () => act(on, contract, "decline", { email: "ada@northwind.example" }),
@@ -177,7 +163,7 @@ describe("declining", () => {
 describe("reviews and approvals", () => {
   it("complete in place for our own review, and lead to signature for the counterparty's", async (t) => {
     const on = await emulator(t);
-    const ours = await paper(on);
+    const ours = await uploaded(on);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     await act(on, ours, "complete-review", { email: "ben@northwind.example" });
     assert.equal(await statusOf(on.api, ours), "REDLINING");

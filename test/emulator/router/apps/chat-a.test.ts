@@ -147,6 +147,16 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
+  it("refuses an unknown destination that chat_a only tries out, with a challenge or a look at the certificate", async (t) => {
+    const { router } = await routed(t);
+    const { interaction, event: eventPath } = within("mars");
+    const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
+    const probe = { body: "ssl_check=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
+    assert.deepEqual(plain(await router("POST", interaction, probe)), refused);
+    const challenge = { type: "url_verification", challenge: "c" };
+    assert.deepEqual(plain(await router("POST", eventPath, { body: challenge })), refused);
+  });
+
   it("gives a cluster 2.5 seconds by its own setting", async (t) => {
     const world = await routed(t, { chatUpstreamTimeoutMs: 40 });
     await world.map("teams", "us-1", ["T1"]);
@@ -188,8 +198,9 @@ describe("chat_a", () => {
         "of another version": signed(now, { "x-chat-a-signature": "v1=abc" }),
         "without a timestamp": signed(now, { "x-chat-a-request-timestamp": "" }),
       };
+      const { oauthRedirect: _, ...webhooks } = within("default");
       for (const [name, headers] of Object.entries(attempts)) {
-        for (const path of [event, interaction, options, within("default").event]) {
+        for (const path of [event, interaction, options, ...Object.values(webhooks)]) {
           assert.deepEqual(
             plain(await world.router("POST", path, { body, headers })),
             { status: 401, body: { detail: "Invalid request signature" } },

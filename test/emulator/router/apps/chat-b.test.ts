@@ -32,8 +32,12 @@ async function stage(t: TestContext): Promise<Stage> {
   };
 }
 
-/** Wall time, in seconds, since tokens are checked by it. */
-const now = () => Math.floor(Date.now() / 1_000);
+/** A claim so many seconds from the moment at which the token is made, by wall time: tokens are checked by it. */
+const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
+  get [claim]() {
+    return Math.floor(Date.now() / 1_000) + seconds;
+  },
+});
 
 describe("chat_b", () => {
   it("sends an activity to its tenant's cluster, byte for byte, with its token", async (t) => {
@@ -75,7 +79,7 @@ describe("chat_b", () => {
   });
 
   const accepted: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
-    "that expired a minute ago, within the skew": { token: { claims: { exp: now() - 60 } } },
+    "that expired a minute ago, within the skew": { token: { claims: fromNow("exp", -60) } },
     "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
     "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
     "of a key with no endorsement": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
@@ -116,8 +120,8 @@ describe("chat_b", () => {
     "for nobody": { token: { without: ["aud"] } },
     "for another serviceUrl": { token: { claims: { serviceurl: "https://else.example" } } },
     "without serviceurl": { token: { without: ["serviceurl"] } },
-    "that is valid in ten minutes": { token: { claims: { nbf: now() + 600 } } },
-    "that expired ten minutes ago": { token: { claims: { exp: now() - 600 } } },
+    "that is valid in ten minutes": { token: { claims: fromNow("nbf", 600) } },
+    "that expired ten minutes ago": { token: { claims: fromNow("exp", -600) } },
     "whose claim is spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
     "of an unknown key": { token: { header: { kid: "k2" } } },
     "without a kid": { token: { header: { kid: undefined } } },

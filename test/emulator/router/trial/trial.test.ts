@@ -4,18 +4,11 @@ import { emailHash } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { routed } from "../../../support/routed.ts";
+import { trialAnswers } from "../../../support/trial.ts";
 
 const signup = "/router/v1/trial/signup";
 const complete = "/router/v1/trial/signup/complete";
 const person = { email: "Zoe@Newco.example", captcha: "yes" };
-const form = {
-  first_name: "Zoe",
-  last_name: "Park",
-  job_title: "General Counsel",
-  company_name: "Newco",
-  industry: "Software",
-  use_case: "Sales contracts",
-};
 
 async function pending({ router }: Pick<TestEmulator, "router">, email = person.email): Promise<string> {
   const { body } = await router("POST", signup, { body: { ...person, email } });
@@ -72,7 +65,7 @@ describe("completing a signup", () => {
       { email: "b@newco.example", first_name: "B" },
     ];
     const answer = await world.router("POST", complete, {
-      body: { ...form, token, cluster_location: "us", invited_users },
+      body: { ...trialAnswers, token, cluster_location: "us", invited_users },
     });
     const us = world.clusters[1]!;
     assert.deepEqual(plain(answer), {
@@ -118,7 +111,9 @@ describe("completing a signup", () => {
     it(`with the location ${cluster_location} happens at ${cluster}`, async (t) => {
       const world = await emulator(t);
       const token = await pending(world);
-      const { status, body } = await world.router("POST", complete, { body: { ...form, token, cluster_location } });
+      const { status, body } = await world.router("POST", complete, {
+        body: { ...trialAnswers, token, cluster_location },
+      });
       assert.deepEqual([status, (body as { cluster_id: string }).cluster_id], [200, cluster]);
     });
   }
@@ -126,7 +121,7 @@ describe("completing a signup", () => {
   it("needs a token that is known and unused, and a location that exists", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
-    const send = (body: object) => () => world.router("POST", complete, { body: { ...form, ...body } });
+    const send = (body: object) => () => world.router("POST", complete, { body: { ...trialAnswers, ...body } });
     const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
     await assertRefused(world, send({ token: "trl_x" }), unknown);
     await assertRefused(world, send({ token, cluster_location: "moon" }), {
@@ -152,7 +147,7 @@ describe("completing a signup", () => {
         resolve();
       }),
     );
-    const body = JSON.stringify({ ...form, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
+    const body = JSON.stringify({ ...trialAnswers, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
     const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9", "x-own": "kept" };
     const first = world.router("POST", `${complete}?from=page`, { body, headers });
     await asked;
@@ -180,7 +175,7 @@ describe("completing a signup", () => {
       const world = await routed(t);
       const token = await pending(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
-      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...form, token } })), {
+      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...trialAnswers, token } })), {
         status: 200,
         body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
       });
@@ -192,14 +187,15 @@ describe("completing a signup", () => {
   it("leaves the signup as good as it was when the cluster is down, slow, or refuses in its own words", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
-    const send = () => world.router("POST", complete, { body: { ...form, token } });
+    const taken = { takesBack: true };
+    const send = () => world.router("POST", complete, { body: { ...trialAnswers, token } });
     world.eu.answer((_, response) => response.destroy());
-    await assertRefused(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } });
+    await assertRefused(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
     world.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
-    await assertRefused(world, send, { status: 409, body: { error: "Taken" } });
+    await assertRefused(world, send, { status: 409, body: { error: "Taken" } }, taken);
     assert.equal((await send()).headers.get("x-why"), "name");
     world.eu.answer(() => {});
-    await assertRefused(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } });
+    await assertRefused(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } }, taken);
     world.eu.answer(204);
     assert.equal((await send()).status, 200);
   });
@@ -207,7 +203,7 @@ describe("completing a signup", () => {
   it("asked of a cluster again for the same signup gives the same workspace, and to strangers none", async (t) => {
     const world = await emulator(t);
     const [eu] = world.clusters;
-    const asked = { signup_token: "t", email: "z@n.example", ...form, invited_users: [] };
+    const asked = { signup_token: "t", email: "z@n.example", ...trialAnswers, invited_users: [] };
     const ask = (key: string, body: unknown = asked) =>
       sender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
     const first = await ask(eu!.clusterKey);

@@ -4,18 +4,11 @@ import { verifyContentHash } from "../../../../src/schemes/webhook.ts";
 import { acme, recipientsOf } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
+import { trialAnswers } from "../../../support/trial.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
 const person = { email: "zoe@newco.example", captcha: "yes" };
-const form = {
-  first_name: "Zoe",
-  last_name: "Park",
-  job_title: "General Counsel",
-  company_name: "Newco",
-  industry: "Software",
-  use_case: "Sales contracts",
-  cluster_location: "us",
-};
+const form = { ...trialAnswers, cluster_location: "us" };
 
 interface Shown {
   readonly id: number;

@@ -6,9 +6,9 @@ import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collectBlobs } from "../../../../emulator/store/file/blob-collection.ts";
-import { movedWall } from "../../../support/moved-wall.ts";
 import { program } from "../../../support/program.ts";
 import { temporaryFolder } from "../../../support/store.ts";
+import { movedWall } from "../../../support/walls/moved-wall.ts";
 
 const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -93,7 +93,14 @@ describe("uploads that nothing names", () => {
 
   it("go while the files of the state itself lie there: journals, run file, lock, snapshot that is being written", async (t) => {
     const { look, home } = await stage(t);
-    for (const end of ["", ".journal.12", ".run", ".run.AbCdEf_-1234.socket", ".0123456789ab.tmp"]) {
+    for (const end of [
+      "",
+      ".journal.12",
+      ".run",
+      ".run.AbCdEf_-1234.socket",
+      ".0123456789ab.tmp",
+      ".0123456789ab.svc-tmp",
+    ]) {
       await writeFile(join(home, `emulator.json${end}`), "");
     }
     await look(0);

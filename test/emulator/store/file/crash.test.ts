@@ -21,6 +21,15 @@ const lives: Record<string, readonly Action[]> = {
   compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
   "closes and starts": [[put(1)], "close and open", [put(2)], "close and open", "close and open", [put(3)]],
   "a reset and a restore": [[put(1)], { reset }, [put(2), put(3)], "export and replace", [put(4)]],
+  "a kept state and the way back": [
+    [put(1), put(2)],
+    "keep",
+    [put(3), drop(1)],
+    "go back",
+    [put(4)],
+    "go back",
+    [put(5)],
+  ],
 };
 
 /** The most and the least that a disk may keep, and chances between them. */

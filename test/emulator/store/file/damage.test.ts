@@ -127,7 +127,7 @@ describe("damage of a journal", () => {
       await first.close();
       // Compactions begin, and never come to an end: their journals follow each other.
       const disk = gatedDisk((call, at) => {
-        if (call === "write" && at.endsWith(".tmp")) throw new Error("not now");
+        if (call === "write" && at.endsWith(".svc-tmp")) throw new Error("not now");
       });
       const store = await openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 1 });
       t.after(() => store.close());

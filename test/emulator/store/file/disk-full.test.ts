@@ -10,7 +10,6 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { emulator } from "../../../support/emulator.ts";
-import { idle, StandingWall } from "../../../support/standing-wall.ts";
 import {
   collections,
   contentOf,
@@ -20,6 +19,7 @@ import {
   person,
   temporaryFolder,
 } from "../../../support/store.ts";
+import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
 const put = (store: Store, id: number, name = `p${id}`) =>
   store.transaction("put", (tx) => tx.put(people, person(id, { name })));

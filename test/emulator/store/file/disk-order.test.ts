@@ -17,7 +17,7 @@ const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) =>
 function noted(folder: string) {
   const calls: string[] = [];
   const disk = gatedDisk((call, path) => {
-    const name = path.slice(folder.length + 1).replace(/[0-9a-f]{12}\.tmp$/, "tmp");
+    const name = path.slice(folder.length + 1).replace(/[0-9a-f]{12}\.svc-tmp$/, "tmp");
     calls.push(`${call} ${name}`);
   });
   return { calls, disk };

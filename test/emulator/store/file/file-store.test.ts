@@ -64,7 +64,7 @@ describe("a state file", () => {
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
     const text = await readFile(path, "utf8");
-    assert.deepEqual(text.split("\n").slice(8, 21), [
+    assert.deepEqual(text.split("\n").slice(10, 23), [
       '"sequences": {"numbers":1},',
       '"rows": {',
       '"people": [',
@@ -212,13 +212,13 @@ describe("a damaged file", () => {
       "a snapshot cut inside a row",
       "emulator.json",
       (text) => text.slice(0, text.indexOf("p2")),
-      /emulator\.json, line 13: the line is damaged/,
+      /emulator\.json, line 15: the line is damaged/,
     ],
     [
       "a row that is no row",
       "emulator.json",
       (text) => text.replace('"id":3', '"id":"3"'),
-      /line 14: What stands there is not a row of people: id/,
+      /line 16: What stands there is not a row of people: id/,
     ],
     ["an empty snapshot", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
     ["something else altogether", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
@@ -226,7 +226,7 @@ describe("a damaged file", () => {
       "a collection that nobody knows",
       "emulator.json",
       (text) => text.replace('"people": [', '"robots": ['),
-      /line 11: this version of svc has no collection robots/,
+      /line 13: this version of svc has no collection robots/,
     ],
     [
       "a flipped letter in the middle of the journal",
@@ -271,11 +271,11 @@ describe("a damaged file", () => {
   it("is not called damaged when another version wrote it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
-    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 2', '"svc_state": 3'));
+    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 3', '"svc_state": 4'));
     await assert.rejects(open(folder), {
       name: "StateRefused",
       message:
-        /line 2: svc 0\.1\.0 wrote it \(format 3; this one reads those up to 2\)\. Nothing was changed\. Open it with that/,
+        /line 2: svc 0\.1\.0 wrote it \(format 4; this one reads those up to 3\)\. Nothing was changed\. Open it with that/,
     });
   });
 

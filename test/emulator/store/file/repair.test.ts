@@ -65,7 +65,7 @@ describe("a repair", () => {
     const damaged = await damage(path, '{"id":2,', '{"id":2;');
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
-      damage: [`${path}, line 13: the line is damaged`],
+      damage: [`${path}, line 15: the line is damaged`],
       kept: { rows: 4, mappings: 0, transactions: 3 },
       dropped: [],
       aside: [`${path}.damaged`],
@@ -105,7 +105,7 @@ describe("a repair", () => {
   it("refuses what it cannot help: no file, or another version's", async (t) => {
     const { path } = await stateOf(t);
     await assert.rejects(repairFile({ path: `${path}.other`, collections }), /there is no such file/);
-    await damage(path, '"svc_state": 2', '"svc_state": 3');
-    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it \(format 3/);
+    await damage(path, '"svc_state": 3', '"svc_state": 4');
+    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it \(format 4/);
   });
 });

@@ -4,8 +4,8 @@ import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "no
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, type RunFile, runFilesOf } from "../../../../emulator/store/file/run-file.ts";
-import { movedWall } from "../../../support/moved-wall.ts";
 import { temporaryFolder } from "../../../support/store.ts";
+import { movedWall } from "../../../support/walls/moved-wall.ts";
 
 const run = (instance: string, pid = process.pid): RunFile => ({
   pid,

@@ -125,8 +125,8 @@ describe("a state of a newer version", () => {
     const folder = await old(t, "closed");
     const path = join(folder, "emulator.json");
     const text = await readFile(path, "utf8");
-    await writeFile(path, text.replace('"svc_state": 2', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
-    const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 2\)/;
+    await writeFile(path, text.replace('"svc_state": 3', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
+    const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 3\)/;
     await assert.rejects(open(folder, members), { name: "StateRefused", message });
     await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateRefused", message });
   });

@@ -4,8 +4,8 @@ import type { CommitLog } from "../../../../emulator/store/live/commits.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
 import { StoreFailed } from "../../../../emulator/store/port.ts";
-import { idle, StandingWall } from "../../../support/standing-wall.ts";
 import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
+import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
 /** A log whose writes go through, or fail, when the test says so. */
 class ScriptedLog implements CommitLog {

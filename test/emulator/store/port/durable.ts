@@ -27,6 +27,36 @@ export function durableSuite(open: Open): void {
       assert.deepEqual(told, ["people", "owners"]);
     });
 
+    it("tells who watches rows what it did to them, in order, and that another state took their place", async (t) => {
+      const { store } = await open(t);
+      const told: unknown[] = [];
+      const end = store.watchRows([people], (changes) => told.push(changes));
+      await store.transaction("one", (tx) => {
+        tx.put(people, person(1));
+        tx.map(owners, "eu-1", ["a"]);
+        tx.put(people, { ...person(1), name: "Other" });
+      });
+      const failing = store.transaction("two", (tx) => {
+        tx.put(people, person(2));
+        throw new Error("no");
+      });
+      await assert.rejects(failing, { message: "no" });
+      await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["b"]));
+      await store.transaction("four", (tx) => tx.delete(people, "1"));
+      await store.reset("five", () => {});
+      end();
+      await store.transaction("six", (tx) => tx.put(people, person(3)));
+      const [first, other] = [person(1), { ...person(1), name: "Other" }];
+      assert.deepEqual(told, [
+        [
+          { collection: "people", before: undefined, after: first },
+          { collection: "people", before: first, after: other },
+        ],
+        [{ collection: "people", before: other, after: undefined }],
+        undefined,
+      ]);
+    });
+
     it("is there after a kill once it resolved, and after a close", async (t) => {
       const { store, kept } = await open(t);
       if (!kept) return t.skip("it forgets");

@@ -1,4 +1,5 @@
 import { describe } from "node:test";
+import { causesSuite } from "./causes.ts";
 import { durableSuite } from "./durable.ts";
 import { exportSuite } from "./export.ts";
 import { modelSuite } from "./model.ts";
@@ -13,6 +14,7 @@ export function portSuite(name: string, open: Open): void {
   describe(name, () => {
     rowsSuite(open);
     transactionsSuite(open);
+    causesSuite(open);
     durableSuite(open);
     wholeStateSuite(open);
     exportSuite(open);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { sealed } from "../../../../emulator/store/file/sealed.ts";
+import { wholeLines } from "../../../../src/files/whole-lines.ts";
 import { contentOf, exported, owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -28,8 +30,8 @@ export function wholeStateSuite(open: Open): void {
     const refused: [document: unknown, why: RegExp][] = [
       [null, /not an object/],
       [{}, /not an exported state/],
-      [{ svc_state: 3 }, /another version of svc wrote it \(format 3; this one reads those up to 2\)/],
-      [{ svc_state: 3, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 3/],
+      [{ svc_state: 4 }, /another version of svc wrote it \(format 4; this one reads those up to 3\)/],
+      [{ svc_state: 4, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 4/],
       [{ svc_state: 2 }, /"collections" is not an object/],
       [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
       [
@@ -60,6 +62,45 @@ export function wholeStateSuite(open: Open): void {
         assert.equal(await store.read((view) => view.count(people)), 1);
       });
     }
+
+    it("gives its place to one that was read beside it, and is kept first", async (t) => {
+      const { store } = await open(t);
+      const kept: string[] = [];
+      await store.transaction("seed", (tx) => {
+        tx.put(people, person(1));
+        tx.map(owners, "eu-1", ["a"]);
+        tx.next("numbers");
+      });
+      const before = await contentOf(store);
+      const { head, store: next } = await store.load(wholeLines(sealed(store.export(() => ({ told: { by: "me" } })))));
+      assert.deepEqual(head.told, { by: "me" });
+      await next.transaction("amend", (tx) => tx.put(people, person(2)));
+      await store.transaction("change", (tx) => tx.delete(people, "1"));
+      const waited: Promise<unknown>[] = [];
+      await store.takeOver(next, {
+        keep: async (present) => {
+          // It waits, and finds another state than the one that it was begun for.
+          waited.push(store.transaction("late", (tx) => tx.put(people, person(9))));
+          for await (const piece of present) kept.push(piece);
+        },
+        tookOver: () => kept.push("took over"),
+      });
+      await assert.rejects(waited[0]!, { name: "StateReplaced", message: /^late waited while another state took/ });
+      assert.deepEqual(await contentOf(store), {
+        ...before,
+        rows: { people: [person(1), person(2)] },
+      });
+      assert.equal(kept.pop(), "took over");
+      assert.deepEqual(JSON.parse(kept.join("")).rows, { people: [] });
+    });
+
+    it("stays when what is to be kept cannot be", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => tx.put(people, person(1)));
+      const keep = () => Promise.reject(new Error("no room"));
+      await assert.rejects(store.takeOver(store.beside(), { keep }), { message: "no room" });
+      assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
+    });
 
     it("begins anew all or nothing", async (t) => {
       const { store } = await open(t);

@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { build, type Metafile } from "esbuild";
+import { used } from "./src/console/api/used.ts";
+import { consoleOperations } from "./src/derive/console-operations.ts";
+
+const root = import.meta.dirname;
+
+/** What the page of the console loads, by the part that each plays there. */
+const parts = { script: "src/console/main.tsx", style: "src/console/console.css", icon: "src/console/icon.svg" };
+
+const types: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/**
+ * Bundles the page of the console into `outdir`, each file with a hash in its name, and `manifest.json` beside them, by
+ * which the emulator finds them (emulator/compose/console-files.ts).
+ */
+export async function bundleConsole(outdir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    outdir,
+    entryPoints: Object.values(parts),
+    entryNames: "[name]-[hash]",
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(consoleOperations(used)) },
+    loader: { ".svg": "copy" },
+    minify: true,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  });
+  const made = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({ name: basename(path), entryPoint }));
+  const nameOf = (part: string) => made.find(({ entryPoint }) => entryPoint === part)!.name;
+  const manifest = {
+    ...Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, nameOf(path)])),
+    types: Object.fromEntries(made.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
+  };
+  mkdirSync(outdir, { recursive: true });
+  writeFileSync(`${outdir}/manifest.json`, JSON.stringify(manifest));
+  return metafile;
+}

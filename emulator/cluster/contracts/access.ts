@@ -1,0 +1,87 @@
+import * as z from "zod";
+import type { inviteToContract } from "../../../src/api/contracts/contract-details.ts";
+import { contractPermissions } from "../../../src/api/contracts/shapes/records.ts";
+import type { InputOf } from "../../../src/api/operation.ts";
+import { reply } from "../../http/reply.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import { roles } from "../../world/workspaces.ts";
+import { type FieldProblems, Problems } from "../field-problems.ts";
+import { inviteMember } from "../invitations/invite-member.ts";
+import { report } from "../reports/report.ts";
+import { activeUser, noSuchRow } from "../workspace/people.ts";
+import { memberNamed } from "../workspace/person-ids.ts";
+import type { ClusterHandlers, Member } from "../world.ts";
+import { type Contract, requireContractNumber } from "./rows.ts";
+
+/** What a user, or everybody with a role, was given on a contract; one of the two ids is there (DECISIONS.md, C26). */
+const Access = z.strictObject({
+  contract_id: z.int(),
+  user_id: z.int().nullable(),
+  role_id: z.int().nullable(),
+  permission_name: z.enum(contractPermissions),
+  note: z.string().nullable(),
+  invited_by: z.int(),
+  /** Virtual milliseconds. */
+  invited_at: z.number(),
+});
+type Access = z.infer<typeof Access>;
+
+export const contractAccess = rows<Access, "contract">({
+  name: "contract_access",
+  schema: Access,
+  key: ({ contract_id, user_id, role_id }) => `${contract_id} ${user_id === null ? `role ${role_id}` : user_id}`,
+  indexes: { contract: (row) => row.contract_id },
+});
+
+export const accessOf = (view: View, { id }: Contract): Promise<readonly Access[]> =>
+  view.list(contractAccess, { by: "contract", equals: id });
+
+export const accessHandlers = {
+  "contract-details.invite": ({ params, body: { items } }, world) =>
+    world.store.transaction("contract-details.invite", async (tx) => {
+      const { caller, fail, clock } = world;
+      const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
+      const problems = await problemsOf(tx, caller, items);
+      if (problems) return fail("invalid-fields", problems);
+      for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
+        const given = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
+        const invitee = new_user_email === undefined ? user_id : await memberAt(tx, world, new_user_email);
+        tx.put(contractAccess, { ...given, user_id: invitee, role_id, invited_at: clock.now() });
+      }
+      return reply(200, undefined);
+    }),
+} satisfies ClusterHandlers;
+
+type Items = InputOf<typeof inviteToContract>["body"]["items"];
+const namings = ["user_id", "role_id", "new_user_email"] as const;
+
+/** Each row names one user, role or address, those of the workspace. */
+async function problemsOf(view: View, { workspace }: Member, items: Items): Promise<FieldProblems | undefined> {
+  const problems = new Problems();
+  for (const [index, item] of items.entries()) {
+    const [first, second] = namings.filter((name) => item[name] !== undefined);
+    if (first === undefined) problems.add(["items", index, "user_id"], "Field required");
+    else if (second !== undefined)
+      problems.add(["items", index, second], `Only one of ${namings.join(", ")} can be given`);
+    else if (first === "user_id" && !(await activeUser(view, workspace, String(item.user_id)))) {
+      problems.add(["items", index, "user_id"], noSuchRow(item.user_id));
+    } else if (first === "role_id" && (await view.get(roles, String(item.role_id)))?.workspace_id !== workspace.id) {
+      problems.add(["items", index, "role_id"], noSuchRow(item.role_id));
+    }
+  }
+  return problems.found;
+}
+
+/** The member of an address: who has none becomes one, and is invited; their token is then known to the router. */
+async function memberAt(
+  tx: Transaction,
+  world: Parameters<typeof inviteMember>[1] & { readonly caller: Member },
+  email: string,
+): Promise<number> {
+  const { workspace } = world.caller;
+  const known = await memberNamed(tx, workspace.id, email);
+  if (known) return known.id;
+  const { user_id, issued_at } = await inviteMember(tx, world, workspace, { email, name: email });
+  report(tx, "report-member", user_id, issued_at);
+  return user_id;
+}

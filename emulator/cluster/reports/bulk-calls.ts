@@ -1,0 +1,100 @@
+import type { Wall } from "../../../src/base/clock.ts";
+import type { Ask, RouterLine, Speaker } from "./router-line.ts";
+
+/** An operation of the router that takes many texts of one cluster at once. */
+export interface Bulk {
+  readonly method: Parameters<Ask>[0];
+  readonly path: string;
+  readonly body: (texts: readonly string[], clusterId: string) => unknown;
+}
+
+/** Says things by bulk operations, where there is anything to say; whether the router took all of it. */
+export type Tell = (...said: readonly (readonly [bulk: Bulk, texts: readonly string[]])[]) => Promise<boolean>;
+
+interface Options {
+  readonly line: RouterLine;
+  readonly wall: Wall;
+  /** How long what is to be said together is gathered. */
+  readonly gather: Gathering;
+  /** One call after the other, so that they come in the same order in every run. */
+  readonly inTurn: boolean;
+}
+
+/** What ends gathering: a pause or a time on the wall, or so many who have something to say. */
+interface Gathering {
+  readonly pauseMs: number;
+  readonly longestMs: number;
+  readonly most: number;
+}
+
+interface Gathered {
+  readonly parts: (readonly string[])[];
+  addedAt: number;
+  readonly isFull: AbortController;
+  taken: Promise<boolean>;
+}
+
+/** Says together what comes back to back, for each call to the router costs as much as sending a contract. */
+export class BulkCalls {
+  readonly #options: Options;
+  /** Calls that still take more, by cluster, key and operation. */
+  readonly #gathering = new Map<string, Gathered>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Says what a cluster has to say. */
+  tellerFor(speaker: Speaker): Tell {
+    return async (...said) => {
+      if (!this.#options.inTurn) {
+        const taken = await Promise.all(said.map(([bulk, texts]) => this.#tell(speaker, bulk, texts)));
+        return taken.every(Boolean);
+      }
+      for (const [bulk, texts] of said) if (texts.length > 0 && !(await this.#call(speaker, bulk, texts))) return false;
+      return true;
+    };
+  }
+
+  /** Resolves with whether the router took these texts. */
+  async #tell(speaker: Speaker, bulk: Bulk, texts: readonly string[]): Promise<boolean> {
+    if (texts.length === 0) return true;
+    const together = this.#together(speaker, bulk);
+    together.parts.push(texts);
+    together.addedAt = this.#options.wall.now();
+    if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
+    const taken = await together.taken;
+    // One of them spoils it for the others, which must not suffer.
+    return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
+  }
+
+  #together(speaker: Speaker, bulk: Bulk): Gathered {
+    const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
+    const open = this.#gathering.get(name);
+    if (open) return open;
+    const taken = Promise.resolve(false);
+    const fresh: Gathered = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
+    fresh.taken = this.#gather(fresh).then(() => {
+      this.#gathering.delete(name);
+      return this.#call(speaker, bulk, fresh.parts.flat());
+    });
+    this.#gathering.set(name, fresh);
+    return fresh;
+  }
+
+  async #gather(gathered: Gathered): Promise<void> {
+    const { wall, gather } = this.#options;
+    const end = wall.now() + gather.longestMs;
+    const { signal } = gathered.isFull;
+    do {
+      await wall.sleep(Math.min(gather.pauseMs, end - wall.now()), signal);
+    } while (!signal.aborted && wall.now() < Math.min(end, gathered.addedAt + gather.pauseMs));
+  }
+
+  async #call(speaker: Speaker, { method, path, body }: Bulk, texts: readonly string[]): Promise<boolean> {
+    return isTaken(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
+  }
+}
+
+/** Whether the status of an answer says so; without an answer it is not. */
+export const isTaken = (status: number | undefined): boolean => status !== undefined && status < 300;

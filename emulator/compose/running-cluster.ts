@@ -1,0 +1,30 @@
+import type { Store } from "../store/port.ts";
+import type { Cluster } from "../world/clusters.ts";
+import { firstWorkspace } from "../world/workspaces.ts";
+
+/** A cluster of a running emulator, with the API key of its first workspace. */
+export interface RunningCluster {
+  readonly id: string;
+  /** Origin of its listener: the base URL of the contract API. */
+  readonly url: string;
+  readonly clusterKey: string;
+  readonly external: boolean;
+  /** Undefined where the cluster has no workspace. */
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly hmacKey: string | undefined;
+}
+
+/** A cluster as a program is told of it. */
+export async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
+  const first = await store.read((view) => firstWorkspace(view, id));
+  return {
+    id,
+    url,
+    clusterKey: key,
+    external,
+    clientId: first?.client_id,
+    clientSecret: first?.client_secret,
+    hmacKey: first?.hmac_key,
+  };
+}

@@ -1,0 +1,72 @@
+import * as schedule from "../../clock/schedule.ts";
+import * as clock from "../../clock/virtual-clock.ts";
+import * as access from "../../cluster/contracts/access.ts";
+import * as comments from "../../cluster/contracts/comments.ts";
+import * as contracts from "../../cluster/contracts/rows.ts";
+import * as counterparties from "../../cluster/counterparties/rows.ts";
+import * as grants from "../../cluster/identity/grants.ts";
+import * as signingKeys from "../../cluster/identity/signing-keys.ts";
+import * as intakes from "../../cluster/intake/rows.ts";
+import * as userTasks from "../../cluster/intake/user-task-rows.ts";
+import * as invitations from "../../cluster/invitations/rows.ts";
+import * as objects from "../../cluster/storage/objects.ts";
+import * as keyPointers from "../../cluster/templates/key-pointers.ts";
+import * as personIds from "../../cluster/workspace/person-ids.ts";
+import * as trialWorkspaces from "../../cluster/workspace/trial-workspace.ts";
+import * as mailer from "../../router/apps/mailer-rows.ts";
+import * as deviceGrants from "../../router/device/rows.ts";
+import * as signatories from "../../router/mapping/signatory-rows.ts";
+import { mappingTables } from "../../router/mapping/tables.ts";
+import * as trialSignups from "../../router/trial/signups.ts";
+import * as causes from "../../store/causes.ts";
+import type { Collection } from "../../store/port.ts";
+import * as deliveries from "../../webhooks/deliveries.ts";
+import * as subscriptions from "../../webhooks/subscriptions.ts";
+import * as apps from "../../world/apps.ts";
+import * as chatBIssuer from "../../world/chat-b-issuer.ts";
+import * as clusters from "../../world/clusters.ts";
+import * as emails from "../../world/emails.ts";
+import * as oauthClients from "../../world/oauth-clients.ts";
+import * as provider from "../../world/provider.ts";
+import * as workspaces from "../../world/workspaces.ts";
+
+const modules = [
+  causes,
+  apps,
+  clusters,
+  clock,
+  schedule,
+  workspaces,
+  oauthClients,
+  trialWorkspaces,
+  personIds,
+  signingKeys,
+  grants,
+  objects,
+  intakes,
+  userTasks,
+  invitations,
+  contracts,
+  counterparties,
+  access,
+  comments,
+  keyPointers,
+  subscriptions,
+  deliveries,
+  chatBIssuer,
+  provider,
+  deviceGrants,
+  trialSignups,
+  signatories,
+  mailer,
+  emails,
+];
+
+const isCollection = (value: unknown): value is Collection =>
+  typeof value === "object" && value !== null && "kind" in value && (value.kind === "rows" || value.kind === "mapping");
+
+/** Every collection of the state: what these modules declare, and the routing data. */
+export const collections: readonly Collection[] = [
+  ...modules.flatMap((module) => Object.values(module).filter(isCollection)),
+  ...Object.values(mappingTables),
+];

@@ -1,0 +1,156 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Wall } from "../../../src/base/clock.ts";
+import { releaseClaims } from "../../router/claims.ts";
+import type { Blobs } from "../../store/blobs.ts";
+import { collectBlobs } from "../../store/file/blob-collection.ts";
+import { openFileBlobs } from "../../store/file/file-blobs.ts";
+import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
+import { openFileStore } from "../../store/file/file-store.ts";
+import { readKeptState } from "../../store/file/kept-state.ts";
+import { explainUnusable } from "../../store/file/unusable.ts";
+import type { Moment } from "../../store/history.ts";
+import { memoryBlobs } from "../../store/memory/memory-blobs.ts";
+import { memorySnapshotStore } from "../../store/memory/memory-snapshot-store.ts";
+import { openMemoryStore } from "../../store/memory/memory-store.ts";
+import { StateRefused, type Store } from "../../store/port.ts";
+import type { SnapshotStore } from "../../store/snapshot-store.ts";
+import type { Head } from "../../travel/document-head.ts";
+import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
+import type { RenewableIds } from "../../world/renewable-ids.ts";
+import type { Origin } from "../origin.ts";
+import { collections } from "./collections.ts";
+import { blobsOfHistory, blobsOfSnapshots, namedBlobs } from "./named-blobs.ts";
+import { applySeed, type Seed } from "./seed.ts";
+
+export interface State {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly snapshotStore: SnapshotStore;
+  /** In the order of the seed. */
+  readonly clusters: readonly ClusterRow[];
+  /** What the document says beside the state; undefined where it did not begin with one. */
+  readonly kept: Head | undefined;
+}
+
+interface Opening {
+  /** Undefined: in memory. */
+  readonly file: string | undefined;
+  readonly seed: Seed;
+  readonly ids: RenewableIds;
+  readonly wall: Wall;
+  readonly report: (line: string) => void;
+  /** How much is kept at most of what led to the present state. */
+  readonly historyBytes?: number | undefined;
+  /** What is written down with each commit, for whoever goes back to it. */
+  readonly moment: () => Moment;
+  /** What it begins with in the place of the seed. */
+  readonly origin?: Origin | undefined;
+}
+
+/** Opens the state; a new one begins with the seed, or with a copy of another state. */
+export async function openState(opening: Opening): Promise<State> {
+  const { file, seed, ids, wall, report, origin } = opening;
+  if (origin) return openCopy(origin, opening);
+  const parts = await openParts(opening);
+  const { store } = parts;
+  const known = await clustersOf(store);
+  if (known.length > 0) {
+    await releaseClaims(store);
+    await ids.goOn(store);
+    const named = async (path: string) =>
+      new Set([
+        ...(await namedBlobs(store)),
+        ...(await blobsOfSnapshots(parts.snapshotStore)),
+        ...(await blobsOfHistory(path)),
+      ]);
+    if (file) await collect({ path: file, folder: uploadFolder(file), wall, named: () => named(file) }, report);
+    return { ...parts, clusters: known, kept: undefined };
+  }
+  await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
+  return { ...parts, clusters: await clustersOf(store), kept: undefined };
+}
+
+/** Opens a copy of another state, in memory or in a file that has none yet. Nothing is made where it cannot be read. */
+async function openCopy(origin: Origin, opening: Opening): Promise<State> {
+  const { file, ids, wall } = opening;
+  const { store: copy, kept } = await origin.load(wall);
+  const clusters = await clustersOf(copy);
+  if (clusters.length === 0) {
+    const message = "The state to begin with holds nothing of clusters, without which no listener could answer";
+    throw new StateRefused(`${message}. Nothing was changed.`, { repairable: false });
+  }
+  await releaseClaims(copy);
+  if (file && (await holdsState(file, wall))) {
+    throw new StateRefused(
+      `${file} holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, ` +
+        "or go on with this one by leaving --from out.",
+      { repairable: false },
+    );
+  }
+  const parts = file ? await openParts(opening) : inMemory(copy, origin.uploads);
+  const { store, blobs, snapshotStore } = parts;
+  if (file) {
+    for (const hash of await namedBlobs(copy)) {
+      const bytes = origin.uploads.open(hash);
+      if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
+    }
+    await store.takeOver(copy);
+  }
+  if (kept?.beside.ids) ids.goBackTo(kept.beside.ids);
+  else await ids.goOn(store);
+  return { store, blobs, snapshotStore, clusters, kept };
+}
+
+/** Whether a file is a state with something in it. Fails with StateRefused where it is damaged. */
+async function holdsState(file: string, wall: Wall): Promise<boolean> {
+  if (!existsSync(file)) return false;
+  const { store } = await readKeptState({ path: file, collections, wall });
+  return (await clustersOf(store)).length > 0;
+}
+
+/** 256 MiB. */
+export const defaultHistoryBytes = 268_435_456;
+
+type Parts = Pick<State, "store" | "blobs" | "snapshotStore">;
+
+const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
+  store,
+  blobs: memoryBlobs(uploads),
+  snapshotStore: memorySnapshotStore(),
+});
+
+/** What a state consists of, where it is kept. */
+async function openParts({ file, ...opening }: Opening): Promise<Parts> {
+  if (!file) return inMemory(openMemoryStore({ collections, wall: opening.wall }));
+  const historyBytes = opening.historyBytes ?? defaultHistoryBytes;
+  const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
+    explainUnusable(file, error),
+  );
+  const blobs = await openUploads(uploadFolder(file), store);
+  return { store, blobs, snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }) };
+}
+
+const uploadFolder = (file: string): string => join(dirname(file), "files");
+
+/** A start does not fail because something is left that is of no use. */
+async function collect(collecting: Parameters<typeof collectBlobs>[0], report: Opening["report"]): Promise<void> {
+  try {
+    const { length } = await collectBlobs(collecting);
+    if (length > 0) report(`removed ${length} uploaded files that nothing had named for 30 days`);
+  } catch (error) {
+    report(`uploaded files that nothing names could not be looked for: ${(error as Error).message}`);
+  }
+}
+
+async function openUploads(folder: string, store: Store): Promise<Blobs> {
+  try {
+    return await openFileBlobs({ folder });
+  } catch (error) {
+    await store.close();
+    return explainUnusable(folder, error);
+  }
+}
+
+const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>
+  store.read((view) => view.list(clusterRows, { by: "position" }));

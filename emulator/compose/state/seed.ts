@@ -1,0 +1,147 @@
+import * as z from "zod";
+import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
+import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
+import type { Ids } from "../../../src/base/ids.ts";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
+import { mappingTables } from "../../router/mapping/tables.ts";
+import type { Transaction } from "../../store/port.ts";
+import { Apps, appRows } from "../../world/apps.ts";
+import { ClusterRow, clusterRows } from "../../world/clusters.ts";
+import { OAuthClient, oauthClients } from "../../world/oauth-clients.ts";
+import {
+  ContractType,
+  contractTypes,
+  Entity,
+  entities,
+  Role,
+  roles,
+  Template,
+  templates,
+  User,
+  users,
+  Workflow,
+  Workspace,
+  workflows,
+  workspaces,
+} from "../../world/workspaces.ts";
+
+const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
+
+/** What a seed may leave out is made at the first start: keys, secrets and ids that nobody needs to know beforehand. */
+const generated = {
+  cluster: { key: true, destinations: true, external_url: true, position: true },
+  workspace: { client_id: true, client_secret: true, hmac_key: true },
+} as const;
+
+/** A starting state, as a seed file gives it. */
+export const Seed = z.strictObject({
+  $schema: z.string().optional().describe("Where an editor finds the schema of this file"),
+  about: z.string().optional().describe("What this seed is for"),
+  time: z.iso
+    .datetime()
+    .optional()
+    .describe("Virtual time at the first start, on a manual clock or with --deterministic"),
+  clusters: z.array(ClusterRow.partial(generated.cluster)).min(1),
+  workspaces: z.array(Workspace.partial(generated.workspace)).default([]),
+  users: z.array(User).default([]),
+  roles: z.array(Role).default([]),
+  entities: z.array(Entity).default([]),
+  contract_types: z.array(ContractType).default([]),
+  templates: z.array(Template).default([]),
+  workflows: z.array(Workflow).default([]),
+  mappings: z
+    .partialRecord(z.enum(tableNames as [string, ...string[]]), z.record(z.string(), z.array(z.string())))
+    .default({})
+    .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
+  oauth_clients: z.array(OAuthClient).default([]),
+  signing_keys: z
+    .array(SigningKey)
+    .default([])
+    .describe("Keys for tokens, by cluster; one is made where none is given"),
+  apps: z
+    .strictObject({
+      chat_a: Apps.shape.chat_a.partial().optional(),
+      chat_b: Apps.shape.chat_b.partial().optional(),
+      crm_a: Apps.shape.crm_a.partial().optional(),
+      crm_b: Apps.shape.crm_b.partial().optional(),
+      billing: Apps.shape.billing.partial().optional(),
+      captcha: Apps.shape.captcha.partial().optional(),
+      answers: Apps.shape.answers.optional(),
+    })
+    .default({}),
+});
+export type Seed = z.infer<typeof Seed>;
+
+export const namedSeeds = { demo, empty } as const;
+
+/** Reads a seed; the message of what is thrown names every field that is wrong. */
+export function parseSeed(value: unknown): Seed {
+  const parsed = Seed.safeParse(value);
+  if (!parsed.success) throw new Error(`The seed is not valid:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** Writes a starting state into an empty store. The order of the ids drawn is part of `--deterministic`. */
+export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
+  const secret = () => ids.token(24);
+  seed.clusters.forEach((cluster, position) => {
+    tx.put(clusterRows, {
+      id: cluster.id,
+      label: cluster.label,
+      key: cluster.key ?? `key-${secret()}`,
+      destinations: cluster.destinations ?? [cluster.id, cluster.label, "default"],
+      external_url: cluster.external_url ?? null,
+      position,
+    });
+  });
+
+  for (const given of seed.workspaces) {
+    const workspace = {
+      ...given,
+      client_id: given.client_id ?? ids.uuid(),
+      client_secret: given.client_secret ?? secret(),
+      hmac_key: given.hmac_key ?? ids.bytes(64).toString("base64"),
+    };
+    tx.put(workspaces, workspace);
+    tx.map(mappingTables.cluster_clients, workspace.cluster_id, [workspace.client_id]);
+    tx.map(mappingTables.creator_tokens, workspace.cluster_id, workspace.creator_tokens);
+    tx.map(mappingTables.counterparty_tokens, workspace.cluster_id, workspace.counterparty_tokens);
+  }
+
+  const clusterOf = new Map(seed.workspaces.map((workspace) => [workspace.id, workspace.cluster_id]));
+  for (const user of seed.users) {
+    tx.put(users, user);
+    const cluster = clusterOf.get(user.workspace_id);
+    if (cluster === undefined) throw new Error(`The seed's user ${user.id} is of an unknown workspace`);
+    tx.map(mappingTables.cluster_emails, cluster, [emailHash(user.email)]);
+  }
+
+  for (const row of seed.roles) tx.put(roles, row);
+  for (const row of seed.entities) tx.put(entities, row);
+  for (const row of seed.contract_types) tx.put(contractTypes, row);
+  for (const row of seed.templates) tx.put(templates, row);
+  for (const row of seed.workflows) tx.put(workflows, row);
+  for (const row of seed.oauth_clients) tx.put(oauthClients, row);
+  for (const row of seed.signing_keys) tx.put(signingKeys, row);
+
+  for (const [table, byCluster] of Object.entries(seed.mappings)) {
+    for (const [cluster, identifiers] of Object.entries(byCluster ?? {})) {
+      tx.map(mappingTables[table as keyof typeof mappingTables], cluster, identifiers);
+    }
+  }
+
+  const { apps } = seed;
+  tx.put(appRows, {
+    name: "apps",
+    apps: Apps.parse({
+      chat_a: { ...apps.chat_a },
+      chat_b: { app_id: ids.uuid(), ...apps.chat_b },
+      crm_a: { client_secret: secret(), ...apps.crm_a },
+      crm_b: { consumer_secret: secret(), ...apps.crm_b },
+      billing: { username: "billing", password: secret(), ...apps.billing },
+      captcha: { captcha_token: secret(), ...apps.captcha },
+      answers: apps.answers,
+    }),
+  });
+}

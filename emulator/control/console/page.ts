@@ -1,0 +1,53 @@
+import { html } from "../../http/page.ts";
+import { reply } from "../../http/reply.ts";
+import type { ControlHandlers, ControlWorld } from "../world.ts";
+import type { ConsoleBundle } from "./bundle.ts";
+import { pageHeaders } from "./page-headers.ts";
+import { codeLifeMs } from "./sessions.ts";
+
+/** Assets lie beside the page: it is found wherever a proxy puts the emulator. */
+const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
+  html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>svc emulator</title>
+<meta name="color-scheme" content="light dark">
+<link rel="icon" type="image/svg+xml" href="assets/${icon}">
+<link rel="stylesheet" href="assets/${style}">
+<script type="module" src="assets/${script}"></script></head>
+<body><div id="console"></div>
+<noscript><p>The console needs JavaScript. Everything that it does is a command, too: svc emulator --help.</p></noscript></body>
+</html>
+`.text;
+
+export const consoleHandlers = {
+  "console.page": async (_, { readConsole }) => reply(200, pageOf(await readConsole()), pageHeaders),
+
+  "console.asset": async ({ params: { name } }, { readConsole, fail }) => {
+    const { assets } = await readConsole();
+    const { type, bytes } = assets.get(name) ?? fail("no-such-asset", { name });
+    return reply(200, bytes, {
+      "content-type": type,
+      "cache-control": "public, max-age=31536000, immutable",
+      "cross-origin-resource-policy": "same-origin",
+    });
+  },
+
+  "sessions.code": (_, { request, sessions }) => {
+    const code = sessions.newCode();
+    const expires_in = codeLifeMs / 1_000;
+    return reply(201, { code, url: `${request.origin}/_emulator/ui/#code=${code}`, expires_in });
+  },
+
+  "sessions.begin": ({ body: { code } }, { sessions, instance, fail }) => {
+    const token = sessions.begin(code) ?? fail("session-code-refused");
+    return reply(201, { token, instance_id: instance.id }, { "cache-control": "no-store" });
+  },
+
+  "sessions.end": (_, { sessions, caller }) => {
+    if (caller.session === undefined) sessions.endAll();
+    else sessions.end(caller.session);
+    return undefined;
+  },
+} satisfies ControlHandlers<
+  Pick<ControlWorld, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
+>;

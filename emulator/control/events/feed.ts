@@ -1,0 +1,179 @@
+import { isoMillis } from "../../../src/base/clock.ts";
+import { EventFrames } from "../../http/reply.ts";
+import type { ControlWorld } from "../world.ts";
+import type { Followed } from "./followed.ts";
+import { inWords } from "./in-words.ts";
+import { EventRing } from "./ring.ts";
+import { listen, type News } from "./sources.ts";
+
+type World = Parameters<typeof inWords>[0] & Parameters<typeof listen>[0] & Pick<ControlWorld, "wall">;
+
+/** Wall milliseconds. */
+const limits = {
+  /** A flood is told in as many batches as this allows. */
+  everyMs: 50,
+  /** Proxies take what is silent for longer to be dead. */
+  heartbeatMs: 15_000,
+  /** How long it is noted what goes on after the last one has left, who may come back. */
+  patienceMs: 90_000,
+  /** More changes than this in a batch are told to nobody: whoever follows asks for everything anew. */
+  atOnce: 4_000,
+};
+
+const heartbeat = new EventFrames(":\n\n");
+
+/**
+ * What goes on in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run
+ * of the emulator: `5f3a9c1b-17` is its 17th event.
+ */
+export class Feed implements Followed {
+  readonly #world: World;
+  readonly #run: string;
+  readonly #ring: EventRing;
+  #news: News[] = [];
+  #weight = 0;
+  #isTelling = false;
+  #unlisten: (() => void) | undefined;
+  #streams = 0;
+  /** Aborted when somebody comes back. */
+  #leaving = new AbortController();
+  readonly #closed = new AbortController();
+  #wake = () => {};
+  #next = this.#nextEvent();
+
+  /** Instance: the id of this run of the emulator. */
+  constructor(world: World, instance: string, ring = new EventRing()) {
+    this.#world = world;
+    this.#run = instance.slice(0, 8);
+    this.#ring = ring;
+  }
+
+  /** How many follow it, and what is kept for those who come back. */
+  get amount() {
+    return { streams: this.#streams, ...this.#ring.amount };
+  }
+
+  /** Everything after an event, until the signal is aborted. */
+  async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
+    this.#enter();
+    try {
+      let at = after === undefined ? undefined : this.#numberOf(after);
+      if (at === undefined || this.#ring.after(at) === undefined) {
+        at = this.#ring.last;
+        yield this.#mark(after === undefined ? "begin" : "resync");
+      }
+      while (!signal.aborted) {
+        const next = this.#next;
+        const events = this.#ring.after(at);
+        if (events === undefined) {
+          at = this.#ring.last;
+          yield this.#mark("resync");
+        } else if (events.length > 0) {
+          at = events.at(-1)!.number;
+          yield new EventFrames(events.map(({ text }) => text).join(""));
+        } else if (!(await this.#within(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+      }
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Notes nothing any more. */
+  close(): void {
+    this.#closed.abort();
+    this.#leaving.abort();
+    this.#stop();
+  }
+
+  #enter(): void {
+    this.#streams += 1;
+    this.#leaving.abort();
+    this.#unlisten ??= listen(this.#world, (news) => this.#note(news));
+  }
+
+  #leave(): void {
+    this.#streams -= 1;
+    if (this.#streams > 0 || this.#closed.signal.aborted) return;
+    this.#leaving = new AbortController();
+    const { signal } = this.#leaving;
+    void this.#world.wall.sleep(limits.patienceMs, signal).then(() => {
+      if (!signal.aborted) this.#stop();
+    });
+  }
+
+  #stop(): void {
+    this.#unlisten?.();
+    this.#unlisten = undefined;
+    this.#news = [];
+    this.#weight = 0;
+    this.#ring.interrupt();
+  }
+
+  #note(news: News): void {
+    this.#weight += typeof news === "object" && "rows" in news ? news.rows.length : 1;
+    // A batch that is too large is told to nobody, and holds nothing either.
+    if (this.#weight <= limits.atOnce) this.#news.push(news);
+    else this.#news = [];
+    if (!this.#isTelling) void this.#tell();
+  }
+
+  async #tell(): Promise<void> {
+    this.#isTelling = true;
+    while (this.#weight > 0 && this.#unlisten) {
+      // What tells of it may be in the middle of it.
+      await new Promise((turn) => setImmediate(turn));
+      const [news, weight] = [this.#news, this.#weight];
+      this.#news = [];
+      this.#weight = 0;
+      if (weight > limits.atOnce || !(await this.#add(news))) this.#ring.interrupt();
+      const wake = this.#wake;
+      this.#next = this.#nextEvent();
+      wake();
+      await this.#world.wall.sleep(limits.everyMs, this.#closed.signal);
+    }
+    this.#isTelling = false;
+  }
+
+  /** False where the store is closed, or its disk refuses: nobody is told what may be taken back. */
+  async #add(news: readonly News[]): Promise<boolean> {
+    try {
+      const events = await inWords(this.#world, news);
+      await this.#world.store.durable();
+      for (const event of events) {
+        this.#ring.add((number) => frame(`${this.#run}-${number}`, event));
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The number of an event of this run; undefined for all others. */
+  #numberOf(id: string): number | undefined {
+    const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
+    return run === this.#run ? Number(number) : undefined;
+  }
+
+  #mark(event: "begin" | "resync"): EventFrames {
+    const at = isoMillis(this.#world.clock.now());
+    return new EventFrames(frame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
+  }
+
+  /** Whether something came in time. */
+  async #within(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
+    const enough = new AbortController();
+    const either = AbortSignal.any([enough.signal, signal]);
+    const came = await Promise.race([next.then(() => true), this.#world.wall.sleep(ms, either).then(() => false)]);
+    enough.abort();
+    return came;
+  }
+
+  #nextEvent(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+/** As it goes over the wire: the id again, for whoever reads streams by the standard alone. */
+const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;

@@ -1,0 +1,10 @@
+import type { KeptAmount } from "../../http/kept.ts";
+import type { EventFrames } from "../../http/reply.ts";
+
+/** What goes on in an emulator, as handlers may follow it. */
+export interface Followed {
+  /** Everything after the event of an id, until the signal is aborted. */
+  follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
+  /** How many follow it, and what is kept for those who come back. */
+  readonly amount: KeptAmount & { readonly streams: number };
+}

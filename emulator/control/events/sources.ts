@@ -1,0 +1,50 @@
+import { schedule } from "../../clock/schedule.ts";
+import { clockState } from "../../clock/virtual-clock.ts";
+import { contracts } from "../../cluster/contracts/rows.ts";
+import type { LoggedRequest } from "../../http/request-log/request-log.ts";
+import { deviceGrants } from "../../router/device/rows.ts";
+import type { RowChange } from "../../store/port.ts";
+import { attempts, deliveries } from "../../webhooks/deliveries.ts";
+import { emails } from "../../world/emails.ts";
+import type { ControlWorld } from "../world.ts";
+
+/** Something that went on, before it is put into words. The last three stand for what is there when they are. */
+export type News =
+  | { readonly request: LoggedRequest }
+  | { readonly rows: readonly RowChange[]; readonly at: number }
+  | "state"
+  | "clock"
+  | "faults"
+  | "snapshots";
+
+/** The rows whose changes are told. */
+const told = [deliveries, attempts, contracts, emails, deviceGrants];
+
+/** Only reads: nothing goes on by it, and whoever follows reads again at each event. */
+const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
+
+/** Tells what goes on from now on, each once it is durable. Returns the function that ends it. */
+export function listen(
+  {
+    store,
+    clock,
+    requestLog,
+    faults,
+    snapshots,
+  }: Pick<ControlWorld, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
+  tell: (news: News) => void,
+): () => void {
+  const ends = [
+    requestLog.watch((request) => {
+      if (!isOwnRead(request)) tell({ request });
+    }),
+    store.watchRows(told, (rows) => tell(rows === undefined ? "state" : { rows, at: clock.now() })),
+    store.watch(clockState, () => tell("clock")),
+    store.watch(schedule, () => tell("clock")),
+    faults.watch(() => tell("faults")),
+    snapshots.watch(() => tell("snapshots")),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

@@ -1,0 +1,97 @@
+import type { listInvitations } from "../../src/api/emulator/invitations.ts";
+import type { InputOf } from "../../src/api/operation.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import { addressKey } from "../../src/schemes/email-hash.ts";
+import { personPath } from "../cluster/contracts/links.ts";
+import { compositeId, contracts } from "../cluster/contracts/rows.ts";
+import { acceptInvitation } from "../cluster/invitations/accept.ts";
+import { invitations } from "../cluster/invitations/rows.ts";
+import { type AnyInvitation, seededInvitations, sharedFields } from "../cluster/invitations/seeded.ts";
+import type { Slice, View } from "../store/port.ts";
+import { workspaces } from "../world/workspaces.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
+
+export const invitationHandlers = {
+  "invitations.list": ({ query }, world) =>
+    world.store.read(async (view) => {
+      const { rows, total } = await matching(view, query);
+      return { items: await Promise.all(rows.map((row) => record(view, row, world))), total };
+    }),
+
+  "invitations.accept": ({ params: { token } }, world) =>
+    world.store.transaction("invitations.accept", async (tx) => {
+      const { clock, fail } = world;
+      const invitation = await tx.get(invitations, token);
+      if (!invitation) {
+        const [of] = await tx.list(workspaces, { by: "invite", equals: token });
+        return of ? fail("invitation-of-nobody", { workspace: of.name }) : fail("no-such-invitation");
+      }
+      const { email, contract_id, state } = invitation;
+      if (contract_id !== null) {
+        const contract = await tx.get(contracts, String(contract_id));
+        return fail("invitation-to-contract", { email, contract: contract ? compositeId(contract) : `${contract_id}` });
+      }
+      if (state !== "PENDING") return fail("invitation-over", { email });
+      await acceptInvitation(tx, invitation, clock.now());
+      return record(tx, { ...invitation, state: "ACCEPTED" }, world);
+    }),
+} satisfies ControlHandlers;
+
+type Wanted = InputOf<typeof listInvitations>["query"];
+
+/** Those that were issued, newest first, then those of seeds; no more are read than the page has, where an index knows them. */
+async function matching(view: View, wanted: Wanted) {
+  const { limit, offset, ...compared } = wanted;
+  const slice = sliceOf(wanted);
+  const seeded = await ofSeeds(view, wanted);
+  const isIndexed = Object.values(compared).filter((value) => value !== undefined).length === (slice.by ? 1 : 0);
+  if (isIndexed) {
+    const issued = await view.count(invitations, slice);
+    const rows: readonly AnyInvitation[] = await view.list(invitations, { ...slice, reverse: true, limit, offset });
+    const passed = Math.max(0, offset - issued);
+    return { rows: [...rows, ...seeded.slice(passed, passed + limit - rows.length)], total: issued + seeded.length };
+  }
+  const issued = await view.list(invitations, { ...slice, reverse: true });
+  const all = [...issued.filter((row) => fits(row, wanted)), ...seeded];
+  return { rows: all.slice(offset, offset + limit), total: all.length };
+}
+
+function sliceOf({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
+  if (email !== undefined) return { by: "email", equals: addressKey(email) };
+  return workspace === undefined ? {} : { by: "workspace", equals: workspace };
+}
+
+const ofSeeds = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
+  (await view.list(workspaces)).flatMap(seededInvitations).filter((row) => fits(row, wanted));
+
+const fits = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
+  (cluster === undefined || row.cluster_id === cluster) &&
+  (workspace === undefined || row.workspace_id === workspace) &&
+  (email === undefined || (row.email !== null && addressKey(row.email) === addressKey(email))) &&
+  (kind === undefined || row.kind === kind) &&
+  (state === undefined || row.state === state);
+
+async function record(view: View, row: AnyInvitation, world: Pick<ControlWorld, "settings" | "clusters">) {
+  const { workspace_id, contract_id, issued_at } = row;
+  return {
+    ...sharedFields(row),
+    workspace_id,
+    contract_id,
+    link: await linkOf(view, row, world),
+    issued_at: issued_at === null ? null : isoMillis(issued_at),
+  };
+}
+
+/** That of the e-mail that brought it. */
+async function linkOf(
+  view: View,
+  row: AnyInvitation,
+  { settings, clusters }: Pick<ControlWorld, "settings" | "clusters">,
+) {
+  const contract = row.contract_id === null ? undefined : await view.get(contracts, String(row.contract_id));
+  if (contract?.deleted_at === null && row.email !== null) {
+    const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
+    return `${url}${await personPath(view, contract, row.email)}`;
+  }
+  return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
+}

@@ -1,0 +1,67 @@
+import type { Fail } from "../../src/api/failures.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import type { Runner } from "../clock/runner.ts";
+import { follow } from "../http/sending/event-stream.ts";
+import { causes } from "../store/causes.ts";
+import type { Store } from "../store/port.ts";
+import { gather } from "../trace/gather.ts";
+import { shown } from "../trace/node.ts";
+import { type Ref, readRef } from "../trace/ref.ts";
+import { traceOf } from "../trace/tree.ts";
+import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
+import { dropExpired } from "../webhooks/log.ts";
+import type { ControlHandlers } from "./world.ts";
+
+export const traceHandlers = {
+  "traces.show": async ({ params }, { store, clock, runner, fail }) => {
+    const ref = named(params.ref, fail);
+    await dropExpired(store, clock.now());
+    const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
+    return {
+      ref: params.ref,
+      nodes: found.nodes.map(shown),
+      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: isoMillis(due) })),
+      more: found.more,
+    };
+  },
+
+  "traces.watch": async ({ params }, { store, runner, request, fail }) => {
+    const ref = named(params.ref, fail);
+    if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
+    // After a reset nothing is kept of it any more.
+    return changes(store, request.signal, async () => (await look(store, runner, ref))?.nodes.map(shown) ?? []);
+  },
+} satisfies ControlHandlers;
+
+const named = (ref: string, fail: Fail<"malformed-ref">): Ref => readRef(ref) ?? fail("malformed-ref", { ref });
+
+async function look(store: Store, runner: Runner, ref: Ref) {
+  const rows = await store.read((view) => gather(view, ref));
+  if (!rows) return undefined;
+  const only = ref.by === "trace" ? ref.id : undefined;
+  return { ...traceOf(rows, { only, does: (kind) => runner.does(kind) }), more: rows.more };
+}
+
+/** What is there, then whatever is new or has changed, until the signal is aborted. */
+function changes<Node extends { readonly id: string }>(
+  store: Store,
+  signal: AbortSignal,
+  look: () => Promise<readonly Node[]>,
+): AsyncGenerator<Node> {
+  const known = new Map<string, string>();
+  const watch = (ring: () => void) => {
+    const unwatch = [causes, webhookEvents, deliveries, attempts].map((rows) => store.watch(rows, ring));
+    return () => {
+      for (const stop of unwatch) stop();
+    };
+  };
+  return follow(signal, watch, async () => {
+    const nodes = await look();
+    return nodes.filter((node) => {
+      const text = JSON.stringify(node);
+      const isNews = known.get(node.id) !== text;
+      known.set(node.id, text);
+      return isNews;
+    });
+  });
+}

@@ -1,0 +1,25 @@
+import { isoMillis } from "../../src/base/clock.ts";
+import { taskRecord, userTasks } from "../cluster/intake/user-task-rows.ts";
+import { orgUser } from "../cluster/workspace/people.ts";
+import type { ControlHandlers } from "./world.ts";
+
+export const userTaskListHandlers = {
+  "user-tasks.list": ({ query }, { store, clock }) =>
+    store.read(async (view) => {
+      const rows = await view.list(userTasks, { ...query, reverse: true });
+      const items = rows.map(async (row) => ({
+        ...taskRecord(row, clock.now()),
+        workspace_id: row.workspace_id,
+        task_category: row.task_category,
+        assignees: await Promise.all(
+          row.assignees.map(async ({ user_id, assignee_type }) => ({
+            email: (await orgUser(view, user_id)).email,
+            assignee_type,
+          })),
+        ),
+        intake_ids: row.intake_ids,
+        created_at: isoMillis(row.created_at),
+      }));
+      return { items: await Promise.all(items), total: await view.count(userTasks) };
+    }),
+} satisfies ControlHandlers;

@@ -1,0 +1,49 @@
+import type { Wall } from "../../../src/base/clock.ts";
+import { late, within } from "../../../src/base/within.ts";
+import { TooLong, wholeBody } from "../bodies/whole.ts";
+import { type Forwardable, type Forwarder, nobodyWaits } from "./forward.ts";
+
+/** What came of a request whose answer is read whole. */
+export type AskResult =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly rawHeaders: readonly string[];
+      readonly body: Buffer;
+    }
+  | { readonly kind: "unreachable"; readonly reason: string }
+  | { readonly kind: "late" };
+
+interface AskOptions {
+  readonly forwarder: Forwarder;
+  readonly wall: Wall;
+  /** From sending to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** A longer answer counts as none. */
+  readonly maxBytes?: number;
+}
+
+/** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
+export async function ask(
+  { forwarder, wall, timeoutMs, maxBytes }: AskOptions,
+  url: string,
+  request: Forwardable,
+): Promise<AskResult> {
+  const gaveUp = new AbortController();
+  const result = await within(wall, timeoutMs, exchange());
+  if (result !== late) return result;
+  gaveUp.abort(nobodyWaits);
+  return { kind: "late" };
+
+  async function exchange(): Promise<AskResult> {
+    const sent = await forwarder.send(url, request, gaveUp.signal);
+    if (sent.kind === "unreachable") return sent;
+    const { status, rawHeaders, body } = sent.answer;
+    try {
+      return { kind: "answered", status, rawHeaders, body: await wholeBody(body, maxBytes) };
+    } catch (error) {
+      const reason = error instanceof TooLong ? "the answer is too long" : "the answer broke off";
+      return { kind: "unreachable", reason };
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Cause } from "../../store/cause.ts";
+
+/** Names, from one listener of an emulator to another, the request that led to this one. It never leaves the process. */
+const linkHeader = "x-svc-link";
+
+/**
+ * Connects a request that a listener of this emulator sends to another one of its listeners with what led to it. Each link
+ * has a name that nobody can guess, and holds for one request: what comes from elsewhere under such a name is a header like
+ * any other.
+ */
+export class RequestLinks {
+  readonly #own = new Set<string>();
+  readonly #causes = new Map<string, Cause>();
+  readonly #secret = randomBytes(16).toString("hex");
+  #last = 0;
+
+  /** A listener of this emulator: `http://127.0.0.1:4011`. */
+  add(origin: string): void {
+    this.#own.add(origin);
+  }
+
+  /** The name under which a request may be sent there; undefined where somebody else listens. */
+  offer(origin: string, cause: Cause): string | undefined {
+    if (!this.#own.has(origin)) return undefined;
+    this.#last += 1;
+    const name = `${this.#secret}-${this.#last}`;
+    this.#causes.set(name, cause);
+    return name;
+  }
+
+  /** The request has ended, whether somebody took the link or not. */
+  end(name: string): void {
+    this.#causes.delete(name);
+  }
+
+  /** What led to a request that came; from then on it is as if the header had never been there. */
+  take({ headers, rawHeaders }: IncomingMessage): Cause | undefined {
+    if (headers[linkHeader] === undefined) return undefined;
+    const isLink = (i: number) => rawHeaders[i]?.toLowerCase() === linkHeader;
+    // A caller may have sent a header of that name, too, which is none of ours.
+    const at = rawHeaders.findIndex((_, i) => i % 2 === 0 && isLink(i) && this.#causes.has(rawHeaders[i + 1] ?? ""));
+    if (at < 0) return undefined;
+    const [, name = ""] = rawHeaders.splice(at, 2);
+    const others = rawHeaders.filter((_, i) => i % 2 === 1 && isLink(i - 1));
+    if (others.length === 0) delete headers[linkHeader];
+    else headers[linkHeader] = others.join(", ");
+    const cause = this.#causes.get(name);
+    this.#causes.delete(name);
+    return cause;
+  }
+}
+
+/** As it is sent. */
+export const linkOf = (name: string): readonly [header: string, value: string] => [linkHeader, name];

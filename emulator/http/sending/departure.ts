@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Wall } from "../../../src/base/clock.ts";
+import { Deadlines } from "../outgoing/deadlines.ts";
+
+/** As long as a body may take to come. */
+export const unreadAnswerMs = 120_000;
+
+/** Sees that the answers of one listener are read: what nobody takes is held in memory for as long as somebody waits. */
+export class Departures {
+  readonly #unread: Deadlines<ServerResponse>;
+
+  /** Whoever takes nothing of an answer for `unreadMs` of wall time is cut off. */
+  constructor(wall: Wall, unreadMs: number) {
+    this.#unread = new Deadlines(wall, unreadMs, (response) => response.destroy());
+  }
+
+  /** Cuts the connection when what was written so far is not taken in time. */
+  watch(response: ServerResponse): void {
+    // Nearly always the system took all of it at once.
+    if (!response.socket || response.socket.writableLength === 0) return;
+    response.once("close", this.#unread.enter(response));
+  }
+
+  /** Resolves when more may be written, or when nobody is left to read it. */
+  async drained(response: ServerResponse): Promise<void> {
+    const leave = this.#unread.enter(response);
+    const gone = new AbortController();
+    const close = () => gone.abort();
+    response.once("close", close);
+    try {
+      await once(response, "drain", { signal: gone.signal });
+    } catch {
+      // The caller went away; whoever writes sees it.
+    } finally {
+      leave();
+      response.off("close", close);
+    }
+  }
+
+  /** Nobody is cut off any more. */
+  stop(): void {
+    this.#unread.stop();
+  }
+}
+
+/**
+ * Resolves when a request is the first on its connection that has no answer yet. Of those that were sent ahead, answers
+ * would be made and kept; nor are more of them read meanwhile.
+ */
+export async function turnOf({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+  socket.pause();
+  // Node gives a response its socket when all before it are sent.
+  await once(response, "socket");
+  socket.resume();
+}

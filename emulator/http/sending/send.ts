@@ -1,0 +1,91 @@
+import type { ServerResponse } from "node:http";
+import type { Answer } from "../answer.ts";
+import type { Departures } from "./departure.ts";
+
+/** What a stranger uploaded or sent must never be taken for a page of the emulator. */
+export const noSniffing = ["x-content-type-options", "nosniff"] as const;
+
+const noBytes = Buffer.alloc(0);
+
+/** Headers that belong to one connection, and the one that every listener gives itself. */
+const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
+
+/**
+ * Writes an answer. A whole body is at the socket when this returns; a streamed one when the promise resolves. A
+ * stream that fails ends the connection, so that the caller sees that something is missing. `truncated` announces
+ * the whole and sends half.
+ */
+export function send(
+  response: ServerResponse,
+  { status, headers, body, isForeign }: Answer,
+  time: string,
+  truncated: boolean,
+  departures: Departures,
+): Promise<void> | undefined {
+  if (response.destroyed) return abandon(body);
+  const head = [...headers, "x-svc-time", time];
+  if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
+  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+    response.writeHead(status, head);
+    return pump(response, body, truncated, departures);
+  }
+  const isBare = status === 204 || status === 304;
+  if (!isBare && !has(headers, "content-length")) {
+    head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
+  }
+  response.writeHead(status, head);
+  if (truncated) cutOff(response, body);
+  else response.end(isBare ? undefined : body);
+  departures.watch(response);
+  return undefined;
+}
+
+function has(headers: readonly string[], wanted: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (name.length === wanted.length && name.toLowerCase() === wanted) return true;
+  }
+  return false;
+}
+
+function cutOff(response: ServerResponse, body: string | Uint8Array | undefined): void {
+  const bytes = Buffer.from(body ?? "");
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
+}
+
+async function pump(
+  response: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  truncated: boolean,
+  departures: Departures,
+): Promise<void> {
+  // Whoever waits for a listener of events learns at once that it is connected. Not by flushHeaders, which writes
+  // the head as UTF-8: another server's header bytes must stay as they are.
+  response.write(noBytes);
+  try {
+    for await (const chunk of body) {
+      if (truncated) return cutOff(response, chunk);
+      if (response.destroyed) return;
+      if (!response.write(chunk)) await departures.drained(response);
+    }
+    response.end();
+    departures.watch(response);
+  } catch {
+    response.destroy();
+  }
+}
+
+/** Lets the source of a streamed body know that nobody wants it. */
+async function abandon(body: Answer["body"]): Promise<void> {
+  if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
+  await body[Symbol.asyncIterator]().return?.();
+}
+
+/** The raw headers of another server's answer, without those that are this listener's to give. */
+export function withoutOwnHeaders(rawHeaders: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!ownHeaders.has(rawHeaders[i]!.toLowerCase())) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+  }
+  return out;
+}

@@ -1,0 +1,69 @@
+import type { Wall } from "../../src/base/clock.ts";
+import { type TraceContext, traceIds } from "../../src/base/trace-context.ts";
+import { CauseRow } from "./cause.ts";
+import { longestKeptMs } from "./newest.ts";
+import { rows, type Store, type Transaction } from "./port.ts";
+
+/** Causes of which something followed, in the order in which it did. A store writes them with what follows. */
+export const causes = rows<CauseRow, "before" | "moved_by">({
+  name: "causes",
+  schema: CauseRow,
+  key: (row) => row.id,
+  // None by trace: every request that changes something would pay for what few ask, of rows that are few.
+  indexes: {
+    before: (row) => row.before ?? undefined,
+    moved_by: (row) => row.moved_by ?? undefined,
+  },
+});
+
+/** So many are kept: anybody can make one with each request. The oldest go first. */
+export const mostCauses = 20_000;
+
+/** Drops causes whose time is over (DECISIONS.md, C21), at most `limit`. Says how many there were. */
+export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
+  const oldest = await tx.list(causes, { limit });
+  const over = oldest.filter(({ at }) => at + longestKeptMs <= now);
+  for (const { id } of over) tx.delete(causes, id);
+  return over.length;
+}
+
+/** The highest number that a kept cause from outside has; 0 without one. Those to come go on after it. */
+export const lastNumberIn = (store: Store): Promise<number> =>
+  store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, numberOf(id)), 0));
+
+const fromOutside = /^(?:request|advance):(\d+)$/;
+const numberOf = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
+
+/** What a cause knows of itself. */
+export interface Happened {
+  readonly id: string;
+  readonly what: string;
+  /** Virtual milliseconds. */
+  readonly at: number;
+  /** On the wall; without it, now. */
+  readonly wallAt?: number;
+  /** What the caller said of itself. */
+  readonly caller?: TraceContext | undefined;
+  readonly before?: CauseRow | undefined;
+  readonly movedBy?: string | undefined;
+}
+
+export type MakeCauseRow = (happened: Happened) => CauseRow;
+
+/** Anybody may send long paths. */
+const longest = 300;
+
+/** Makes rows of causes. `seed`: with --deterministic, what all ids follow from. */
+export function causeRows({ wall, seed }: { readonly wall: Wall; readonly seed?: string | undefined }): MakeCauseRow {
+  const traceIdOf = traceIds(seed);
+  return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
+    id,
+    what: what.length > longest ? `${what.slice(0, longest)}…` : what,
+    at,
+    wall_at: seed === undefined ? Math.floor(wallAt ?? wall.now()) : at,
+    trace: caller?.trace ?? before?.trace ?? traceIdOf(id),
+    parent_span: caller?.span ?? null,
+    before: before?.id ?? null,
+    moved_by: movedBy ?? null,
+  });
+}

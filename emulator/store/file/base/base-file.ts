@@ -1,0 +1,156 @@
+import { crc32 } from "node:zlib";
+import type { Adapter } from "lowdb";
+import { type Disk, isMissing } from "../../../../src/files/disk.ts";
+import { beginning, hexOf, type Position } from "../../../../src/files/log-line.ts";
+import { readLines } from "../../../../src/files/read-lines.ts";
+import { isTemporaryName, writeWhole } from "../../../../src/files/whole-file.ts";
+import type { Moment } from "../../history.ts";
+import { contentsNow } from "../../live/contents.ts";
+import type { State } from "../../live/state.ts";
+import type { Upgrade } from "../../live/versions.ts";
+import { type Collection, StateRefused } from "../../port.ts";
+import { documentSlices } from "../document.ts";
+import { DocumentReader } from "../document-reader.ts";
+import { readSealedInto } from "../sealed.ts";
+import { type BaseHead, headOf } from "./base-head.ts";
+import { lastMember, markedClosed } from "./document-checksum.ts";
+
+/**
+ * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
+ * generation that is not in it. (A snapshot is what a user keeps under a name.)
+ */
+export interface Base {
+  readonly generation: number;
+  readonly state: State;
+}
+
+/** A base that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+export interface ReadBase extends Base, BaseHead {
+  readonly upgrade: Upgrade;
+}
+
+interface Options {
+  readonly disk: Disk;
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  /** Called in the first step of the writing: what is committed before it is in the file. */
+  readonly begin?: () => void;
+  /** Where the journals stood then; the default is the beginning. */
+  readonly position?: () => Position;
+  /** Whether the file says that no journal follows it. */
+  readonly closed?: boolean;
+  /** After which line this state was; left out: nothing led to it. */
+  readonly past?: () => Position | undefined;
+  readonly moment?: () => Moment;
+  /** Takes the picture at a moment when no transaction is open. */
+  readonly step?: <T>(work: () => T) => Promise<T>;
+  /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
+  readonly durable?: () => Promise<void>;
+}
+
+/**
+ * Whether a name is that of an unfinished base, as they are called now or were called before. What a crash leaves of
+ * them is removed at the next start.
+ */
+export const isUnfinished = (name: string, base: string): boolean =>
+  isTemporaryName(name, base) ||
+  (name.startsWith(`${base}.`) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(base.length + 1)));
+
+/**
+ * The base file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
+ * member is a checksum of all bytes before that line, so that no damage goes unseen.
+ */
+export class BaseFile implements Adapter<Base> {
+  readonly #options: Options;
+  /** True once the new file stands in the place of the old one. */
+  renamed = false;
+  /** Bytes of the document last read or written. */
+  size = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** The base; null when there is no file. Fails with StateRefused, which names file and line. */
+  async read(): Promise<ReadBase | null> {
+    const { path, collections } = this.#options;
+    const reader = new DocumentReader(collections);
+    try {
+      await this.readInto(reader);
+      return { ...headOf(reader.head), state: reader.state, upgrade: reader.upgrade };
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      if (!(cause instanceof StateRefused)) throw cause;
+      const { message, repairable } = cause;
+      throw new StateRefused(`${path}, line ${reader.line}: ${message}`, { cause, repairable });
+    }
+  }
+
+  /**
+   * Feeds the file to a reader; when it fails with StateRefused, the reader holds what was good. A row that does not fit
+   * is damage unless the checksum says that it stands there as it was written.
+   */
+  async readInto(reader: DocumentReader): Promise<void> {
+    await readSealedInto(reader, this.#blocks());
+  }
+
+  async *#blocks(): AsyncGenerator<Buffer, void> {
+    for await (const { bytes } of readLines(this.#options.disk, this.#options.path)) {
+      this.size += bytes.byteLength;
+      yield bytes;
+    }
+  }
+
+  /** Puts a new file in the place of the old one, durably. */
+  async write({ generation, state }: Base): Promise<void> {
+    const { disk, path } = this.#options;
+    this.renamed = false;
+    const onPlaced = () => {
+      this.renamed = true;
+    };
+    await writeWhole(path, this.#pieces(state, generation), { disk, onPlaced });
+  }
+
+  /** The document, piece by piece; the next one is asked for when the one before is written. */
+  async *#pieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
+    const step = this.#options.step ?? (async (work) => work());
+    const contents = await step(() => {
+      this.#options.begin?.();
+      return { now: contentsNow(state), head: this.#head(generation) };
+    });
+    let checksum = 0;
+    let length = 0;
+    const covered = (text: string): Buffer => {
+      const bytes = Buffer.from(text);
+      checksum = crc32(bytes, checksum);
+      length += bytes.byteLength;
+      return bytes;
+    };
+    try {
+      const slices = documentSlices(contents.now, contents.head);
+      const first = covered(slices.next().value ?? "");
+      yield this.#options.closed ? markedClosed(first) : first;
+      for (const slice of slices) yield covered(slice);
+    } finally {
+      contents.now.end();
+    }
+    yield covered(",\n");
+    yield covered(lastMember(checksum));
+    this.size = length;
+    await this.#options.durable?.();
+  }
+
+  #head(generation: number): Readonly<Record<string, unknown>> {
+    const { position, past, moment } = this.#options;
+    const { number: transaction, checksum } = position?.() ?? beginning;
+    const { number, checksum: chain } = past?.() ?? {};
+    return {
+      closed: 0,
+      generation,
+      transaction,
+      chain: hexOf(checksum),
+      past: number === undefined ? null : { number, checksum: chain },
+      moment: moment?.() ?? {},
+    };
+  }
+}

@@ -1,0 +1,152 @@
+import { dirname, join } from "node:path";
+import type { Disk } from "../../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../../src/files/folder.ts";
+import { journalPath } from "../journal/journal-file.ts";
+
+/** The folder beside a state in which its history lies. */
+export const historyFolder = (statePath: string): string => `${statePath}.history`;
+
+interface Options {
+  readonly disk: Disk;
+  /** The state's file. */
+  readonly path: string;
+  /** So many bytes are kept at most; 0: nothing. */
+  readonly limit: number;
+  readonly report: (message: string) => void;
+}
+
+/** A base of the past, and the generations of the journals that follow it. */
+interface Segment {
+  readonly base: number;
+  readonly journals: readonly number[];
+}
+
+const fileName = /^(base|journal)\.(\d+)$/;
+
+/**
+ * The files that a state has left behind: bases (`base.7`: the one that generation 7 followed) and journals
+ * (`journal.7`). They are kept up to a limit in bytes, the newest; a journal without its base is worth nothing. What
+ * becomes of them never hinders what is written now: without them there is less to go back to.
+ */
+export class HistoryFiles {
+  readonly folder: string;
+  readonly #options: Options;
+  /** Bytes by name. */
+  readonly #sizes = new Map<string, number>();
+
+  private constructor(options: Options) {
+    this.#options = options;
+    this.folder = historyFolder(options.path);
+  }
+
+  /** Looks what is there, and removes what is over the limit. */
+  static async open(options: Options): Promise<HistoryFiles> {
+    const files = new HistoryFiles(options);
+    const names = await options.disk.list(files.folder).catch(() => []);
+    for (const name of names) if (fileName.test(name)) await files.#measure(name);
+    await files.#prune();
+    return files;
+  }
+
+  get limit(): number {
+    return this.#options.limit;
+  }
+
+  basePath(generation: number): string {
+    return join(this.folder, `base.${generation}`);
+  }
+
+  journalPath(generation: number): string {
+    return join(this.folder, `journal.${generation}`);
+  }
+
+  /** What lies there, oldest first. */
+  get segments(): readonly Segment[] {
+    const of = (kind: string) =>
+      [...this.#sizes.keys()].flatMap((name) => {
+        const [, found, generation] = fileName.exec(name) ?? [];
+        return found === kind ? Number(generation) : [];
+      });
+    const bases = of("base").sort((a, b) => a - b);
+    const journals = of("journal").sort((a, b) => a - b);
+    return bases.map((base, i) => {
+      const end = bases[i + 1] ?? Number.POSITIVE_INFINITY;
+      return { base, journals: journals.filter((each) => each >= base && each < end) };
+    });
+  }
+
+  /** Gives the state's file, which another one is to replace, a second name that stays. */
+  keepBase(generation: number): Promise<void> {
+    return this.#try(async ({ disk, path }) => {
+      await makeFolderDurably(disk, this.folder);
+      await disk.remove(this.basePath(generation));
+      await disk.link(path, this.basePath(generation));
+      await disk.syncFolder(this.folder);
+      await this.#measure(`base.${generation}`);
+    });
+  }
+
+  /** Takes a journal that the state's file holds, or removes it. */
+  async keepJournal(generation: number): Promise<void> {
+    const { disk, path } = this.#options;
+    const journal = journalPath(path, generation);
+    const isWanted = this.segments.some(({ base }) => base <= generation);
+    if (isWanted) {
+      await this.#try(async () => {
+        await disk.rename(journal, this.journalPath(generation));
+        await this.#measure(`journal.${generation}`);
+      });
+    }
+    await disk.remove(journal).catch(() => {});
+  }
+
+  /** Removes the oldest until what stays is within the limit. */
+  async trim(): Promise<void> {
+    await this.#try(async ({ disk, path }) => {
+      await this.#prune();
+      if (this.#sizes.size > 0) await disk.syncFolder(this.folder);
+      await disk.syncFolder(dirname(path));
+    });
+  }
+
+  async #prune(): Promise<void> {
+    const segments = [...this.segments];
+    const known = new Set(segments.flatMap(({ base, journals }) => namesOf(base, journals)));
+    for (const name of [...this.#sizes.keys()]) if (!known.has(name)) await this.#remove(name);
+    let bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
+    for (let oldest = segments.shift(); oldest && bytes > this.limit; oldest = segments.shift()) {
+      for (const name of namesOf(oldest.base, oldest.journals)) {
+        bytes -= this.#sizes.get(name) ?? 0;
+        await this.#remove(name);
+      }
+    }
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#sizes.delete(name);
+    await this.#options.disk.remove(join(this.folder, name)).catch(() => {});
+  }
+
+  async #measure(name: string): Promise<void> {
+    const file = await this.#options.disk.open(join(this.folder, name), "read");
+    try {
+      this.#sizes.set(name, await file.size());
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #try(work: (options: Options) => Promise<void>): Promise<void> {
+    if (this.limit === 0) return;
+    try {
+      await work(this.#options);
+    } catch (cause) {
+      this.#options.report(`history is lost, ${this.folder} cannot be written: ${(cause as Error).message}`);
+    }
+  }
+}
+
+const namesOf = (base: number, journals: readonly number[]): string[] => [
+  `base.${base}`,
+  ...journals.map((journal) => `journal.${journal}`),
+];

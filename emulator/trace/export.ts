@@ -1,0 +1,208 @@
+import { spanOf } from "../../src/api/trace-span.ts";
+import type { Wall } from "../../src/base/clock.ts";
+import { type Attributes, otlpDocument } from "../../src/base/otlp.ts";
+import { svcVersion } from "../../src/base/version.ts";
+import type { Collector, Exported } from "../http/outgoing/collector.ts";
+import type { CauseRow } from "../store/cause.ts";
+import { causes } from "../store/causes.ts";
+import type { RowChange, Store } from "../store/port.ts";
+import {
+  type Attempt,
+  attempts,
+  type Delivery,
+  deliveries,
+  type WebhookEvent,
+  webhookEvents,
+} from "../webhooks/deliveries.ts";
+import { attemptName, deliveryName, eventName } from "../webhooks/trace-names.ts";
+import { gatherNamed } from "./gather.ts";
+import { shown } from "./node.ts";
+import { traceOf } from "./tree.ts";
+
+/** As many wait and are sent at once as with the standard's own batches (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
+const mostWaiting = 2_048;
+const batchSize = 512;
+/** What happens together is sent together. */
+const gatherMs = 200;
+/** After a failure that may pass: twice as long each time. What cannot be sent after the last is dropped. */
+const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
+/** How long the end of the emulator waits for what is left. */
+const closingMs = 2_000;
+
+/** What became of spans since the start. */
+export interface ExportAmount {
+  readonly sent: number;
+  readonly waiting: number;
+  /** What had no room, or could not be sent. */
+  readonly dropped: number;
+  /** In a word, why the last POST failed; null: it did not. */
+  readonly trouble: string | null;
+}
+
+export interface TraceExport {
+  readonly amount: ExportAmount;
+  /** Sends what is left, for two seconds at most, or until `hurry` is aborted. */
+  close(hurry: AbortSignal): Promise<void>;
+}
+
+interface Options {
+  readonly store: Store;
+  readonly wall: Wall;
+  readonly collector: Collector;
+  readonly resource: Attributes;
+  /** Told when it begins to fail, and how many were lost at the end. */
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Sends each node of every trace as a span, once it is durable. Whoever writes only puts a name into a queue that does not
+ * grow; what a span says is read when it is sent. A delivery is sent when it begins: what became of it stand its attempts for.
+ */
+export function exportTraces(options: Options): TraceExport {
+  return new Exporter(options);
+}
+
+class Exporter implements TraceExport {
+  readonly #options: Options;
+  readonly #queue = new Set<string>();
+  readonly #unfollow: () => void;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #wake = () => {};
+  /** Those of the batch under way. */
+  #underWay = 0;
+  #sent = 0;
+  #dropped = 0;
+  #trouble: string | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+    const { store } = options;
+    this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes = []) => {
+      for (const change of changes) this.#add(nameOf(change));
+    });
+    this.#running = this.#run();
+  }
+
+  get amount(): ExportAmount {
+    const waiting = this.#queue.size + this.#underWay;
+    return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
+  }
+
+  async close(hurry: AbortSignal): Promise<void> {
+    this.#unfollow();
+    this.#closing.abort();
+    this.#wake();
+    const { wall, collector, log } = this.#options;
+    const enough = new AbortController();
+    const waited = AbortSignal.any([hurry, enough.signal]);
+    await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
+    enough.abort();
+    const lost = this.#queue.size + this.#underWay;
+    this.#queue.clear();
+    await collector.close();
+    if (lost > 0)
+      log(`${lost} spans were not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`);
+  }
+
+  #add(name: string | undefined): void {
+    if (name === undefined) return;
+    if (this.#queue.size >= mostWaiting) this.#dropped += 1;
+    else this.#queue.add(name);
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    const { wall } = this.#options;
+    const closing = this.#closing.signal;
+    for (;;) {
+      if (this.#queue.size === 0) {
+        if (closing.aborted) return;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        this.#wake = () => {};
+      }
+      if (this.#queue.size < batchSize) await wall.sleep(gatherMs, closing);
+      await this.#sendBatch();
+    }
+  }
+
+  async #sendBatch(): Promise<void> {
+    const names = new Set<string>();
+    for (const name of this.#queue) {
+      if (names.size >= batchSize) break;
+      names.add(name);
+      this.#queue.delete(name);
+    }
+    this.#underWay = names.size;
+    const spans = await this.#spans(names);
+    const { resource } = this.#options;
+    const body = JSON.stringify(otlpDocument(spans, resource, { name: "svc", version: svcVersion }));
+    const taken = spans.length === 0 ? 0 : await this.#deliver(body, spans.length);
+    this.#underWay = 0;
+    this.#sent += taken;
+    this.#dropped += names.size - taken;
+  }
+
+  /** Of what is still there: a reset may have taken the rest. */
+  async #spans(names: ReadonlySet<string>) {
+    const rows = await this.#options.store.read((view) => gatherNamed(view, names)).catch(() => undefined);
+    if (!rows) return [];
+    const { nodes } = traceOf(rows, { does: () => undefined });
+    return nodes.filter(({ id }) => names.has(id)).map((node) => spanOf(shown(node)));
+  }
+
+  /** Says how many of them the collector took. */
+  async #deliver(body: string, count: number): Promise<number> {
+    const { collector, wall } = this.#options;
+    for (const pauseMs of [...pausesMs, undefined]) {
+      const exported = await collector.post(body);
+      const trouble = troubleOf(exported);
+      this.#tell(trouble);
+      if ("status" in exported && trouble === null) return Math.max(0, count - rejectedIn(exported.body));
+      if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
+      await wall.sleep(pauseMs, this.#closing.signal);
+    }
+    return 0;
+  }
+
+  /** A line when it begins to fail, and one when it is over. */
+  #tell(trouble: string | null): void {
+    const { log, collector } = this.#options;
+    const before = this.#trouble;
+    this.#trouble = trouble;
+    if (trouble !== null && before === null) {
+      log(`spans cannot be sent to ${collector.origin}: ${trouble}; what has no room is dropped, and counted`);
+    } else if (trouble === null && before !== null) log(`spans are sent to ${collector.origin} again`);
+  }
+}
+
+/** What a span is sent for: what is new. A delivery is put again with each attempt, and wherever it is put off. */
+function nameOf({ collection, before, after }: RowChange): string | undefined {
+  if (after === undefined || before !== undefined) return undefined;
+  switch (collection) {
+    case causes.name:
+      return (after as CauseRow).id;
+    case webhookEvents.name:
+      return eventName((after as WebhookEvent).id);
+    case deliveries.name:
+      return deliveryName((after as Delivery).id);
+    default:
+      return attemptName((after as Attempt).delivery_id, (after as Attempt).number);
+  }
+}
+
+const troubleOf = (exported: Exported): string | null => {
+  if ("reason" in exported) return exported.reason;
+  return exported.status >= 200 && exported.status < 300 ? null : `it answered ${exported.status}`;
+};
+
+/** OTLP, "Retryable Response Codes". */
+const mayPass = (exported: Exported): boolean => "reason" in exported || [429, 502, 503, 504].includes(exported.status);
+
+/** OTLP, "Partial Success": the answer says how many were not taken. */
+function rejectedIn(body: Buffer): number {
+  const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
+  return Number(count ?? 0);
+}

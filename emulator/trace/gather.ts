@@ -1,0 +1,244 @@
+import { contractKey, type Entry, schedule } from "../clock/schedule.ts";
+import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import type { CauseRow } from "../store/cause.ts";
+import { causes } from "../store/causes.ts";
+import type { Rows, Slice, View } from "../store/port.ts";
+import {
+  type Attempt,
+  attemptKeys,
+  attempts,
+  type Delivery,
+  deliveries,
+  type WebhookEvent,
+  webhookEvents,
+} from "../webhooks/deliveries.ts";
+import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
+import type { Ref } from "./ref.ts";
+
+/** The rows that a trace is made of. Whatever stands in it, what led to it is there, too, where that is kept. */
+export interface TraceRows {
+  readonly causes: ReadonlyMap<string, CauseRow>;
+  readonly events: ReadonlyMap<number, WebhookEvent>;
+  readonly deliveries: ReadonlyMap<number, Delivery>;
+  readonly attempts: readonly Attempt[];
+  /** All attempts of each delivery, in order, whether they stand in the trace or not. */
+  readonly made: ReadonlyMap<number, readonly Attempt[]>;
+  /** What waits for its time, deliveries aside, which say so themselves. */
+  readonly waiting: readonly Entry[];
+  readonly subscriptions: ReadonlyMap<number, Subscription>;
+  /** Composite ids of the contracts that events are about, by event. */
+  readonly contracts: ReadonlyMap<number, string>;
+  /** More was found than is looked at. */
+  readonly more: boolean;
+}
+
+/** So many rows are looked at: whoever asks holds them all in memory. */
+export const mostRows = 10_000;
+/** Of a subscription, so many of the newest deliveries. */
+const newestOfWebhook = 100;
+
+/** Reads what belongs to a trace: what is asked for, what led to it, and what followed; undefined where nothing is kept. */
+export async function gather(view: View, ref: Ref): Promise<TraceRows | undefined> {
+  const gathering = new Gathering(view);
+  await gathering.begin(ref);
+  return gathering.found();
+}
+
+/**
+ * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined where none of
+ * them is kept.
+ */
+export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
+  const gathering = new Gathering(view);
+  for (const name of names) await gathering.take(name);
+  return gathering.found();
+}
+
+class Gathering {
+  readonly #view: View;
+  readonly #causes = new Map<string, CauseRow>();
+  readonly #events = new Map<number, WebhookEvent>();
+  readonly #deliveries = new Map<number, Delivery>();
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #waiting = new Map<number, Entry>();
+  /** Causes of which all that followed is there. */
+  readonly #whole = new Set<string>();
+  #more = false;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  async begin(ref: Ref): Promise<void> {
+    const view = this.#view;
+    switch (ref.by) {
+      case "cause":
+        return this.#cause(await view.get(causes, ref.id));
+      case "trace":
+        return this.#trace(ref.id);
+      case "event":
+        return this.#event(await view.get(webhookEvents, String(ref.id)));
+      case "delivery":
+        return this.#delivery(await view.get(deliveries, String(ref.id)));
+      case "webhook": {
+        const newest = await view.list(deliveries, {
+          by: "webhook",
+          equals: ref.id,
+          reverse: true,
+          limit: newestOfWebhook,
+        });
+        return this.#each(newest, (row) => this.#delivery(row));
+      }
+      case "contract":
+        return this.#contract(ref.id, ref.composite);
+    }
+  }
+
+  /** One thing alone, by its name in traces. */
+  async take(name: string): Promise<void> {
+    const view = this.#view;
+    const key = name.slice(name.indexOf(":") + 1);
+    switch (name.slice(0, name.indexOf(":"))) {
+      case "event":
+        return this.#above(await view.get(webhookEvents, key));
+      case "delivery":
+        return this.#told(await view.get(deliveries, key));
+      case "attempt": {
+        const row = await view.get(attempts, key.replace(".", "/"));
+        return row && this.#attempt(row);
+      }
+      default:
+        return this.#ledTo(name);
+    }
+  }
+
+  async found(): Promise<TraceRows | undefined> {
+    if (this.#size === 0) return undefined;
+    const view = this.#view;
+    const told = [...this.#deliveries.values()];
+    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => String(webhook_id));
+    const events = [...this.#events.values()];
+    const made = new Map<number, readonly Attempt[]>();
+    for (const row of told) {
+      const all = await view.getAll(attempts, attemptKeys(row), (key) => key);
+      made.set(
+        row.id,
+        all.filter((attempt) => attempt !== undefined),
+      );
+    }
+    const composites = await compositeIds(view, events);
+    return {
+      causes: this.#causes,
+      events: this.#events,
+      deliveries: this.#deliveries,
+      attempts: [...this.#attempts.values()],
+      made,
+      waiting: [...this.#waiting.values()],
+      subscriptions: new Map(receivers.flatMap((row) => (row ? [[row.id, row] as const] : []))),
+      contracts: new Map(events.flatMap((event, i) => (composites[i] ? [[event.id, composites[i]] as const] : []))),
+      more: this.#more,
+    };
+  }
+
+  get #size(): number {
+    return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
+  }
+
+  /** As many as there is room for. */
+  async #some<Row extends object, Index extends string>(
+    from: Rows<Row, Index>,
+    slice: Slice<Index>,
+  ): Promise<readonly Row[]> {
+    const limit = Math.max(0, mostRows - this.#size);
+    const rows = await this.#view.list(from, { ...slice, limit: limit + 1 });
+    if (rows.length > limit) this.#more = true;
+    return rows.slice(0, limit);
+  }
+
+  async #each<Row>(rows: readonly Row[], take: (row: Row) => Promise<void>): Promise<void> {
+    for (const row of rows) await take(row);
+  }
+
+  async #trace(id: string): Promise<void> {
+    const all = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
+    if (all.length > mostRows) this.#more = true;
+    await this.#each(all.slice(0, mostRows), (row) => this.#cause(row));
+  }
+
+  async #contract(id: number, composite: string): Promise<void> {
+    const contract = await this.#view.get(contracts, String(id));
+    if (!contract || compositeId(contract) !== composite) return;
+    await this.#each(await this.#some(webhookEvents, { by: "contract", equals: id }), (row) => this.#event(row));
+    await this.#wait(await this.#some(schedule, { by: "endable", equals: contractKey(id) }));
+  }
+
+  /** A cause, with all that followed from it and what came due because it moved time. */
+  async #cause(row: CauseRow | undefined): Promise<void> {
+    if (!row || this.#whole.has(row.id)) return;
+    this.#whole.add(row.id);
+    await this.#ledTo(row.id);
+    const followed = { equals: row.id };
+    await this.#each(await this.#some(webhookEvents, { by: "cause", ...followed }), (event) => this.#event(event));
+    await this.#each(await this.#some(causes, { by: "before", ...followed }), (next) => this.#cause(next));
+    await this.#each(await this.#some(attempts, { by: "asked_by", ...followed }), (one) => this.#attempt(one));
+    await this.#wait(await this.#some(schedule, { by: "asked_by", ...followed }));
+    await this.#each(await this.#some(attempts, { by: "moved_by", ...followed }), (one) => this.#attempt(one));
+    await this.#each(await this.#some(causes, { by: "moved_by", ...followed }), (next) => this.#cause(next));
+  }
+
+  async #event(row: WebhookEvent | undefined): Promise<void> {
+    if (!row) return;
+    await this.#above(row);
+    await this.#each(await this.#some(deliveries, { by: "event", equals: row.id }), (one) => this.#delivery(one));
+  }
+
+  async #delivery(row: Delivery | undefined): Promise<void> {
+    if (!row) return;
+    await this.#told(row);
+    for (const attempt of await this.#view.getAll(attempts, attemptKeys(row), (key) => key)) {
+      if (attempt) await this.#attempt(attempt);
+    }
+  }
+
+  /** A delivery without its attempts. */
+  async #told(row: Delivery | undefined): Promise<void> {
+    if (!row || this.#deliveries.has(row.id)) return;
+    this.#deliveries.set(row.id, row);
+    await this.#ledTo(row.put_off?.cause ?? null);
+    await this.#above(await this.#view.get(webhookEvents, String(row.event_id)));
+  }
+
+  /** With what it is an attempt of, of which the other attempts are left out. */
+  async #attempt(row: Attempt): Promise<void> {
+    this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
+    await this.#ledTo(row.moved_by);
+    await this.#ledTo(row.cause);
+    await this.#ledTo(row.fault?.cause ?? null);
+    if (this.#deliveries.has(row.delivery_id)) return;
+    await this.#told(await this.#view.get(deliveries, String(row.delivery_id)));
+  }
+
+  /** An event without all that followed from it. */
+  async #above(event: WebhookEvent | undefined): Promise<void> {
+    if (!event || this.#events.has(event.id)) return;
+    this.#events.set(event.id, event);
+    await this.#ledTo(event.cause);
+  }
+
+  /** A cause and those before it, without all that followed from them. */
+  async #ledTo(id: string | null): Promise<void> {
+    if (id === null || this.#causes.has(id)) return;
+    const row = await this.#view.get(causes, id);
+    if (!row) return;
+    this.#causes.set(id, row);
+    await this.#ledTo(row.before);
+    await this.#ledTo(row.moved_by);
+  }
+
+  async #wait(entries: readonly Entry[]): Promise<void> {
+    for (const entry of entries) {
+      this.#waiting.set(entry.id, entry);
+      await this.#ledTo(entry.cause);
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import { redactUrl } from "../../src/api/secrets.ts";
+import { spanId } from "../../src/base/trace-context.ts";
+import type { Entry } from "../clock/schedule.ts";
+import type { CauseRow } from "../store/cause.ts";
+import type { Attempt, Delivery, WebhookEvent } from "../webhooks/deliveries.ts";
+import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
+import { answerOf, faultText, whyAttempt, whyCause, whyDelivery, whyEvent, whyPlanned } from "./because.ts";
+import type { TraceRows } from "./gather.ts";
+import type { Planned, Trace, TraceNode } from "./node.ts";
+
+interface Options {
+  /** Only what belongs to this W3C trace. */
+  readonly only?: string | undefined;
+  /** Says what an entry of the schedule does when it is due. */
+  readonly does: (kind: string) => string | undefined;
+}
+
+/** The tree of what happened and why, made of rows alone: the same rows give the same tree, also after a restart. */
+export function traceOf(rows: TraceRows, { only, does }: Options): Trace {
+  const make = new Nodes(rows);
+  const all = [
+    ...[...rows.causes.values()].map((row) => make.cause(row)),
+    ...[...rows.events.values()].map((row) => make.event(row)),
+    ...[...rows.deliveries.values()].map((row) => make.delivery(row)),
+    ...rows.attempts.map((row) => make.attempt(row)),
+  ];
+  const nodes = inTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
+  const there = new Set(nodes.map(({ id }) => id));
+  const planned = [
+    ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
+    ...rows.waiting.map((entry) => plannedEntry(entry, does)),
+  ];
+  return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
+}
+
+/** Makes nodes; those of what never was, or is not so, are null. */
+class Nodes {
+  readonly #rows: TraceRows;
+
+  constructor(rows: TraceRows) {
+    this.#rows = rows;
+  }
+
+  cause(row: CauseRow): TraceNode {
+    return {
+      ...plain,
+      ...positionOf(row.id, row.trace, this.#cause(row.before)),
+      kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
+      ...(row.parent_span !== null && { parent_span: row.parent_span }),
+      at: row.at,
+      wall_at: row.wall_at,
+      what: row.what,
+      because: whyCause(row),
+      moved_by: row.moved_by,
+    };
+  }
+
+  event(row: WebhookEvent): TraceNode {
+    const cause = this.#cause(row.cause);
+    const contract = this.#rows.contracts.get(row.id) ?? null;
+    return {
+      ...plain,
+      ...positionOf(eventName(row.id), traceOfEvent(row, cause), cause),
+      kind: "event",
+      at: row.at,
+      wall_at: cause?.wall_at ?? null,
+      what: contract === null ? row.activity : `${row.activity} ${contract}`,
+      because: whyEvent(row.cause),
+      contract,
+    };
+  }
+
+  delivery(row: Delivery): TraceNode {
+    const event = this.#rows.events.get(row.event_id);
+    const receiver = this.#rows.subscriptions.get(row.webhook_id);
+    const cause = this.#cause(event?.cause);
+    const trace = traceOfEvent(event, cause);
+    return {
+      ...plain,
+      ...positionOf(deliveryName(row.id), trace, event && { id: eventName(event.id), trace }),
+      kind: "delivery",
+      at: row.created_at,
+      wall_at: cause?.wall_at ?? null,
+      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactUrl(receiver.url)}` : ", which is deleted"}`,
+      because: whyDelivery(row),
+      contract: this.#rows.contracts.get(row.event_id) ?? null,
+      webhook_id: row.webhook_id,
+      outcome: row.outcome,
+    };
+  }
+
+  /** A resend follows from what asked for it, all others from their delivery. */
+  attempt(row: Attempt): TraceNode {
+    const delivery = this.#rows.deliveries.get(row.delivery_id);
+    const event = delivery && this.#rows.events.get(delivery.event_id);
+    const asked = row.resend ? this.#cause(row.cause) : undefined;
+    const trace = traceOfEvent(event, this.#cause(event?.cause));
+    const parent = asked ?? { id: deliveryName(row.delivery_id), trace };
+    return {
+      ...plain,
+      ...positionOf(attemptName(row.delivery_id, row.number), parent.trace, parent),
+      kind: "attempt",
+      at: row.at,
+      wall_at: row.wall_at,
+      duration_ms: row.duration_ms,
+      what: `attempt ${row.number}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${answerOf(row)}`,
+      because: whyAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
+      moved_by: row.moved_by,
+      fault: row.fault && faultText(row.fault),
+      contract: (delivery && this.#rows.contracts.get(delivery.event_id)) ?? null,
+      webhook_id: delivery?.webhook_id ?? null,
+      status: row.status,
+      error: row.error?.code ?? null,
+    };
+  }
+
+  nextAttempt(row: Delivery): Planned | undefined {
+    if (row.next_attempt_at === null) return undefined;
+    const made = this.#rows.made.get(row.id) ?? [];
+    const receiver = this.#rows.subscriptions.get(row.webhook_id);
+    return {
+      parent: deliveryName(row.id),
+      due: row.next_attempt_at,
+      what: `attempt ${row.attempts + 1}`,
+      because: whyPlanned(row.next_attempt_at, row, made, receiver),
+    };
+  }
+
+  /** Undefined where there is none, or it is not kept. */
+  #cause(id: string | null | undefined): CauseRow | undefined {
+    return id ? this.#rows.causes.get(id) : undefined;
+  }
+}
+
+type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
+
+/** Where a node stands, by its name and what it follows from, which may be of another trace. */
+const positionOf = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
+  id,
+  parent: parent?.id ?? null,
+  trace,
+  span: spanId(trace, id),
+  parent_span: parent ? spanId(parent.trace, parent.id) : null,
+});
+
+const plain = {
+  wall_at: null,
+  duration_ms: null,
+  moved_by: null,
+  fault: null,
+  contract: null,
+  webhook_id: null,
+  outcome: null,
+  status: null,
+  error: null,
+} as const;
+
+const plannedEntry = ({ kind, due, cause }: Entry, does: Options["does"]): Planned => ({
+  parent: cause ?? "",
+  due,
+  what: does(kind) ?? kind,
+  because: `${cause ?? "something not kept"} put it into the queue`,
+});
+
+/** Each after its parent, and what has the same parent in the order in which it happened. */
+function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
+  const there = new Set(nodes.map(({ id }) => id));
+  const rooted = nodes.map((node) =>
+    node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
+  );
+  const children = new Map<string | null, TraceNode[]>();
+  for (const node of rooted) {
+    const siblings = children.get(node.parent);
+    if (siblings) siblings.push(node);
+    else children.set(node.parent, [node]);
+  }
+  const ordered: TraceNode[] = [];
+  const waiting: TraceNode[] = (children.get(null) ?? []).sort(inTime).reverse();
+  for (let node = waiting.pop(); node; node = waiting.pop()) {
+    ordered.push(node);
+    waiting.push(...(children.get(node.id) ?? []).sort(inTime).reverse());
+  }
+  return ordered;
+}
+
+const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || inNumber(a.id, b.id);
+
+/** `attempt:3.2` before `attempt:3.10`; what has no common number stays in its order. */
+function inNumber(a: string, b: string): number {
+  return numberOf(a) - numberOf(b);
+}
+const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));

@@ -1,0 +1,274 @@
+import type { Wall } from "../../src/base/clock.ts";
+import { within } from "../../src/base/within.ts";
+import type { Runner } from "../clock/runner.ts";
+import type { Entry } from "../clock/schedule.ts";
+import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import { sealed } from "../store/file/sealed.ts";
+import { type Collection, type LoadedState, StateRefused, type Store } from "../store/port.ts";
+import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
+import { type Cluster, clusterRows } from "../world/clusters.ts";
+import { IdPlace, type RenewableIds } from "../world/renewable-ids.ts";
+import type { Settings } from "../world/settings.ts";
+import { compare } from "./diff/compare.ts";
+import { type Told, told } from "./diff/told.ts";
+import { aboutIn, Head } from "./document-head.ts";
+import { findIn, NoHistory, NotBehind, type RewindTarget } from "./rewind.ts";
+import { takeOver } from "./take-over.ts";
+import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "./troubles.ts";
+
+interface World {
+  readonly store: Store;
+  /** Everything that the state is made of. */
+  readonly collections: readonly Collection[];
+  readonly snapshotStore: SnapshotStore;
+  readonly runner: Runner;
+  readonly clock: VirtualClock;
+  readonly wall: Wall;
+  readonly ids: RenewableIds;
+  readonly faults: Faults;
+  readonly requestLog: RequestLog;
+  readonly clusters: readonly Cluster[];
+  readonly settings: Pick<Settings, "deterministic">;
+  /** Told a line for each thing that was under way at a restore. */
+  readonly report: (line: string) => void;
+}
+
+/** A snapshot as a list shows it. */
+export interface SnapshotInfo extends StoredSnapshot {
+  /** Virtual milliseconds; undefined where the document does not say: it is none, or damaged. */
+  readonly at: number | undefined;
+  /** ISO time of the wall; undefined under --deterministic. */
+  readonly savedAt: string | undefined;
+}
+
+export interface Restored {
+  /** The name under which the state that was left is kept. */
+  readonly keptAs: string;
+  /** What of the schedule was under way: nothing of its outcome was kept. */
+  readonly dropped: readonly Entry[];
+}
+
+export interface Rewound extends Restored {
+  /** How many commits were taken back. */
+  readonly undone: number;
+}
+
+export interface Diff extends Told {
+  readonly from: string;
+  /** Null: the present state. */
+  readonly to: string | null;
+}
+
+/** What the state that is left is kept as: `before-1`, `before-2`, … */
+const beforeName = /^before-(\d+)$/i;
+/** So many of these stay, the newest. */
+const beforesKept = 10;
+
+/** How long a snapshot waits for what is under way, wall time: a receiver may hang. */
+const patienceMs = 1_000;
+
+/** The snapshots of one emulator: kept states with a name. */
+export class Snapshots {
+  readonly #world: World;
+  /** Whoever changes which snapshots there are: one at a time, for a name is looked for before it is taken. */
+  #changing: Promise<unknown> = Promise.resolve();
+  readonly #watchers = new Set<() => void>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotThere unless `replace`. */
+  save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
+    return this.#inTurn(() => this.#save(name, replace));
+  }
+
+  async #save(name: string, replace: boolean): Promise<SnapshotInfo> {
+    const { snapshotStore } = this.#world;
+    const document = await this.present(name);
+    const taken = (await snapshotStore.list()).find((one) => sameName(one.name, name));
+    if (taken && !replace) throw new SnapshotThere(taken.name);
+    await snapshotStore.put(name, document);
+    return this.find(name);
+  }
+
+  /** The document of a snapshot, kept nowhere: the state as it is when its first piece is asked for. */
+  async present(name: string): Promise<AsyncIterable<Uint8Array>> {
+    const { store, runner, clock, wall } = this.#world;
+    // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
+    if (clock.mode !== "real") await within(wall, patienceMs, runner.idle());
+    return sealed(store.export(() => this.#head(name)));
+  }
+
+  /** All, by name. */
+  async list(): Promise<readonly SnapshotInfo[]> {
+    return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#info(one)));
+  }
+
+  /** Fails with NoSuchSnapshot. */
+  async find(name: string): Promise<SnapshotInfo> {
+    const all = await this.#world.snapshotStore.list();
+    const found = all.find((one) => one.name === name);
+    if (!found) throw new NoSuchSnapshot(name, all);
+    return this.#info(found);
+  }
+
+  /** Fails with NoSuchSnapshot. */
+  remove(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { snapshotStore } = this.#world;
+      if (!(await snapshotStore.remove(name))) throw new NoSuchSnapshot(name, await snapshotStore.list());
+    });
+  }
+
+  /** Calls when there may be others. Returns the function that ends it. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  get collections(): readonly Collection[] {
+    return this.#world.collections;
+  }
+
+  /** What is different in another snapshot, or now. Fails with NoSuchSnapshot and UnusableSnapshot. */
+  async diff(from: string, to: string | undefined): Promise<Diff> {
+    const { store, faults } = this.#world;
+    const before = await this.load(from);
+    const after = to === undefined ? undefined : await this.load(to);
+    const changes = await compare(before.store, after?.store ?? store, this.collections);
+    const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.kept()] as const;
+    return { from, to: to ?? null, ...told(changes, ...scripted) };
+  }
+
+  /** The state of a snapshot, whole. Fails with NoSuchSnapshot and UnusableSnapshot. */
+  async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
+    const { snapshotStore, store } = this.#world;
+    const document = await snapshotStore.open(name);
+    if (!document) throw new NoSuchSnapshot(name, await snapshotStore.list());
+    const loaded = await store.load(document).catch((cause) => {
+      if (cause instanceof StateRefused) throw new UnusableSnapshot(name, cause.message, { cause });
+      throw cause;
+    });
+    const { data: kept } = Head.safeParse(loaded.head);
+    if (!kept) throw new UnusableSnapshot(name, "it holds a state, but is not a snapshot");
+    const { name: own } = kept.snapshot;
+    if (own !== name) throw new UnusableSnapshot(name, `it is the snapshot ${own}, renamed; give it back that name`);
+    return { ...loaded, kept };
+  }
+
+  /**
+   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is kept first. Fails with
+   * NoSuchSnapshot and UnusableSnapshot, and then nothing is changed.
+   */
+  restore(name: string): Promise<Restored> {
+    return this.#inTurn(() => this.#restore(name));
+  }
+
+  async #restore(name: string): Promise<Restored> {
+    const { clock } = this.#world;
+    const { store: next, kept } = await this.load(name);
+    await this.#requireSameClusters(name, next);
+    await next.transaction("time of the snapshot", async (tx) => {
+      const row = (await tx.get(clockState, "clock")) ?? lacks(name, "a clock");
+      tx.put(clockState, clock.standingAt(kept.snapshot.at, row));
+    });
+    return this.#goTo(next, kept.beside);
+  }
+
+  /**
+   * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
+   * NoHistory, with NotBehind, and with BeyondHistory, and then nothing is changed.
+   */
+  rewind(target: RewindTarget): Promise<Rewound> {
+    return this.#inTurn(() => this.#rewind(target));
+  }
+
+  async #rewind(target: RewindTarget): Promise<Rewound> {
+    const { store, clock, faults, requestLog } = this.#world;
+    const { history } = store;
+    if (!history) throw new NoHistory("Nothing is kept of what led to the present state");
+    if ("to" in target && target.to > clock.now()) throw new NotBehind(clock.now());
+    const { line, first, undone, ids, requests } = await findIn(history, target);
+    const { store: next, past } = await history.stateAfter(line ?? history.place().number);
+    await next.transaction("time of the rewind", async (tx) => {
+      const row = (await tx.get(clockState, "clock")) ?? clock.standingAt(clock.now());
+      const stood = row.mode === "real" ? (first?.at ?? clock.now()) : row.manual_now;
+      tx.put(clockState, clock.standingAt("to" in target ? target.to : stood, row));
+    });
+    const place = IdPlace.safeParse(ids).data ?? null;
+    const beside = { faults: faults.kept(), ids: place, requests: requests ?? requestLog.lastNumber, place: past };
+    return { ...(await this.#goTo(next, beside)), undone };
+  }
+
+  /** Puts a state in the place of the present one, which is kept. */
+  async #goTo(next: Store, beside: Head["beside"]): Promise<Restored> {
+    const { store, snapshotStore, faults, ids, requestLog, report } = this.#world;
+    const names = (await snapshotStore.list()).map(({ name }) => name);
+    const keptAs = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
+    const dropped = await takeOver(this.#world, next, {
+      keep: (present) => snapshotStore.put(keptAs, sealed(present)),
+      head: () => this.#head(keptAs),
+      past: beside.place ?? undefined,
+      restored() {
+        faults.takeOver(beside.faults);
+        if (beside.ids) ids.goBackTo(beside.ids);
+        requestLog.goBackTo(beside.requests);
+      },
+    }).catch(async (cause) => {
+      await snapshotStore.remove(keptAs).catch(() => {});
+      throw cause;
+    });
+    if (!beside.ids) await ids.goOn(store);
+    for (const { kind, ref } of dropped) {
+      report(`${kind} ${ref} was under way when another state was put in: its outcome is of the state that was left`);
+    }
+    const befores = names.filter((name) => beforeName.test(name));
+    for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) await snapshotStore.remove(old);
+    return { keptAs, dropped };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changing.then(work).finally(() => {
+      for (const changed of this.#watchers) changed();
+    });
+    this.#changing = done.catch(() => {});
+    return done;
+  }
+
+  #head(name: string): Head {
+    const { store, clock, wall, faults, ids, requestLog, settings } = this.#world;
+    const saved_at = settings.deterministic ? null : new Date(wall.now()).toISOString();
+    return {
+      snapshot: { name, at: clock.now(), saved_at },
+      beside: {
+        faults: faults.kept(),
+        ids: ids.place() ?? null,
+        requests: requestLog.lastNumber,
+        place: store.history?.place() ?? null,
+      },
+    };
+  }
+
+  async #info(stored: StoredSnapshot): Promise<SnapshotInfo> {
+    const document = (await this.#world.snapshotStore.open(stored.name)) ?? [];
+    for await (const block of document) {
+      const about = aboutIn(Buffer.from(block).toString("utf8"));
+      return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
+    }
+    return { ...stored, at: undefined, savedAt: undefined };
+  }
+
+  async #requireSameClusters(name: string, next: Store): Promise<void> {
+    const there = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
+    const here = this.#world.clusters.map(({ id }) => id);
+    if (there.join() === here.join()) return;
+    throw new UnusableSnapshot(name, `it is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`);
+  }
+}
+
+function lacks(name: string, what: string): never {
+  throw new UnusableSnapshot(name, `it lacks ${what}`);
+}

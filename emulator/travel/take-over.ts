@@ -1,0 +1,43 @@
+import type { Runner } from "../clock/runner.ts";
+import type { Entry } from "../clock/schedule.ts";
+import { clockState } from "../clock/virtual-clock.ts";
+import { releaseClaims } from "../router/claims.ts";
+import type { Store, TakingOver } from "../store/port.ts";
+import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
+
+interface Served {
+  readonly store: Store;
+  readonly runner: Runner;
+  readonly clusters: readonly Cluster[];
+}
+
+/**
+ * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
+ * more are released in it. What was under way belongs to the state that is left: nothing of its outcome is kept. Says
+ * what of the schedule it was. `restored` takes over what is kept beside the state, in the same moment.
+ */
+export async function takeOver(
+  { store, runner, clusters }: Served,
+  next: Store,
+  {
+    restored = () => {},
+    ...aside
+  }: Pick<TakingOver, "keep" | "head" | "past"> & { readonly restored?: () => void } = {},
+): Promise<readonly Entry[]> {
+  await releaseClaims(next);
+  const [clock, rows] = await next.read(
+    async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
+  );
+  if (!clock) throw new Error("A state without a clock cannot be served");
+  let underWay: readonly Entry[] = [];
+  await store.takeOver(next, {
+    ...aside,
+    tookOver() {
+      underWay = runner.takeOver(clock);
+      adopt(clusters, rows);
+      restored();
+    },
+  });
+  await runner.standing();
+  return underWay;
+}

@@ -1,0 +1,37 @@
+/** No snapshot has that name. */
+export class NoSuchSnapshot extends Error {
+  override readonly name = "NoSuchSnapshot";
+  readonly wanted: string;
+  /** The names that there are. */
+  readonly known: readonly string[];
+
+  constructor(wanted: string, there: readonly { readonly name: string }[]) {
+    super(`There is no snapshot ${wanted}`);
+    this.wanted = wanted;
+    this.known = there.map(({ name }) => name);
+  }
+}
+
+/** A snapshot has that name, or one that differs in case alone. */
+export class SnapshotThere extends Error {
+  override readonly name = "SnapshotThere";
+  readonly taken: string;
+
+  constructor(taken: string) {
+    super(`There is a snapshot ${taken} already`);
+    this.taken = taken;
+  }
+}
+
+/** A snapshot that cannot be used: damaged, of another version, or none. Nothing was changed. */
+export class UnusableSnapshot extends Error {
+  override readonly name = "UnusableSnapshot";
+  readonly snapshot: string;
+  readonly reason: string;
+
+  constructor(snapshot: string, reason: string, options: { readonly cause?: unknown } = {}) {
+    super(`The snapshot ${snapshot} cannot be used: ${reason}`, options);
+    this.snapshot = snapshot;
+    this.reason = reason;
+  }
+}

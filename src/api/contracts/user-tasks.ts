@@ -1,0 +1,50 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { contracts } from "../services.ts";
+import { Assignee, Priority, Task } from "./intake.ts";
+
+export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as const;
+
+export const createUserTask = operation({
+  id: "user-tasks.create",
+  service: contracts,
+  summary: "Give users a task, about a legal intake where one is named",
+  description: "An intake shows the tasks that are about it; svc emulator user-tasks shows all of them.",
+  method: "POST",
+  path: "/api/v2.1/public/user_tasks/",
+  auth: "api-key",
+  request: {
+    body: json(
+      z.object({
+        title: z.string().min(1).max(255).describe("What is to be done"),
+        assignees: z.array(Assignee).describe("Who is to do it"),
+        task_category: z.enum(taskCategories).default("USER_TASK").describe("What kind of task it is"),
+        task_associations: z
+          .array(z.object({ entity_id: z.int().describe("Id of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
+          .optional()
+          .describe("What it is about"),
+        notes: z.string().nullable().optional().describe("What those who do it should know"),
+        priority: Priority.optional().describe("MEDIUM when left out"),
+        absolute_due_date: z.iso.datetime({ offset: true }).nullable().optional().describe("ISO 8601 UTC timestamp"),
+      }),
+    ),
+  },
+  responses: { 201: json(Task) },
+  failures: [],
+  cli: { command: "contracts user-tasks create" },
+  basis: assumed(
+    "Path, title, categories, associations and status are public; a row of assignees is that of intakes, the other fields and the answer are those of a task there (DECISIONS.md, C27).",
+  ),
+  examples: [
+    {
+      title: "Somebody asks back about an intake",
+      body: {
+        title: "Ask for the budget",
+        assignees: [{ entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }],
+        task_category: "INTAKE_TASK",
+        task_associations: [{ entity_id: 1, entity_type: "LEGAL_INTAKE" }],
+      },
+    },
+  ],
+});

@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { assumed } from "../../basis.ts";
+import { bytes, html, operation } from "../../operation.ts";
+import { emulator } from "../../services.ts";
+
+const ours = assumed("The console is the emulator's own.");
+
+export const showConsolePage = operation({
+  id: "console.page",
+  service: emulator,
+  summary: "Show the page of the console",
+  description:
+    "It holds nothing of the state: what it shows it asks for, as whoever is signed in. `svc emulator open` opens it.",
+  method: "GET",
+  path: "/_emulator/ui/",
+  auth: "none",
+  request: {},
+  responses: { 200: html() },
+  failures: [],
+  cli: { command: "emulator console page" },
+  basis: ours,
+  examples: [{ title: "What does a browser get?" }],
+});
+
+export const showConsoleAsset = operation({
+  id: "console.asset",
+  service: emulator,
+  summary: "Give a file that the page of the console loads",
+  description: "Its name changes with its bytes, so that browsers may keep it for good.",
+  method: "GET",
+  path: "/_emulator/ui/assets/{name}",
+  auth: "none",
+  request: { params: z.object({ name: z.string().describe("As it stands in the page") }) },
+  responses: { 200: bytes("application/octet-stream") },
+  failures: ["no-such-asset"],
+  cli: { command: "emulator console asset" },
+  basis: ours,
+  examples: [{ title: "One that the page names", params: { name: "icon-5XJ2K7QD.svg" } }],
+});

@@ -1,0 +1,56 @@
+import { assumed } from "../../basis.ts";
+import { control } from "../../failure.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+export const snapshotFailures = {
+  "no-such-snapshot": control({
+    status: 404,
+    when: "no snapshot has that name",
+    basis: ours,
+    code: "no_such_snapshot",
+    says: ({ name, known }: { name: string; known: string }) => `No snapshot is called ${name}; there are: ${known}.`,
+    hint: "List them with `svc emulator snapshot list`.",
+  }),
+  "snapshot-there": control({
+    status: 409,
+    when: "a snapshot has that name, or one that differs in case alone, and `replace` is not given",
+    basis: ours,
+    code: "snapshot_there",
+    says: ({ name }: { name: string }) => `There is a snapshot ${name} already.`,
+    hint: "Choose another name, or let it be replaced: --replace.",
+  }),
+  "no-history": control({
+    status: 409,
+    when: "the emulator keeps nothing of what led to the present state: it runs in memory, or with `--history 0`",
+    basis: ours,
+    code: "no_history",
+    says: "Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.",
+    hint: "Keep states to go back to with `svc emulator snapshot save NAME`.",
+  }),
+  "beyond-history": control({
+    status: 409,
+    when: "the history that is kept does not reach so far back, or has nothing of that cause",
+    basis: ours,
+    code: "beyond_history",
+    says: ({ wanted, reach }: { wanted: string; reach: string }) =>
+      `The history of the present state has nothing of ${wanted}; ${reach}. Nothing was changed.`,
+    hint: "Start with a larger --history to keep more. `svc emulator snapshot list` shows what was kept besides.",
+  }),
+  "not-behind": control({
+    status: 400,
+    when: "the time to go back to lies ahead of the present virtual time",
+    basis: ours,
+    code: "not_behind",
+    says: ({ now }: { now: string }) => `Virtual time is ${now}, and what is asked for lies ahead of it.`,
+    hint: "Move time ahead with `svc emulator clock advance`.",
+  }),
+  "unusable-snapshot": control({
+    status: 409,
+    when: "the snapshot is damaged, of another version of svc, of other clusters, renamed, or none",
+    basis: ours,
+    code: "unusable_snapshot",
+    says: ({ name, reason }: { name: string; reason: string }) =>
+      `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
+  }),
+};

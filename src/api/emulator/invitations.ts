@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+
+const ours = assumed(
+  "People read of an invitation in their mail; the control plane stands in for that (DECISIONS.md, R34).",
+);
+
+const Invitation = z.strictObject({
+  token: z.string(),
+  kind: z.enum(["creator", "counterparty"]).describe("To become a member of the workspace, or to one of its contracts"),
+  state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).describe("ENDED: the contract is executed, voided or deleted"),
+  email: z.string().nullable().describe("Null: a token of the seed, which names nobody"),
+  name: z.string().nullable(),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  contract_id: z.int().nullable().describe("Null: to the workspace"),
+  link: z.string().describe("What the person opens: their page of the contract, or what the invitation says"),
+  issued_at: timestamp.nullable(),
+});
+
+export const listInvitations = operation({
+  id: "invitations.list",
+  service: emulator,
+  summary: "List the invitations that the clusters issued, newest first",
+  description:
+    "After them come the tokens that the seed gives to workspaces, which are invitations of nobody in particular.",
+  method: "GET",
+  path: "/_emulator/invitations",
+  auth: "control-token",
+  request: {
+    query: z.object({
+      cluster: z.string().optional().describe("Only of this cluster"),
+      workspace: z.int().min(1).optional().describe("Only of this workspace"),
+      email: z.string().optional().describe("Only of this person"),
+      kind: z.enum(["creator", "counterparty"]).optional().describe("Only of members, or of people of the other side"),
+      state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).optional().describe("Only in this state"),
+      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
+      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({ items: z.array(Invitation), total: z.int().describe("How many there are on all pages") }),
+    ),
+  },
+  failures: [],
+  cli: {
+    command: "emulator invitations",
+    rows: "items",
+    columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1 }],
+  },
+  basis: ours,
+  examples: [{ title: "Who has not become a member yet?", query: { kind: "creator", state: "PENDING" } }],
+});
+
+export const acceptInvitation = operation({
+  id: "invitations.accept",
+  service: emulator,
+  summary: "Accept the invitation to a workspace, as the person would: from then on they are an active member",
+  description: "Their address is mapped to the cluster, unless another one has it, and the token is mapped no longer.",
+  method: "POST",
+  path: "/_emulator/invitations/by_token/{token}/accept",
+  auth: "control-token",
+  request: { params: z.object({ token: z.string().describe("Token of the invitation: svc emulator invitations") }) },
+  responses: { 200: json(Invitation) },
+  failures: ["no-such-invitation", "invitation-of-nobody", "invitation-to-contract", "invitation-over"],
+  cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
+  basis: ours,
+  examples: [{ title: "The invited person becomes a member", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
+});

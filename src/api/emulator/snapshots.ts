@@ -1,0 +1,230 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { exactlyOne } from "../choices.ts";
+import { empty, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+
+const ours = assumed("The control plane is the emulator's own.");
+
+const anyName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
+  .describe("Letters, digits, dot, hyphen and underscore; no more than 64");
+
+/** What is kept at a restore has names of the emulator's own. */
+const ownName = anyName
+  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are what a restore keeps")
+  .describe("Letters, digits, dot, hyphen and underscore; no more than 64; not before-1, which a restore makes");
+
+export const Snapshot = z.strictObject({
+  name: z.string(),
+  at: timestamp.nullable().describe("Virtual time in it; null: the document does not say, so it is damaged or none"),
+  saved_at: timestamp.nullable().describe("When it was saved, on the wall clock; null with --deterministic"),
+  bytes: z.int().describe("Size of its document"),
+  file: z.string().nullable().describe("Where it lies; null: in memory, and gone with the emulator"),
+});
+
+const params = z.object({ name: anyName });
+
+const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as const;
+
+export const saveSnapshot = operation({
+  id: "snapshots.save",
+  service: emulator,
+  summary: "Keep the state as it is now, under a name",
+  description:
+    "Rows, mappings, numbers, virtual time, what is scheduled, scripted faults with their hits, the place in the " +
+    "sequence of ids, and the uploads that it names. Nobody waits for it. Snapshots lie beside the state; those of an " +
+    "emulator that keeps all in memory are gone with it.",
+  method: "PUT",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  request: {
+    params: z.object({ name: ownName }),
+    query: z.object({ replace: z.boolean().default(false).describe("Take the place of one of that name") }),
+  },
+  responses: { 201: json(Snapshot) },
+  failures: ["snapshot-there"],
+  cli: { command: "emulator snapshot save", columns },
+  basis: ours,
+  examples: [{ title: "Keep what was prepared, for every test to begin from", params: { name: "prepared" } }],
+});
+
+export const listSnapshots = operation({
+  id: "snapshots.list",
+  service: emulator,
+  summary: "List the snapshots",
+  method: "GET",
+  path: "/_emulator/snapshots",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(Snapshot)) },
+  failures: [],
+  cli: { command: "emulator snapshot list", columns },
+  basis: ours,
+  examples: [{ title: "What can be gone back to?" }],
+});
+
+const Whole = z.strictObject({
+  ...Snapshot.shape,
+  written_by: z.string().describe("Version of svc that wrote it"),
+  rows: z.record(z.string(), z.int()).describe("How many, by collection; empty ones are left out"),
+  mappings: z.record(z.string(), z.int()).describe("How many identifiers, by table; empty ones are left out"),
+  faults: z.int().describe("How many are scripted"),
+});
+
+export const showSnapshot = operation({
+  id: "snapshots.show",
+  service: emulator,
+  summary: "Read a snapshot whole, and say what it holds",
+  description: "Fails when it could not be restored.",
+  method: "GET",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(Whole) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { command: "emulator snapshot show", columns: ["name", "at", "saved_at", "bytes", "written_by", "file"] },
+  basis: ours,
+  examples: [{ title: "Is it whole?", params: { name: "prepared" } }],
+});
+
+const FieldChange = z.strictObject({
+  field: z.string().describe("Its path: signatories[0].action"),
+  from: z.unknown().optional(),
+  to: z.unknown().optional(),
+});
+
+const Diff = z.strictObject({
+  from: z.string(),
+  to: z.string().nullable().describe("Null: the present state"),
+  same: z.boolean().describe("Nothing is different"),
+  items: z.array(
+    z.strictObject({
+      what: z.string().describe("In words: contract T-1: DRAFT → SIGN"),
+      collection: z.string(),
+      key: z.string().nullable().describe("Of the row; null: a table of identifiers, the numbers, a secret"),
+      change: z.enum(["new", "changed", "gone"]),
+      fields: z.array(FieldChange).describe("Without secrets, long values cut; of a new row its plain fields"),
+    }),
+  ),
+  total: z.int(),
+});
+
+export const diffSnapshot = operation({
+  id: "snapshots.diff",
+  service: emulator,
+  summary: "Say what is different since a snapshot, or between two",
+  description:
+    "Words of the domain first, rows and fields below. That time has passed by itself is no difference, nor is what " +
+    "only tells how something came about.",
+  method: "GET",
+  path: "/_emulator/snapshots/{name}/diff",
+  auth: "control-token",
+  request: {
+    params,
+    query: z.object({
+      to: anyName.optional().describe("The other snapshot; left out: the present state"),
+      most: z.int().min(1).max(100_000).default(1_000).describe("How many differences at most"),
+    }),
+  },
+  responses: { 200: json(Diff) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { by: "emulator snapshot diff" },
+  basis: ours,
+  examples: [{ title: "What has the test changed?", params: { name: "prepared" } }],
+});
+
+const Restored = z.strictObject({
+  name: z.string(),
+  now: timestamp.describe("Virtual time from which it goes on"),
+  kept_as: z.string().describe("The snapshot that holds the state which was left"),
+  dropped: z
+    .array(z.strictObject({ kind: z.string(), ref: z.string() }))
+    .describe("What of the schedule was under way: its outcome is of the state that was left, and was dropped"),
+});
+
+export const restoreSnapshot = operation({
+  id: "snapshots.restore",
+  service: emulator,
+  summary: "Go back to a snapshot",
+  description:
+    "Everything that it keeps is as it was, and time and ids go on from there. The present state is kept first, as " +
+    "before-1, before-2 and so on, the newest ten. Request log and inboxes stay as they are. Requests and attempts " +
+    "that are under way belong to the state that is left: nothing of their outcome is kept.",
+  method: "POST",
+  path: "/_emulator/snapshots/{name}/restore",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(Restored) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { command: "emulator snapshot restore", columns: ["name", "now", "kept_as"] },
+  basis: ours,
+  examples: [{ title: "Begin the next test from what was prepared", params: { name: "prepared" } }],
+});
+
+export const removeSnapshot = operation({
+  id: "snapshots.remove",
+  service: emulator,
+  summary: "Remove a snapshot",
+  method: "DELETE",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  request: { params },
+  responses: { 204: empty() },
+  failures: ["no-such-snapshot"],
+  cli: { command: "emulator snapshot remove", confirm: "yes" },
+  basis: ours,
+  examples: [{ title: "It is not needed any more", params: { name: "prepared" } }],
+});
+
+const RewindTarget = exactlyOne(
+  z.object({
+    to: z.iso.datetime({ offset: true }).optional().describe("To this virtual time, ISO 8601"),
+    before: z
+      .string()
+      .regex(/^[a-z]{1,20}:\d{1,15}$/, "a cause is meant, such as request:12")
+      .optional()
+      .describe("To before this cause changed anything, as traces call it: request:12, advance:3, timer:7"),
+    steps: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe("To before so many of the last requests and moves of time that changed anything"),
+  }),
+  "to",
+  "before",
+  "steps",
+);
+
+const Rewound = z.strictObject({
+  now: timestamp.describe("Virtual time from which it goes on"),
+  kept_as: z.string().describe("The snapshot that holds the state which was left"),
+  undone: z.int().describe("How many changes were taken back, each a transaction"),
+  dropped: Restored.shape.dropped,
+});
+
+export const rewind = operation({
+  id: "snapshots.rewind",
+  service: emulator,
+  summary: "Go back to before something happened",
+  description:
+    "The state is what it was then, and time and ids go on from there. What led to it can be gone back further; what " +
+    "is left is kept first, as before-1, before-2 and so on, the newest ten. How far back it reaches depends on " +
+    "--history of svc emulator start. Scripted faults, request log and inboxes stay as they are. Requests and attempts " +
+    "that are under way belong to the state that is left: nothing of their outcome is kept.",
+  method: "POST",
+  path: "/_emulator/rewind",
+  auth: "control-token",
+  request: { body: json(RewindTarget) },
+  responses: { 200: json(Rewound) },
+  failures: ["no-history", "beyond-history", "not-behind"],
+  cli: { command: "emulator rewind", columns: ["now", "kept_as", "undone"] },
+  basis: ours,
+  examples: [
+    { title: "Take the last request back that changed anything", body: { steps: 1 } },
+    { title: "To before that request", body: { before: "request:12" } },
+  ],
+});

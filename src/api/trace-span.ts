@@ -1,0 +1,40 @@
+import type { Span } from "../base/otlp.ts";
+import type { showTrace } from "./emulator/traces.ts";
+import type { ResultOf } from "./operation.ts";
+
+/** A node of a trace, as the control plane tells it. */
+export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
+
+const kinds = { request: "server", event: "producer", attempt: "client" } as const;
+
+/** The span that a node is: times on the wall, virtual time and the reason as attributes. */
+export function spanOf(node: TraceNode): Span {
+  const start = Date.parse(node.wall_at ?? node.at);
+  return {
+    trace: node.trace,
+    span: node.span,
+    parent: node.parent_span,
+    name: node.what,
+    kind: node.kind in kinds ? kinds[node.kind as keyof typeof kinds] : "internal",
+    start,
+    end: start + (node.duration_ms ?? 0),
+    attributes: {
+      "svc.id": node.id,
+      "svc.kind": node.kind,
+      "svc.virtual_time": node.at,
+      "svc.because": node.because,
+      "svc.moved_by": node.moved_by,
+      "svc.fault": node.fault,
+      "svc.contract": node.contract,
+      "svc.webhook_id": node.webhook_id,
+      "http.response.status_code": node.status,
+      "error.type": node.error,
+    },
+    failed:
+      node.error ??
+      (node.status !== null && (node.status < 200 || node.status > 299) ? String(node.status) : undefined),
+  };
+}
+
+/** What the spans of a tree are told with, where no settings say otherwise. */
+export const emulatorResource = { "service.name": "svc-emulator" } as const;

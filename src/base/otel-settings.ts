@@ -1,0 +1,162 @@
+import type { Attributes } from "./otlp.ts";
+
+/** Where spans are to go, as the variables of the OpenTelemetry standard say. */
+export interface OtelSettings {
+  /** Takes POSTs of OTLP in JSON. */
+  readonly url: string;
+  /** Lower-case names; their values may be secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** For one POST, wall time. */
+  readonly timeoutMs: number;
+  readonly resource: Attributes;
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The variables that count (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
+export const otelVariables = {
+  endpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
+  tracesEndpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  headers: "OTEL_EXPORTER_OTLP_HEADERS",
+  tracesHeaders: "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+  timeout: "OTEL_EXPORTER_OTLP_TIMEOUT",
+  tracesTimeout: "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+  protocol: "OTEL_EXPORTER_OTLP_PROTOCOL",
+  tracesProtocol: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+  tracesExporter: "OTEL_TRACES_EXPORTER",
+  serviceName: "OTEL_SERVICE_NAME",
+  resource: "OTEL_RESOURCE_ATTRIBUTES",
+  disabled: "OTEL_SDK_DISABLED",
+} as const;
+
+/** Whether spans may have to go anywhere; for those who load what sends them only then. */
+export const namesCollector = (env: Variables): boolean =>
+  Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
+
+const usualTimeoutMs = 10_000;
+const longestTimeoutMs = 600_000;
+
+/**
+ * Reads the variables. Undefined where spans go nowhere. What cannot be understood is left out and noted, as the standard
+ * asks: telemetry keeps nobody from working. No note has a value in it, which may be secret.
+ */
+export function otelSettings(
+  env: Variables,
+  service: string,
+): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
+  const notes: string[] = [];
+  const reading = new Reading(env, notes);
+  return { settings: reading.settings(service), notes };
+}
+
+class Reading {
+  readonly #env: Variables;
+  readonly #notes: string[];
+
+  constructor(env: Variables, notes: string[]) {
+    this.#env = env;
+    this.#notes = notes;
+  }
+
+  settings(service: string): OtelSettings | undefined {
+    if (!namesCollector(this.#env) || this.#isOff()) return undefined;
+    const url = this.#url();
+    if (url === undefined || !this.#speaksHttp()) return undefined;
+    return { url, headers: this.#headers(), timeoutMs: this.#timeoutMs(), resource: this.#resource(service) };
+  }
+
+  /** An empty variable is as good as none (the standard). */
+  #first(...names: readonly string[]): readonly [name: string, value: string] | undefined {
+    for (const name of names) {
+      const value = this.#env[name]?.trim();
+      if (value) return [name, value];
+    }
+    return undefined;
+  }
+
+  #isOff(): boolean {
+    const exporters = this.#first(otelVariables.tracesExporter)?.[1].split(",") ?? ["otlp"];
+    const isDisabled = this.#first(otelVariables.disabled)?.[1].toLowerCase() === "true";
+    return isDisabled || !exporters.some((one) => one.trim() === "otlp");
+  }
+
+  /** That of traces counts as it stands; to the common one the path is added. */
+  #url(): string | undefined {
+    const [name, value] = this.#first(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
+    if (name === undefined || value === undefined) return undefined;
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol)) {
+      this.#notes.push(`${name} is no URL of http or https: no spans are sent`);
+      return undefined;
+    }
+    if (url.username || url.password) {
+      this.#notes.push(
+        `${name} has a user name or a password, which belong in ${otelVariables.headers}: no spans are sent`,
+      );
+      return undefined;
+    }
+    if (name === otelVariables.endpoint) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`;
+    return url.href;
+  }
+
+  /** Whoever takes protocol buffers over HTTP takes JSON at the same place (OTLP, "OTLP/HTTP"); gRPC is another server. */
+  #speaksHttp(): boolean {
+    const [name, value] = this.#first(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
+    if (name === undefined || value === "http/json") return true;
+    if (value === "http/protobuf") {
+      this.#notes.push(`${name} is http/protobuf: spans are sent as http/json, which collectors take at the same URL`);
+      return true;
+    }
+    this.#notes.push(`${name} names a protocol that svc does not speak, which is http/json: no spans are sent`);
+    return false;
+  }
+
+  #headers(): Record<string, string> {
+    const [name, value] = this.#first(otelVariables.tracesHeaders, otelVariables.headers) ?? [];
+    const allowed = this.#pairs(name, value).filter(([key, text]) => {
+      const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
+      if (!isAllowed) this.#notes.push(`${name} has a header that HTTP does not allow: it is left out`);
+      return isAllowed;
+    });
+    return Object.fromEntries(allowed.map(([key, text]) => [key.toLowerCase(), text]));
+  }
+
+  #timeoutMs(): number {
+    const [name, value] = this.#first(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
+    if (name === undefined) return usualTimeoutMs;
+    const ms = Number(value);
+    if (Number.isInteger(ms) && ms > 0 && ms <= longestTimeoutMs) return ms;
+    this.#notes.push(`${name} is no number of milliseconds from 1 to ${longestTimeoutMs}: it is ${usualTimeoutMs}`);
+    return usualTimeoutMs;
+  }
+
+  #resource(service: string): Attributes {
+    const [name, value] = this.#first(otelVariables.resource) ?? [];
+    const named = this.#first(otelVariables.serviceName)?.[1];
+    return {
+      "service.name": service,
+      ...Object.fromEntries(this.#pairs(name, value)),
+      ...(named !== undefined && { "service.name": named }),
+    };
+  }
+
+  /** `key=value,key=value`, percent-encoded (W3C Baggage). */
+  #pairs(name: string | undefined, text = ""): [key: string, value: string][] {
+    const pairs: [string, string][] = [];
+    for (const part of text.split(",")) {
+      const at = part.indexOf("=");
+      const [key, value] = [part.slice(0, at).trim(), decoded(part.slice(at + 1).trim())];
+      if (at > 0 && key !== "" && value !== undefined) pairs.push([key, value]);
+      else if (part.trim() !== "") this.#notes.push(`${name} has a part that is not key=value: it is left out`);
+    }
+    return pairs;
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

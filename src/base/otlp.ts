@@ -1,0 +1,52 @@
+/** One thing that took place, as OpenTelemetry tells of it. Times are milliseconds on the wall. */
+export interface Span {
+  readonly trace: string;
+  readonly span: string;
+  readonly parent: string | null;
+  readonly name: string;
+  readonly kind: "internal" | "server" | "client" | "producer";
+  readonly start: number;
+  readonly end: number;
+  readonly attributes: Attributes;
+  /** Why it failed; undefined: it did not. */
+  readonly failed?: string | undefined;
+}
+
+/** By name; what is null is left out. */
+export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
+
+const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
+const failedCode = 2;
+
+/** The body of an export of spans as OTLP/HTTP takes it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
+export function otlpDocument(spans: readonly Span[], resource: Attributes, scope: { name: string; version: string }) {
+  return {
+    resourceSpans: [
+      { resource: { attributes: keyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] },
+    ],
+  };
+}
+
+const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, failed }: Span) => ({
+  traceId: trace,
+  spanId: span,
+  ...(parent !== null && { parentSpanId: parent }),
+  name,
+  kind: kinds[kind],
+  startTimeUnixNano: nanoseconds(start),
+  endTimeUnixNano: nanoseconds(Math.max(start, end)),
+  attributes: keyValues(attributes),
+  ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
+});
+
+/** 64 bits stand as texts in JSON of protocol buffers. */
+const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
+
+const keyValues = (attributes: Attributes) =>
+  Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: anyValue(value) }]));
+
+function anyValue(value: string | number | boolean) {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { boolValue: value };
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { hash } from "./hmac.ts";
+
+/** Where a call comes from, as the header `traceparent` tells it (W3C Trace Context). */
+export interface TraceContext {
+  /** 32 hexadecimal digits, the same for all that happens because of one thing. */
+  readonly trace: string;
+  /** 16 hexadecimal digits: what the caller was doing. */
+  readonly span: string;
+}
+
+// Of a later version more may follow; what stands here keeps its meaning (W3C Trace Context, 3.2.4).
+const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+
+/** Undefined where it is missing or malformed: such a header is as good as none. */
+export function readTraceparent(header: string | undefined): TraceContext | undefined {
+  const [, version, trace, span, more] = (header && traceparent.exec(header)) || [];
+  if (!trace || !span || (version === "00" && more !== undefined)) return undefined;
+  return { trace, span };
+}
+
+/** With the flag that says that spans are kept. */
+export const writeTraceparent = ({ trace, span }: TraceContext): string => `00-${trace}-${span}-01`;
+
+/** Something new, below another or as the beginning of a trace. */
+export const newSpan = (above?: TraceContext): TraceContext => ({
+  trace: above?.trace ?? randomBytes(16).toString("hex"),
+  span: randomBytes(8).toString("hex"),
+});
+
+const traceBytes = 16;
+/** Drawn at once: each draw by itself is felt where every request begins a trace. */
+const drawnBytes = 256 * traceBytes;
+
+/** Makes trace ids of what begins a trace. The same seed gives the same ones; without one they are random. */
+export function traceIds(seed?: string): (beginning: string) => string {
+  if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
+  let drawn = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === drawn.length) {
+      drawn = randomBytes(drawnBytes);
+      at = 0;
+    }
+    at += traceBytes;
+    return drawn.toString("hex", at - traceBytes, at);
+  };
+}
+
+/** The span of one thing within a trace: made of its name, so that it need not be kept. */
+export const spanId = (trace: string, name: string): string =>
+  hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

@@ -1,0 +1,46 @@
+import type { Context } from "../command.ts";
+import { maskedBody } from "../connection/redact.ts";
+import type { Survey } from "./input/survey.ts";
+import { counted } from "./report.ts";
+import type { JobRequest } from "./request.ts";
+
+/** Counts, first rows and the shape of the calls: what a plan and a dry run tell. */
+export async function showPreview(
+  { work, scope, batch_size: size }: JobRequest,
+  { rows, invalid, firstInvalid, sample }: Survey,
+  mark: Readonly<Record<string, unknown>>,
+  note: string,
+  { output }: Context,
+): Promise<undefined> {
+  const operation = await work.operation();
+  const calls = Math.ceil(rows / size);
+  const example = work.call(sample.map(work.value), scope);
+  if (output.format !== "table") {
+    await output.show({
+      ...mark,
+      action: work.name,
+      cluster_id: scope.cluster_id,
+      rows: rows - invalid,
+      invalid,
+      first_invalid_row: firstInvalid?.number ?? null,
+      calls,
+      method: operation.method,
+      path: operation.path,
+      sample: sample.map(work.shown),
+      body: maskedBody(example.body),
+    });
+    return undefined;
+  }
+  const verb = work.action === "map" ? "Would map" : "Would remove";
+  const preposition = work.action === "map" ? "to" : "from";
+  await output.print(
+    `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
+    `${[operation.method].flat().join("|")} ${operation.path}`,
+    ...sample.map((text) => `  ${work.shown(text)}`),
+    ...(rows > sample.length ? ["  …"] : []),
+  );
+  if (invalid > 0)
+    await output.note(`${counted(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);
+  await output.note(note);
+  return undefined;
+}

@@ -1,0 +1,47 @@
+import { ServiceError } from "../../../client/errors.ts";
+import { command } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+import { browserCommand, openBrowser } from "../../terminal/browser.ts";
+
+export const emulatorOpen = command({
+  words: ["emulator", "open"],
+  summary: "Open the console of the running emulator in the browser",
+  description:
+    "A page that shows virtual time and all that hangs on it, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
+  positionals: [],
+  flags: [
+    { flag: "url", type: "switch", description: "Print the address, and open nothing" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Of the one of this folder", argv: ["emulator", "open"] },
+    { title: "For a browser on another machine, behind a tunnel", argv: ["emulator", "open", "--url"] },
+  ],
+  async run({ flags }, context) {
+    const { host, globals, output, signal } = context;
+    if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
+    const { makeSessionCode } = await import("../../../api/emulator/console/sessions.ts");
+    const client = await context.client("emulator", { file: flags.file });
+    const { url, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);
+    const browser = flags.url ? undefined : browserCommand(host);
+    const opened = browser !== undefined && (await openBrowser(browser, url, host));
+    if (output.format !== "table") await output.show({ opened, url, expires_in });
+    else if (opened) await output.note(`Opened ${url.replace(/#.*/, "")} in the browser`);
+    else await output.print(url);
+    if (!opened && !flags.url) {
+      const why = browser === undefined ? "There is no browser here" : `${browser[0]} could not be started`;
+      await output.warn(`${why}: open this address yourself, within ${expires_in} seconds.`);
+    }
+    return undefined;
+  },
+});
+
+/** An emulator of before knows nothing of a console. */
+function explain(error: unknown): never {
+  const isOlder = error instanceof ServiceError && error.status === 404;
+  if (!isOlder) throw error;
+  throw new CommandFailed("failed", "no_console", "This emulator has no console: it is of an older version of svc.", {
+    hint: "Stop it with svc emulator stop, and start it with this version.",
+    cause: error,
+  });
+}

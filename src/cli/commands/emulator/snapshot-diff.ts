@@ -1,0 +1,64 @@
+import type { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { command } from "../../command.ts";
+
+type Item = ResultOf<typeof diffSnapshot>["items"][number];
+
+/** As diff does, it can say by its exit code whether anything is different. */
+export const snapshotDiff = command({
+  words: ["emulator", "snapshot", "diff"],
+  summary: "Say what is different since a snapshot, or between two",
+  description:
+    "Words of the domain first, fields below each. That time has passed by itself is no difference, nor is what only tells how something came about.",
+  positionals: [
+    { name: "name", description: "The snapshot to begin from" },
+    { name: "other", description: "The snapshot to compare it with; left out: the present state", optional: true },
+  ],
+  flags: [
+    { flag: "exit-status", type: "switch", description: "Exit 1 when anything is different" },
+    { flag: "brief", type: "switch", description: "Leave the fields out" },
+    {
+      flag: "most",
+      type: "integer",
+      least: 1,
+      most: 100_000,
+      default: 1_000,
+      description: "How many differences at most",
+    },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "What has the test changed?", argv: ["emulator", "snapshot", "diff", "prepared"] },
+    {
+      title: "Has it left anything behind?",
+      argv: ["emulator", "snapshot", "diff", "prepared", "--exit-status"],
+    },
+  ],
+  async run({ positionals: { name, other }, flags }, context) {
+    const { diffSnapshot } = await import("../../../api/emulator/snapshots.ts");
+    const { output, signal } = context;
+    const client = await context.client("emulator", { file: flags.file });
+    const query = { most: flags.most, ...(other !== undefined && { to: other }) };
+    const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
+    if (output.format === "table") {
+      await output.print(...diff.items.flatMap((item) => linesOf(item, flags.brief === true)));
+      if (diff.same) await output.note("Nothing is different");
+      const more = diff.total - diff.items.length;
+      if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
+    } else {
+      await output.show(diff, { rows: "items" });
+    }
+    return diff.same || flags["exit-status"] !== true ? undefined : "failed";
+  },
+});
+
+const linesOf = ({ what, fields }: Item, brief: boolean): string[] => [
+  what,
+  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${change(from, to)}`)),
+];
+
+const change = (from: unknown, to: unknown): string =>
+  [from, to]
+    .filter((value) => value !== undefined)
+    .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
+    .join(" → ");

@@ -1,0 +1,62 @@
+import type { EmulatorEvent } from "../../../../../emulator/index.ts";
+import { paintedState, paintedStatus } from "../../../output/states.ts";
+import { cyan, dim, type Line, red, yellow } from "../../../output/styled.ts";
+import { cutTo } from "../../../output/text.ts";
+
+type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
+
+/**
+ * What an emulator did, in one line. On a terminal `columns` says how wide it is: the time of day is enough there, and
+ * a long path is cut.
+ */
+export function activityLine(event: EmulatorEvent, columns?: number): Line {
+  switch (event.event) {
+    case "request":
+      return requestLine(event, columns);
+    case "delivery":
+      return deliveryLine(event, columns);
+    case "clock":
+      return [dim(timeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
+    case "dropped":
+      return [yellow(`… ${event.count} more, too many at once to list`)];
+  }
+}
+
+const timeOf = (iso: string, columns: number | undefined): string => (columns === undefined ? iso : iso.slice(11, 19));
+
+function requestLine(
+  { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
+  columns?: number,
+): Line {
+  const time = timeOf(at, columns);
+  const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
+  const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
+  const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
+  const room = (columns ?? Number.POSITIVE_INFINITY) - time.length - 5 - before.length;
+  const path = cutTo(target, Math.max(10, room - about.length - 2));
+  const rest = Math.max(0, room - path.length - 2);
+  return [
+    dim(time),
+    "  ",
+    paintedStatus(status, status === 0 ? "---" : String(status)),
+    `${before}${path}`,
+    dim(rest < 4 ? "" : `  ${cutTo(about, rest)}`),
+  ];
+}
+
+function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): Line {
+  const answer = error === null ? (status === null ? "" : paintedStatus(status)) : red(error);
+  const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
+  const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
+  const next = event.next_attempt_at === null ? "" : `, next ${timeOf(event.next_attempt_at, columns)}`;
+  const skipped = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
+  return [
+    dim(timeOf(at, columns)),
+    "  ",
+    ...(attempt === null ? [] : [answer, took, "  "]),
+    `webhook ${event.webhook_id}  ${event.activity}${contract}`,
+    ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
+    paintedState(outcome),
+    dim(`${next}${skipped}`),
+  ];
+}

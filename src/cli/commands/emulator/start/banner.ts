@@ -1,0 +1,75 @@
+import { relative } from "node:path";
+import type { Emulator } from "../../../../../emulator/index.ts";
+import { isoMillis } from "../../../../base/clock.ts";
+import { stateFile } from "../../../connection/run-file.ts";
+import { quoted } from "../../../help/examples.ts";
+import type { Host } from "../../../host.ts";
+import { programName } from "../../../next.ts";
+
+/** What scripts wait for (DECISIONS.md, L21). */
+export const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { pid }: Host) => ({
+  event: "ready",
+  router_url: routerUrl,
+  control_url: controlUrl,
+  clusters: clusters.map(({ id, url }) => ({ id, url })),
+  file: file ?? null,
+  pid,
+});
+
+/**
+ * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
+ * which commands find it; undefined where no file tells of it.
+ */
+export function bannerOf(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
+  const { routerUrl, controlUrl, clusters, file } = emulator;
+  const kept = file === undefined ? "in memory" : relative(host.cwd, file) || file;
+  const isDetached = host.starter !== undefined;
+  const svc = programName(host);
+  return [
+    "The emulator is up.",
+    "",
+    `  router    ${routerUrl}`,
+    ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
+    `  control   ${controlUrl}`,
+    `  state     ${kept}`,
+    `  time      ${timeOf(emulator)}`,
+    "",
+    isDetached ? "To use it:" : "In another terminal:",
+    "",
+    ...(toldAt === undefined ? exports(emulator) : [`  eval "$(${svc} emulator env${named(toldAt, host)})"`]),
+    `  ${svc} contracts templates list`,
+    "",
+    isDetached
+      ? `${svc} emulator stop${toldAt === undefined ? "" : named(toldAt, host)} stops it.`
+      : "Ctrl-C stops it.",
+  ];
+}
+
+/** Where virtual time is and how it passes: a kept state remembers both. */
+function timeOf({ clock: { now, mode, speed } }: Emulator): string {
+  const passes = {
+    real: speed === 1 ? "passes as on the wall" : `passes ${speed} times as fast as on the wall`,
+    manual: "stands until svc emulator clock advance moves it",
+    auto: "leaps to what is due next",
+  }[mode];
+  const usual = mode === "real" && speed === 1;
+  return `${isoMillis(now())}, ${passes}${usual ? "" : "; otherwise: svc emulator clock set --mode real --speed 1"}`;
+}
+
+/** The flag that names the state, where another would be found without it. */
+const named = (file: string, host: Host): string =>
+  file === stateFile(host, undefined) ? "" : ` --file ${quoted(relative(host.cwd, file) || file)}`;
+
+/** For where no file tells others of it. */
+function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
+  const first = clusters.find(({ clientId }) => clientId !== undefined);
+  return [
+    exported("SVC_BASE_URL", routerUrl),
+    ...(first ? [exported("SVC_CLIENT_ID", first.clientId), exported("SVC_CLIENT_SECRET", first.clientSecret)] : []),
+    exported("SVC_EMULATOR_URL", controlUrl),
+    exported("SVC_EMULATOR_TOKEN", token),
+  ];
+}
+
+/** To be copied into a shell: seeds of others choose the values. */
+const exported = (name: string, value = ""): string => `  export ${name}=${quoted(value)}`;

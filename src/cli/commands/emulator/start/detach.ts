@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { realTarget } from "../../../../files/real-path.ts";
+import { temporaryName } from "../../../../files/whole-file.ts";
+import type { Context } from "../../../command.ts";
+import { stateFile } from "../../../connection/run-file.ts";
+import { makeStateFolder } from "../../../connection/state-folder.ts";
+import { CommandFailed } from "../../../failure.ts";
+import { type Host, starterVariable } from "../../../host.ts";
+import { maskSecrets } from "../../../output/github-actions.ts";
+import { passOn } from "../../../output/write.ts";
+import { isSystemTrouble, nextOf, whyOf } from "../../../system-trouble.ts";
+
+/** What an emulator has to say when it is up: to programs, to people, and to what masks secrets in logs. */
+export interface Started {
+  readonly ready: object;
+  readonly banner: readonly string[];
+  readonly secrets: readonly (string | undefined)[];
+}
+
+export async function showStarted({ ready, banner, secrets }: Started, { host, output }: Context): Promise<void> {
+  await maskSecrets(host, secrets);
+  await output.event(ready, ...banner);
+}
+
+interface PlaceFlags {
+  readonly file?: string | undefined;
+  readonly ephemeral?: boolean | undefined;
+}
+
+/**
+ * Runs the same command line in a process of its own session, and returns when the emulator there is up. One that does
+ * not come up has its own words printed, and its exit code is the result. Ends it when this run is stopped before.
+ */
+export async function startDetached(
+  flags: PlaceFlags & { readonly seed?: string | undefined },
+  context: Context,
+): Promise<{ exit: number } | undefined> {
+  const { host, signal } = context;
+  const path = await logOf(flags, host);
+  // That of an emulator which runs already keeps its name unless this one comes up.
+  const aside = temporaryName(path);
+  const log = await open(aside, "wx", 0o600).catch((cause: unknown) => {
+    if (!isSystemTrouble(cause)) throw cause;
+    const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
+    throw new CommandFailed("failed", "unwritable", message, { hint: nextOf(cause), cause });
+  });
+  let child: ChildProcess | undefined;
+  try {
+    child = startAgain(context, log.fd, flags.seed === "-");
+    const end = await firstWord(child, context);
+    signal.throwIfAborted();
+    await passOn(host.stderr, await readFile(aside));
+    if (typeof end === "number") return { exit: end };
+    await rename(aside, path);
+    child.disconnect();
+    child.unref();
+    await showStarted(end, context);
+    return undefined;
+  } catch (error) {
+    if (child?.connected) child.kill("SIGTERM");
+    throw error;
+  } finally {
+    await log.close();
+    await rm(aside, { force: true });
+  }
+}
+
+/** Beside the state; in memory, where the state would be. Makes the folder. */
+async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
+  const state = stateFile(host, ephemeral ? undefined : file);
+  await makeStateFolder(state);
+  const path = ephemeral ? join(dirname(state), "ephemeral.log") : `${await realTarget(state).catch(() => state)}.log`;
+  // What is wrong with the place, the attempt to open the log says.
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
+  return path;
+}
+
+/** Secrets come to the process as they came to this one, by the environment. */
+function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {
+  const [executable, ...first] = host.program;
+  // Its workflow commands would end in the log, masked secrets among them.
+  const { GITHUB_ACTIONS: _, ...env } = host.env;
+  const child = spawn(executable, [...first, ...argv], {
+    cwd: host.cwd,
+    env: { ...env, [starterVariable]: String(host.pid) },
+    stdio: [isPiped ? "pipe" : "ignore", log, log, "ipc"],
+    detached: true,
+    windowsHide: true,
+  });
+  if (child.stdin) {
+    // One that has ended has said why.
+    child.stdin.on("error", () => {});
+    if (host.stdin.isTTY) child.stdin.end();
+    else host.stdin.pipe(child.stdin);
+  }
+  return child;
+}
+
+/** What it tells when it is up, or its exit code as shells have it. A signal to us goes on to it, and it is waited for. */
+async function firstWord(child: ChildProcess, { host, signal, cut, atForcedEnd }: Context): Promise<Started | number> {
+  const pass = () => child.kill("SIGTERM");
+  const kill = () => child.kill("SIGKILL");
+  if (signal.aborted) pass();
+  signal.addEventListener("abort", pass, { once: true });
+  cut.addEventListener("abort", kill, { once: true });
+  atForcedEnd(() => child.connected && kill());
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once("message", (message) => (signal.aborted ? child.disconnect() : resolve(message as Started)));
+      child.once("error", reject);
+      child.once("exit", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
+    });
+  } finally {
+    signal.removeEventListener("abort", pass);
+    cut.removeEventListener("abort", kill);
+    if (child.stdin) host.stdin.unpipe(child.stdin).pause();
+  }
+}

@@ -1,0 +1,76 @@
+import type { watchTrace } from "../../../api/emulator/traces.ts";
+import { otlpDocument } from "../../../base/otlp.ts";
+import { svcVersion } from "../../../base/version.ts";
+import { type Context, command } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
+import { UsageError } from "../../failure.ts";
+import { formats } from "../../parse/globals.ts";
+import { followFlag } from "../webhooks/deliveries.ts";
+
+type Event = EventOf<typeof watchTrace>;
+
+export const emulatorTrace = command({
+  words: ["emulator", "trace"],
+  summary: "Say why something happened: what led to it, what followed, and what is still to come",
+  description:
+    "Takes what has a name: request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the id of a W3C trace. Without --format otlp it prints virtual time; the time on the wall stands behind, where it differs.",
+  positionals: [{ name: "ref", description: "What is asked for: request:12, T-1, delivery:3, or a W3C trace id" }],
+  flags: [
+    followFlag,
+    {
+      flag: "format",
+      type: "text",
+      placeholder: "FORMAT",
+      choices: [...formats, "otlp", "mermaid"],
+      description: "Print in this format; otlp is a document for OpenTelemetry collectors, mermaid a drawing",
+    },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Why was the contract's webhook sent six times?", argv: ["emulator", "trace", "T-1"] },
+    { title: "As a drawing", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
+  ],
+  async run({ positionals, flags }, context) {
+    const ref = positionals.ref;
+    if (ref === undefined) throw new UsageError("<ref> required: request:12, T-1, delivery:3, or a W3C trace id");
+    return flags.follow ? follow(ref, flags.file, context) : show(ref, flags.file, context);
+  },
+});
+
+/** Beside the formats of all commands it takes two of its own. */
+const formatOf = ({ output }: Context): string => output.format;
+
+async function show(ref: string, file: string | undefined, context: Context) {
+  const { showTrace } = await import("../../../api/emulator/traces.ts");
+  const client = await context.client("emulator", { file });
+  const { output, signal } = context;
+  const format = formatOf(context);
+  const trace = await client.call(showTrace, { params: { ref } }, { signal });
+  if (format === "otlp") {
+    const { emulatorResource, spanOf } = await import("../../../api/trace-span.ts");
+    await output.document(
+      otlpDocument(trace.nodes.map(spanOf), emulatorResource, { name: "svc", version: svcVersion }),
+      2,
+    );
+  } else if (format === "mermaid") {
+    const { mermaidLines } = await import("../../trace/mermaid.ts");
+    await output.print(...mermaidLines(trace));
+  } else if (output.format === "table") {
+    const { treeLines } = await import("../../trace/tree-lines.ts");
+    await output.print(...treeLines(trace));
+  } else {
+    await output.show(trace, { rows: "nodes" });
+  }
+  return undefined;
+}
+
+async function follow(ref: string, file: string | undefined, context: Context) {
+  const format = formatOf(context);
+  if (format === "otlp" || format === "mermaid") throw new UsageError(`--format ${format} cannot go with --follow`);
+  const [{ watchTrace }, { follow: followEvents }, { nodeLine }] = await Promise.all([
+    import("../../../api/emulator/traces.ts"),
+    import("../../connection/follow.ts"),
+    import("../../trace/tree-lines.ts"),
+  ]);
+  return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => nodeLine(event));
+}

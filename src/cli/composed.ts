@@ -1,0 +1,41 @@
+import type { CommandSpec } from "../derive/command-spec.ts";
+import { deriveSpecs } from "../derive/specs.ts";
+import type { Command } from "./command.ts";
+import type { Declared, Listed } from "./declared.ts";
+import { groups } from "./groups.ts";
+
+let derived: Readonly<Record<string, readonly CommandSpec[]>> | undefined;
+const specs = () => {
+  derived ??= deriveSpecs();
+  return derived;
+};
+
+/** Names of the groups that have derived commands. */
+export const derivedGroups = (): readonly string[] => Object.keys(specs());
+
+/** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
+export async function composedCommands(group: string): Promise<readonly Listed[]> {
+  const written = (await groups[group]?.commands?.())?.commands ?? [];
+  const byWords = new Map((specs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
+  const own = written.map((command) => {
+    const words = command.words.join(" ");
+    const spec = byWords.get(words);
+    byWords.delete(words);
+    return declared(command, spec);
+  });
+  return [...own, ...byWords.values()].map((command) => ({ words: command.words, declaration: () => command }));
+}
+
+/** A hand-written command stands for the derived one of the same words. */
+function declared({ run: _, readsDerived: __, ...command }: Command, spec: CommandSpec | undefined): Declared {
+  if (!spec || !command.extendsDerived) return { ...command, spec };
+  const flags = new Set(command.flags.map(({ flag }) => flag));
+  return {
+    ...command,
+    spec,
+    ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
+    positionals: [...command.positionals, ...spec.positionals],
+    flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
+    examples: [...command.examples, ...spec.examples],
+  };
+}

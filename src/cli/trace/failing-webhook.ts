@@ -1,0 +1,178 @@
+import type { listDeliveries } from "../../api/emulator/deliveries.ts";
+import type { showTrace } from "../../api/emulator/traces.ts";
+import type { listControlWebhooks } from "../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../api/operation.ts";
+import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
+import { paintedState, paintedStatus } from "../output/states.ts";
+import { bold, dim, type Line, red } from "../output/styled.ts";
+
+type Webhook = ResultOf<typeof listControlWebhooks>[number];
+type Delivery = ResultOf<typeof listDeliveries>["items"][number];
+type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
+type Attempt = ReturnType<typeof attemptsOf>[number];
+export type Findings = ReturnType<typeof findings>;
+
+/** So many of each are shown to people. */
+const shownAttempts = 12;
+const shownCauses = 5;
+const shownSkipped = 5;
+
+/**
+ * What the deliveries of a webhook say, newest first, and their traces, which reach less far back: times are virtual, and
+ * what is not known is null.
+ */
+export function findings(webhook: Webhook, deliveries: readonly Delivery[], trace: Trace) {
+  const attempts = attemptsOf(deliveries, trace);
+  const lastGood = attempts.findLastIndex(({ ok }) => ok);
+  const failed = attempts.slice(lastGood + 1);
+  const last = failed.at(-1);
+  const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
+  const skipped = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
+  const { id, title, url, status, failure_count } = webhook;
+  const neverReached = deliveries.some(({ outcome }) => outcome === "skipped_not_allowed");
+  return {
+    webhook: { id, title, url, status, failure_count, only_for_activities: webhook.only_for_activities },
+    failing: status !== "ACTIVE" || failed.length > 0 || deliveries.length === 0 || neverReached,
+    disabled: disabledBy(webhook, failed),
+    since: failed[0]?.at ?? null,
+    because_of: causesOf(failed, trace),
+    last_delivered_at: attempts[lastGood]?.at ?? null,
+    last_error: last ? (last.error?.message ?? `status ${last.status}`) : null,
+    skipped: skipped.length,
+    skipped_deliveries: skipped.map(({ id, activity, composite_id, created_at, outcome }) => ({
+      id,
+      activity,
+      composite_id,
+      created_at,
+      outcome,
+    })),
+    not_allowed: neverReached,
+    next_attempt_at: next,
+    next_because:
+      trace.planned.find(({ due, parent }) => due === next && parent.startsWith("delivery:"))?.because ?? null,
+    enable: status === "ACTIVE" ? null : `svc emulator webhooks enable ${id}`,
+    attempts,
+  };
+}
+
+/** All of them, in the order in which they were made. */
+function attemptsOf(deliveries: readonly Delivery[], { nodes }: Trace) {
+  const reasons = new Map(nodes.map((node) => [node.id, node.because]));
+  return deliveries
+    .flatMap(({ attempts: made, id, activity, composite_id }) =>
+      made.map(({ at, number, status, error }) => ({
+        at,
+        delivery: id,
+        activity,
+        composite_id,
+        number,
+        status,
+        error,
+        ok: status !== null && status >= 200 && status < 300,
+        because: reasons.get(`attempt:${id}.${number}`) ?? null,
+      })),
+    )
+    .sort((a, b) => a.at.localeCompare(b.at) || a.delivery - b.delivery || a.number - b.number);
+}
+
+/** The failure by which the emulator disabled it: those that a person asked for afterwards count on. */
+function disabledBy({ status, failure_count: inRow }: Webhook, failed: readonly Attempt[]) {
+  if (status !== "DISABLED_BY_ERROR" || inRow > failed.length) return null;
+  const by = failed[failed.length - inRow + failuresUntilDisabled - 1];
+  return by ? { at: by.at, by: `attempt:${by.delivery}.${by.number}` } : null;
+}
+
+/** What led to the deliveries that fail, each once, in the order in which it happened. */
+function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
+  const known = new Map(nodes.map((node) => [node.id, node]));
+  const above = (id: string) => known.get(known.get(id)?.parent ?? "");
+  const found = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
+  for (const { delivery } of failed) {
+    const event = above(`delivery:${delivery}`);
+    const cause = event && above(event.id);
+    if (cause) found.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
+  }
+  return [...found.values()];
+}
+
+/** The same for people. */
+export function findingLines(found: Findings): Line[] {
+  const { webhook, since, last_delivered_at: good, last_error: error, attempts, enable, next_attempt_at: next } = found;
+  const heading: Line = [
+    bold(`Webhook ${webhook.id}`),
+    `  ${webhook.title}  ${webhook.url}  `,
+    paintedState(webhook.status),
+  ];
+  const omitted = attempts.length - shownAttempts;
+  return [
+    heading,
+    "",
+    ...verdict(found),
+    ...(since === null ? [] : [[`Failing since ${since}: `, red(String(error))] as Line]),
+    ...because(found),
+    ...(good === null ? [] : [`Last delivered ${good}`]),
+    ...(attempts.length === 0
+      ? []
+      : ["", omitted > 0 ? `The last ${shownAttempts} of ${attempts.length} attempts:` : "Attempts:"]),
+    ...attempts.slice(-shownAttempts).map(attemptLine),
+    ...skippedLines(found),
+    ...(next === null && enable === null ? [] : [""]),
+    ...(next === null ? [] : [nextLine(next, found)]),
+    ...(enable === null ? [] : [`To enable it again, once the receiver is repaired: ${enable}`]),
+    ...(found.skipped === 0 ? [] : [`To send what was passed over: ${resendLine(found)}`]),
+  ];
+}
+
+function because({ because_of: causes }: Findings): Line[] {
+  const more = causes.length - shownCauses;
+  return [
+    ...causes.slice(0, shownCauses).map(({ id, what, at }): Line => [`Because of ${id}  ${what}`, dim(`  ${at}`)]),
+    ...(more > 0 ? [`Because of ${more} more`] : []),
+  ];
+}
+
+function skippedLines({ skipped, skipped_deliveries: all }: Findings): Line[] {
+  if (skipped === 0) return [];
+  const more = skipped - shownSkipped;
+  return [
+    "",
+    `Passed over while it was disabled or not allowed: ${skipped}`,
+    ...all
+      .slice(0, shownSkipped)
+      .map(
+        ({ id, activity, composite_id: contract, created_at: at }): Line =>
+          `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
+      ),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+const resendLine = ({ skipped_deliveries: [first, ...others] }: Findings): string =>
+  `svc emulator deliveries resend ${first?.id}${others.length === 0 ? "" : ", and so on"}`;
+
+/** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
+const nextLine = (at: string, { enable, next_because: why }: Findings): Line => [
+  enable === null
+    ? `Next attempt ${at}; now: svc emulator clock advance --next`
+    : `Next attempt ${at}: skipped, unless it is enabled before`,
+  dim(why === null || enable !== null ? "" : `  ${why}`),
+];
+
+function verdict({ webhook, disabled, attempts, skipped, not_allowed: forbidden }: Findings): Line[] {
+  if (webhook.status === "DISABLED_BY_ERROR") {
+    const since = disabled === null ? "" : ` ${disabled.at}, by ${disabled.by},`;
+    return [`Disabled${since} after ${failuresUntilDisabled} failures in a row; nothing is sent to it.`];
+  }
+  if (webhook.status === "DISABLED_BY_USER") return ["Disabled by a person; nothing is sent to it."];
+  if (forbidden) return ["Its address is not allowed: svc emulator start --webhook-allow HOST allows it."];
+  if (attempts.length > 0 || skipped > 0) return [];
+  const wanted = webhook.only_for_activities.join(", ");
+  return [`Nothing was sent yet: it wants ${wanted || "every activity"}, and none has happened.`];
+}
+
+const attemptLine = ({ at, number, status, error, activity, composite_id: contract, ok, because }: Attempt): Line => [
+  `  ${at}  `,
+  status === null ? red(error?.code ?? "no answer") : paintedStatus(status),
+  `  attempt ${number}  ${activity}${contract === null ? "" : ` ${contract}`}`,
+  dim(`${because === null ? "" : `  ${because}`}${ok ? "  delivered" : ""}`),
+];

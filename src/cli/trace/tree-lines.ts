@@ -1,0 +1,67 @@
+import type { TraceNode } from "../../api/trace-span.ts";
+import { paintedState } from "../output/states.ts";
+import { bold, dim, type Line, red, type Styled } from "../output/styled.ts";
+
+export interface Tree {
+  readonly nodes: readonly TraceNode[];
+  readonly planned: readonly {
+    readonly parent: string;
+    readonly due: string;
+    readonly what: string;
+    readonly because: string;
+  }[];
+  readonly more: boolean;
+}
+
+interface Branch {
+  readonly at: string;
+  readonly text: Line;
+  readonly id: string | undefined;
+}
+
+/** The tree as lines for people: virtual time, what, why, and the time on the wall where that differs. */
+export function treeLines({ nodes, planned, more }: Tree): Line[] {
+  const children = new Map<string | null, Branch[]>();
+  const add = (parent: string | null, branch: Branch) => {
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(branch);
+    else children.set(parent, [branch]);
+  };
+  for (const node of nodes) add(node.parent, { at: node.at, text: nodeText(node), id: node.id });
+  for (const { parent, due, what, because } of planned) {
+    add(parent, { at: due, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
+  }
+  const lines: Line[] = [];
+  const draw = (parent: string, indent: string) => {
+    const below = children.get(parent) ?? [];
+    below.forEach((branch, i) => {
+      const isLast = i === below.length - 1;
+      lines.push([`${branch.at}  ${indent}${isLast ? "└─ " : "├─ "}`, ...branch.text]);
+      if (branch.id !== undefined) draw(branch.id, `${indent}${isLast ? "   " : "│  "}`);
+    });
+  };
+  for (const root of children.get(null) ?? []) {
+    lines.push([`${root.at}  `, ...root.text]);
+    if (root.id !== undefined) draw(root.id, "");
+  }
+  if (more) lines.push([dim("There is more: ask for a part of it, such as delivery:3")]);
+  return lines;
+}
+
+/** One node on a line of its own, as it came. */
+export const nodeLine = (node: TraceNode): string =>
+  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
+
+function nodeText(node: TraceNode): (string | Styled)[] {
+  const { id, what, error, outcome, because, at, wall_at } = node;
+  return [
+    bold(id),
+    "  ",
+    error === null ? what : red(what),
+    ...(outcome === null ? [] : ["  ", paintedState(outcome)]),
+    dim(`  ${because}`),
+    ...(wall_at === null || wall_at === at ? [] : [dim(`  [wall ${wall_at}]`)]),
+  ];
+}
+
+const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);

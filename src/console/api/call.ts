@@ -1,0 +1,50 @@
+import { fieldsOf } from "../../base/object.ts";
+import { fillTemplate } from "../../base/url-template.ts";
+import type { Answer, AnyInput, Input, OperationId } from "./operations.ts";
+import { outlineOf } from "./operations.ts";
+import { Problem } from "./problem.ts";
+import { forgetSession, sessionHeaders } from "./session.ts";
+
+type Rest<Id extends OperationId> = Record<never, never> extends Input<Id> ? [input?: Input<Id>] : [input: Input<Id>];
+
+/** Calls an operation of the control plane; throws a Problem unless it succeeds. */
+export async function call<Id extends OperationId>(id: Id, ...[input]: Rest<Id>): Promise<Answer<Id>> {
+  const { method, path } = outlineOf(id);
+  const { params, query, body } = (input ?? {}) as AnyInput;
+  // The page lies beside the control plane, wherever a proxy puts them.
+  const beside = path.replace("/_emulator/", "../");
+  const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
+  const response = await fetch(target, {
+    method,
+    headers: {
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...sessionHeaders(),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    redirect: "error",
+  }).catch(() => {
+    throw Problem.unreachable();
+  });
+  const answer = await read(response);
+  if (response.status === 401) forgetSession();
+  if (!response.ok) throw Problem.of(response.status, answer);
+  return answer as Answer<Id>;
+}
+
+function queryOf(query: object | undefined): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.append(name, String(value));
+  }
+  return search.size > 0 ? `?${search}` : "";
+}
+
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

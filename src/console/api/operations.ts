@@ -1,0 +1,63 @@
+import type * as clock from "../../api/emulator/clock.ts";
+import type * as clusters from "../../api/emulator/clusters.ts";
+import type * as contractDetails from "../../api/emulator/contract-details.ts";
+import type * as contracts from "../../api/emulator/contracts.ts";
+import type * as deliveries from "../../api/emulator/deliveries.ts";
+import type * as devices from "../../api/emulator/device-grants.ts";
+import type * as emails from "../../api/emulator/emails.ts";
+import type * as faults from "../../api/emulator/faults.ts";
+import type * as owners from "../../api/emulator/owners.ts";
+import type * as requests from "../../api/emulator/requests.ts";
+import type * as snapshots from "../../api/emulator/snapshots.ts";
+import type * as state from "../../api/emulator/state.ts";
+import type * as traces from "../../api/emulator/traces.ts";
+import type * as webhooks from "../../api/emulator/webhooks.ts";
+import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
+import type { OperationId } from "./used.ts";
+
+export type { OperationId };
+
+type Of<Module> = Extract<Module[keyof Module], Operation>;
+type Declared =
+  | Of<typeof clock>
+  | Of<typeof clusters>
+  | Of<typeof contractDetails>
+  | Of<typeof contracts>
+  | Of<typeof deliveries>
+  | Of<typeof devices>
+  | Of<typeof emails>
+  | Of<typeof faults>
+  | Of<typeof owners>
+  | Of<typeof requests>
+  | Of<typeof snapshots>
+  | Of<typeof state>
+  | Of<typeof traces>
+  | Of<typeof webhooks>;
+
+type Named<Id extends OperationId> = Extract<Declared, { readonly id: Id }>;
+
+/** What a call of an operation takes, by the declaration. */
+export type Input<Id extends OperationId> = ArgumentsOf<Named<Id>>;
+/** What it answers with, by the declaration. */
+export type Answer<Id extends OperationId> = ResultOf<Named<Id>>;
+
+/** A call before its types are known. */
+export interface AnyInput {
+  readonly params?: object | undefined;
+  readonly query?: object | undefined;
+  readonly body?: unknown;
+}
+
+/** What the build knows of an operation: src/derive/console-operations.ts. */
+export interface Outline {
+  readonly method: string;
+  readonly path: string;
+  readonly command: string;
+  readonly positionals: readonly string[];
+  readonly flags: Readonly<Record<string, string>>;
+  readonly confirmed?: true;
+}
+
+declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, Outline>>;
+
+export const outlineOf = (id: OperationId): Outline => SVC_CONSOLE_OPERATIONS[id];

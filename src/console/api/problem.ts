@@ -1,0 +1,31 @@
+import { fieldsOf } from "../../base/object.ts";
+
+/** Why a call failed, in words for people. */
+export class Problem extends Error {
+  /** 0: the emulator could not be reached. */
+  readonly status: number;
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(status: number, code: string, message: string, hint?: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+
+  /** What an answer of the control plane that is no success says. */
+  static of(status: number, body: unknown): Problem {
+    const { code, message, hint } = fieldsOf(fieldsOf(body).error);
+    const words = typeof message === "string" ? message : `The emulator answered ${status}.`;
+    return new Problem(
+      status,
+      typeof code === "string" ? code : "unknown",
+      words,
+      typeof hint === "string" ? hint : undefined,
+    );
+  }
+
+  static readonly unreachable = (): Problem =>
+    new Problem(0, "unreachable", "The emulator does not answer.", "Start it again: svc emulator start");
+}

@@ -1,0 +1,52 @@
+import { signal } from "@preact/signals";
+import { fieldsOf } from "../../base/object.ts";
+import { Problem } from "./problem.ts";
+
+/**
+ * Whose session it is, in the storage of this origin: unlike a cookie it is sent to no other port, and only where the
+ * page means to. All tabs have it; it dies with the emulator.
+ */
+const place = "svc-session";
+
+/** Nothing: nobody is signed in; then why, where that is known. */
+export const session = signal<string | undefined>(undefined);
+export const refusal = signal<Problem | undefined>(undefined);
+
+export const sessionHeaders = (): Record<string, string> =>
+  session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
+
+/** Called where the emulator does not know the session any more: another one runs there now. */
+export function forgetSession(): void {
+  localStorage.removeItem(place);
+  session.value = undefined;
+}
+
+/** Takes the session of before or of another tab, and every code that `svc emulator open` puts into the address. */
+export async function signIn(): Promise<void> {
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === place && newValue !== null) session.value = newValue;
+  });
+  addEventListener("hashchange", () => void exchangeCode());
+  session.value = localStorage.getItem(place) ?? undefined;
+  await exchangeCode();
+}
+
+/** Exchanges the code in the fragment for a session, and takes it out of the address and the history. */
+async function exchangeCode(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(null, "", location.pathname);
+  const answer = await fetch("../sessions", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  const body: unknown = await answer.json();
+  if (!answer.ok) {
+    refusal.value = Problem.of(answer.status, body);
+    return;
+  }
+  refusal.value = undefined;
+  session.value = String(fieldsOf(body).token);
+  localStorage.setItem(place, session.value);
+}

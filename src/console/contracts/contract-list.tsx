@@ -1,0 +1,70 @@
+import { call } from "../api/call.ts";
+import { grouped } from "../format.ts";
+import { Command } from "../parts/command-popover.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { State, toneOf } from "../parts/state.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { Windowed } from "../parts/windowed.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import { href } from "../state/route.ts";
+
+const shown = 500;
+
+/** Every contract, newest first. */
+export function ContractList() {
+  const { value, problem } = useLoaded("contracts", ["contracts"], () =>
+    call("emulator-contracts.list", { query: { limit: shown } }),
+  );
+  const page = value.value;
+  return (
+    <>
+      <Head title="Contracts" about="Of all workspaces and clusters, newest first; dates are virtual." />
+      {problem.value && <Trouble problem={problem.value} />}
+      {page?.total === 0 && (
+        <Empty title="There is no contract yet">
+          <p>Make one of a template of the demo:</p>
+          <Command
+            text={`svc contracts create --contract-template-id 101 --set 'contract_data={}' --set 'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]'`}
+          />
+        </Empty>
+      )}
+      {page && (
+        <Windowed
+          rows={page.items}
+          height={57}
+          narrowHeight={80}
+          label="Contracts"
+          keyOf={({ contract_id }) => contract_id}
+          draw={(row) => (
+            <a class="row" href={href("contracts", row.composite_id)}>
+              <span class="number id">{row.composite_id}</span>
+              <span class="main">
+                <span class="title as-is" title={row.contract_name}>
+                  {row.contract_name}
+                </span>
+                <span class="muted sub">
+                  {row.cluster_id} · workspace {row.workspace_id}
+                </span>
+              </span>
+              <span class="end">
+                {row.deleted_at === null ? (
+                  <State tone={toneOf(row.contract_status)}>{row.contract_status.replace("_", " ")}</State>
+                ) : (
+                  <State tone="none">deleted</State>
+                )}
+                <span class="muted sub">
+                  <VirtualTime at={row.updated_at} />
+                </span>
+              </span>
+            </a>
+          )}
+        />
+      )}
+      {page && page.total > shown && (
+        <p class="muted">
+          The newest {shown} of {grouped(page.total)}. Find another by its number above: T-1.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import type { ContractStatus } from "../../api/contract-statuses.ts";
+import { edges, type Stage } from "./lifecycle-graph.ts";
+
+/** Where each state stands: its middle. What leads from one to another, the declared table says. */
+const places = new Map<Stage, readonly [number, number]>([
+  ["(new)", [40, 110]],
+  ["DRAFT", [170, 110]],
+  ["REDLINING", [350, 110]],
+  ["SIGN", [530, 110]],
+  ["EXECUTED", [710, 110]],
+  ["ON_HOLD", [350, 222]],
+  ["VOIDED", [710, 222]],
+]);
+
+const box = { width: 112, height: 36 };
+
+/** The lifecycle, with the present state and the ways out of it. */
+export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
+  const out = new Set(edges.filter(({ from }) => from === status).map(({ to }) => to));
+  const words = out.size === 0 ? "From here it goes nowhere." : `From here it can become ${[...out].join(", ")}.`;
+  const drawn = [...edges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
+  return (
+    <section
+      class="lifecycle"
+      aria-label="Lifecycle of the contract"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+      tabIndex={0}
+    >
+      <svg viewBox="0 0 780 262" role="img" aria-label={`The contract is in ${status}. ${words}`}>
+        <defs>
+          {["plain", "out"].map((kind) => (
+            <marker
+              key={kind}
+              id={`arrow-${kind}`}
+              class={kind}
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto-start-reverse"
+            >
+              <path d="M0 0.8L7.4 4 0 7.2z" />
+            </marker>
+          ))}
+        </defs>
+        {drawn.map(({ from, to, triggers }) => (
+          <path
+            key={`${from} ${to}`}
+            class={`edge ${from === status ? "out" : "plain"}`}
+            d={curve(from, to)}
+            marker-end={`url(#arrow-${from === status ? "out" : "plain"})`}
+          >
+            <title>{`${from} to ${to}: ${triggers.join(", ")}`}</title>
+          </path>
+        ))}
+        {[...places].map(([place, [x, y]]) =>
+          place === "(new)" ? (
+            <circle key={place} class="begin" cx={x} cy={y} r="7" />
+          ) : (
+            <g key={place} class={`place ${place === status ? "present" : out.has(place) ? "next" : ""}`}>
+              <rect x={x - box.width / 2} y={y - box.height / 2} width={box.width} height={box.height} rx="8" />
+              <text x={x} y={y + 5}>
+                {place.replace("_", " ")}
+              </text>
+            </g>
+          ),
+        )}
+      </svg>
+    </section>
+  );
+}
+
+/** Forward ways go straight or above, ways back below, so that none lies on another. */
+function curve(from: Stage, to: Stage): string {
+  const [x1, y1] = places.get(from)!;
+  const [x2, y2] = places.get(to)!;
+  const half = box.height / 2;
+  const side = box.width / 2;
+  if (y1 === y2) {
+    const far = Math.abs(x2 - x1);
+    if (x2 > x1 && far < 200) return `M${x1 + (from === "(new)" ? 8 : side)} ${y1}H${x2 - side - 2}`;
+    // Arcs begin and end beside the middle of a box, so that several of them stay apart.
+    const lift = 16 + far * 0.11;
+    if (x2 > x1) {
+      const begin = from === "(new)" ? [x1, y1 - 8] : [x1 + 14, y1 - half];
+      return `M${begin[0]} ${begin[1]}C${x1 + 30} ${y1 - half - lift} ${x2 - 40} ${y1 - half - lift} ${x2 - 16 - far * 0.02} ${y2 - half - 2}`;
+    }
+    return `M${x1 - 22} ${y1 + half}C${x1 - 40} ${y1 + half + lift * 0.8} ${x2 + 50} ${y1 + half + lift * 0.8} ${x2 + 26} ${y2 + half + 2}`;
+  }
+  const shift = y2 > y1 ? 8 : -8;
+  if (x1 === x2) return `M${x1 + shift} ${y1 + Math.sign(y2 - y1) * half}V${y2 - Math.sign(y2 - y1) * (half + 2)}`;
+  if (y1 > y2 || from === "ON_HOLD" || to === "ON_HOLD") {
+    const toward = Math.sign(x2 - x1);
+    return y2 > y1
+      ? `M${x1 + shift} ${y1 + half}C${x1 + shift} ${y2 - 30} ${x2 - toward * 90} ${y2} ${x2 - toward * (side + 2)} ${y2 - 4}`
+      : `M${x1 + toward * side} ${y1 + 6}C${x1 + toward * 110} ${y1} ${x2 + shift} ${y1 - 26} ${x2 + shift} ${y2 + half + 2}`;
+  }
+  return `M${x1 + 24} ${y1 + half}C${x1 + 60} ${y2 - 34} ${x2 - 160} ${y2 - 8} ${x2 - side - 2} ${y2 - 6}`;
+}

@@ -1,0 +1,151 @@
+import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+import { lengthOf, wordsOf } from "../format.ts";
+import { Action } from "../parts/action.tsx";
+import { Bytes } from "../parts/bytes.tsx";
+import { Facts, Head, Trouble } from "../parts/messages.tsx";
+import { State, toneOf, toneOfStatus } from "../parts/state.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { webhookOf } from "../state/deliveries.ts";
+import { useLoaded } from "../state/loaded.ts";
+import { href, withTrace } from "../state/route.ts";
+import { answerOf, explain, scheduled } from "./explain.ts";
+import { SignatureCheck } from "./signature-check.tsx";
+
+type Whole = Answer<"deliveries.show">;
+
+/** One webhook: why it is where it is, each attempt with what came back, and the bytes. */
+export function DeliveryPage({ id }: { readonly id: string }) {
+  const { value, problem } = useLoaded(id, ["deliveries"], () =>
+    call("deliveries.show", { params: { id: Number(id) } }),
+  );
+  const delivery = value.value;
+  if (!delivery) return problem.value ? <Trouble problem={problem.value} /> : <p class="muted">Reading…</p>;
+  const webhook = webhookOf(delivery.webhook_id);
+  const { why, todo } = explain(delivery, webhook);
+  const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
+  return (
+    <>
+      <Head
+        title={`Delivery ${delivery.id}`}
+        about={
+          <>
+            {wordsOf(delivery.activity)}, to {webhook?.title ?? `webhook ${delivery.webhook_id}`}
+          </>
+        }
+      >
+        <a class="button" href={withTrace(`delivery:${delivery.id}`)}>
+          Why?
+        </a>
+        {isDisabled && (
+          <Action op="emulator-webhooks.enable" input={{ params: { id: webhook.id } }} message={() => "Enabled"}>
+            Enable webhook {webhook.id}
+          </Action>
+        )}
+        <Action
+          op="deliveries.resend"
+          input={{ params: { id: delivery.id } }}
+          kind="primary"
+          disabled={delivery.webhook_status === "DELETED"}
+          message={resent}
+        >
+          Send again
+        </Action>
+      </Head>
+      <div class={`verdict ${toneOf(delivery.outcome)}`}>
+        <State tone={toneOf(delivery.outcome)}>{wordsOf(delivery.outcome)}</State>
+        <p>{why}</p>
+        {todo && <p>{todo}</p>}
+      </div>
+      <Attempts {...delivery} />
+      <h2>What is sent</h2>
+      <Facts
+        rows={[
+          ["To", <span class="break">{webhook?.url ?? delivery.attempts.at(-1)?.url ?? "–"}</span>],
+          [
+            "About",
+            delivery.composite_id ? (
+              <a href={href("contracts", delivery.composite_id)}>{delivery.composite_id}</a>
+            ) : (
+              "–"
+            ),
+          ],
+          ["Happened at", <VirtualTime at={delivery.created_at} />],
+        ]}
+      />
+      <h3>Headers</h3>
+      <Facts
+        rows={Object.entries(delivery.request_headers).map(([name, sent]) => [
+          name,
+          sent === "" ? <span class="muted">not shown: it may be a secret</span> : <code class="break">{sent}</code>,
+        ])}
+      />
+      <Bytes text={delivery.request_body} label="Body, the same bytes in every attempt" />
+      <SignatureCheck
+        body={delivery.request_body}
+        workspace={delivery.workspace_id}
+        sent={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")}
+      />
+    </>
+  );
+}
+
+const resent = ({ attempts }: Whole): string => `Sent again: ${answerOf(attempts.at(-1)!)}`;
+
+function Attempts(delivery: Whole) {
+  const { attempts, created_at, next_attempt_at: next } = delivery;
+  const counted_ = scheduled(delivery);
+  if (attempts.length === 0 && next === null) return null;
+  return (
+    <>
+      <h2>Attempts</h2>
+      <ol class="attempts">
+        {attempts.map((attempt) => (
+          <li key={attempt.number}>
+            <details
+              open={attempt === attempts.at(-1) && attempt.response_body !== null && attempt.response_body !== ""}
+            >
+              <summary>
+                <State tone={toneOfStatus(attempt.status)}>{answerOf(attempt)}</State>
+                <span>
+                  {attempt.resend
+                    ? "sent again by hand"
+                    : `attempt ${counted_.indexOf(attempt) + 1} of ${failuresUntilDisabled}`}
+                </span>
+                <span class="muted number">+{lengthOf(Date.parse(attempt.at) - Date.parse(created_at))}</span>
+                <span class="muted">
+                  <VirtualTime at={attempt.at} />
+                </span>
+              </summary>
+              {attempt.error && <p>{attempt.error.message}</p>}
+              {attempt.response_body ? (
+                <Bytes text={attempt.response_body} label="The receiver's answer" />
+              ) : (
+                <p class="muted">
+                  The receiver {attempt.status === null ? "gave no answer" : "answered without a body"}, after{" "}
+                  {attempt.duration_ms} ms.
+                </p>
+              )}
+            </details>
+          </li>
+        ))}
+        {next !== null && (
+          <li class="planned">
+            <State tone="open">to come</State>
+            <span>
+              attempt {counted_.length + 1} of {failuresUntilDisabled}
+            </span>
+            <span class="muted number">+{lengthOf(Date.parse(next) - Date.parse(created_at))}</span>
+            <span class="muted">
+              <VirtualTime at={next} />
+            </span>
+          </li>
+        )}
+      </ol>
+    </>
+  );
+}
+
+const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];

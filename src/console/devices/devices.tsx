@@ -1,0 +1,85 @@
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+import { lengthOf } from "../format.ts";
+import { Action } from "../parts/action.tsx";
+import { Command } from "../parts/command-popover.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { State, type Tone } from "../parts/state.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { nowSeconds } from "../state/clock.ts";
+import { useLoaded } from "../state/loaded.ts";
+
+type Device = Answer<"device-grants.list">[number];
+
+/** Devices that ask for a person's approval, and what to say to them. */
+export function Devices() {
+  const { value, problem } = useLoaded("", ["devices"], () => call("device-grants.list"));
+  const devices = value.value;
+  return (
+    <>
+      <Head title="Devices" about="Programs that show a code and wait until a person approves it. Dates are virtual." />
+      {problem.value && <Trouble problem={problem.value} />}
+      {devices?.length === 0 && (
+        <Empty title="No device waits">
+          <p>Let this machine be one:</p>
+          <Command text="svc auth device-login --client-id demo-cli" />
+        </Empty>
+      )}
+      <ul class="cards">
+        {devices?.map((device) => (
+          <DeviceRow key={device.user_code} {...device} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function DeviceRow({ user_code, client_id, status, cluster_id, expires_at, redeemed }: Device) {
+  const left = Date.parse(expires_at) - nowSeconds.value;
+  const isOpen = status === "PENDING" && left > 0;
+  const [tone, words] = stateOf(status, left, redeemed);
+  const params = { user_code };
+  return (
+    <li>
+      <div class="who">
+        <strong class="number">{user_code}</strong>
+        <span class="muted">
+          {client_id}
+          {cluster_id && ` · ${cluster_id}`} · {isOpen ? `expires in ${lengthOf(left)}, at ` : "expires at "}
+          <VirtualTime at={expires_at} />
+        </span>
+        <State tone={tone}>{words}</State>
+      </div>
+      {isOpen && (
+        <div class="actions">
+          <Action
+            op="device-grants.approve"
+            input={{ params, body: { status: "AUTHORIZED" } }}
+            command={`svc emulator device approve ${user_code}`}
+            kind="primary"
+            name={`Approve ${user_code}`}
+            message={(answer) => `${user_code} belongs to ${answer.cluster_id}`}
+          >
+            Approve
+          </Action>
+          <Action
+            op="device-grants.approve"
+            input={{ params, body: { status: "DENIED" } }}
+            command={`svc emulator device deny ${user_code}`}
+            kind="danger"
+            name={`Deny ${user_code}`}
+            message={() => `${user_code} is denied`}
+          >
+            Deny
+          </Action>
+        </div>
+      )}
+    </li>
+  );
+}
+
+function stateOf(status: Device["status"], left: number, redeemed: boolean): [Tone, string] {
+  if (status === "DENIED") return ["bad", "denied"];
+  if (status === "AUTHORIZED") return redeemed ? ["good", "has its tokens"] : ["good", "approved"];
+  return left > 0 ? ["open", "waits"] : ["none", "expired"];
+}

@@ -1,0 +1,85 @@
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+import { grouped, wordsOf } from "../format.ts";
+import { Copy } from "../parts/copy.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { State } from "../parts/state.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import { href } from "../state/route.ts";
+
+type Email = Answer<"emails.list">["items"][number];
+
+const shown = 200;
+
+/** What would have been mailed; `about` is a contract or an address. */
+export function Emails({ about }: { readonly about: string | undefined }) {
+  const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
+  const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
+    call("emails.list", { query: { ...filter, limit: shown } }),
+  );
+  const page = value.value;
+  return (
+    <>
+      <Head
+        title={about === undefined ? "E-mails" : `E-mails of ${about}`}
+        about="No e-mail leaves the emulator: the links in these do what they would do in the real ones. Dates are virtual."
+      />
+      {problem.value && <Trouble problem={problem.value} />}
+      {page?.total === 0 && (
+        <Empty title="No e-mail was sent">Contracts that are sent, invitations and trials send some.</Empty>
+      )}
+      <ul class="cards">
+        {page?.items.map((email) => (
+          <EmailRow key={email.id} {...email} />
+        ))}
+      </ul>
+      {page && page.total > shown && (
+        <p class="muted">
+          The newest {shown} of {grouped(page.total)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, events }: Email) {
+  return (
+    <li>
+      <div class="who">
+        <span>
+          <strong class="break">{recipient}</strong>
+          {mode === "cc" && <span class="muted"> in copy</span>}
+        </span>
+        <span class="muted">
+          {wordsOf(purpose)} · <VirtualTime at={sent_at} /> · e-mail {id}
+          {contract_id !== null && (
+            <>
+              {" "}
+              · <a href={href("contracts", contract_id)}>contract {contract_id}</a>
+            </>
+          )}
+        </span>
+        {events.length > 0 && (
+          <span class="events">
+            {events.slice(-6).map(({ type, at, detail }) => (
+              <span key={`${type} ${at}`} title={detail ?? undefined}>
+                <State tone={/bounce|drop|reject|fail|not/i.test(type) ? "bad" : "good"}>{wordsOf(type)}</State>
+              </span>
+            ))}
+          </span>
+        )}
+      </div>
+      {link !== null && (
+        <div class="actions">
+          <a class="button" href={link} target="_blank" rel="noreferrer">
+            Open the link <Icon name="out" />
+            <span class="unseen"> of e-mail {id}, in a new tab</span>
+          </a>
+          <Copy text={link} label="Copy link" />
+        </div>
+      )}
+    </li>
+  );
+}

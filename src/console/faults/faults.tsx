@@ -1,0 +1,86 @@
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+import { Action } from "../parts/action.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { State } from "../parts/state.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import { NewFault } from "./new-fault.tsx";
+
+type Fault = Answer<"faults.list">[number];
+
+/** Scripted trouble: what there is, how often it was met, and more of it. */
+export function Faults() {
+  const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => call("faults.list"));
+  const faults = value.value;
+  return (
+    <>
+      <Head title="Faults" about="Trouble on purpose, for requests that come in and webhooks that go out." />
+      {problem.value && <Trouble problem={problem.value} />}
+      {faults?.length === 0 && (
+        <Empty title="Everything works as it should">
+          Script some trouble below, and see what your program makes of it.
+        </Empty>
+      )}
+      <ul class="cards">
+        {faults?.map((fault) => (
+          <li key={fault.id}>
+            <div class="who">
+              <strong>{effectOf(fault)}</strong>
+              <span class="muted break">{whomOf(fault)}</span>
+              <State
+                tone={fault.hit > 0 ? "warn" : "none"}
+              >{`${fault.hit} hit of ${fault.matched} that matched`}</State>
+            </div>
+            <div class="actions">
+              <Action
+                op="faults.remove"
+                input={{ params: { id: fault.id } }}
+                name={`Remove fault ${fault.id}`}
+                message={() => "Removed"}
+              >
+                Remove
+              </Action>
+            </div>
+          </li>
+        ))}
+      </ul>
+      <NewFault />
+    </>
+  );
+}
+
+function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
+  if (direction === "outgoing")
+    return `Webhooks: ${(effect ?? "").replace("_", " ")}${delay === undefined ? "" : ` by ${delay}`}`;
+  const parts = [
+    latency_ms === undefined ? "" : `wait ${latency_ms} ms`,
+    status === undefined ? "" : `answer ${status}`,
+    reset ? "cut the connection" : "",
+    truncated ? "send half of the answer" : "",
+  ];
+  return `Requests: ${parts.filter((part) => part !== "").join(", ")}`;
+}
+
+const effects = new Set([
+  "id",
+  "matched",
+  "hit",
+  "direction",
+  "effect",
+  "delay",
+  "status",
+  "latency_ms",
+  "reset",
+  "truncated",
+  "answer_body",
+  "answer_headers",
+  "seed",
+]);
+
+/** Whom it hits, by what it matches; defaults say nothing. */
+function whomOf(fault: Fault): string {
+  const matchers = Object.entries(fault).filter(
+    ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),
+  );
+  return matchers.length === 0 ? "all of them" : matchers.map(([name, value]) => `${name} ${value}`).join(", ");
+}

@@ -1,0 +1,34 @@
+import { isoSeconds } from "../base/clock.ts";
+
+/** `2031-01-02` and `03:04:05`, UTC as the service writes it. */
+export const dateOf = (at: string | number): string => iso(at).slice(0, 10);
+export const timeOf = (at: string | number): string => iso(at).slice(11, 19);
+
+const iso = (at: string | number): string => (typeof at === "string" ? at : isoSeconds(at));
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A length of time in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
+export function lengthOf(ms: number): string {
+  const first = units.findIndex(([, size]) => ms >= size);
+  if (first < 0) return "0 s";
+  const [[name, size], next] = [units[first]!, units[first + 1]];
+  const whole = Math.floor(ms / size);
+  const rest = next ? Math.floor((ms - whole * size) / next[1]) : 0;
+  return `${whole} ${name}${next && rest > 0 ? ` ${rest} ${next[0]}` : ""}`;
+}
+
+/** `1 attempt`, `3 attempts`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`;
+
+/** `10 000`, with narrow blanks. */
+export const grouped = (count: number): string => count.toLocaleString("en").replaceAll(",", "\u202f");
+
+/** `CONTRACT_SIGNED` as words: `contract signed`. */
+export const wordsOf = (code: string): string => code.toLowerCase().replaceAll("_", " ");

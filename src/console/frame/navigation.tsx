@@ -1,0 +1,42 @@
+import { counted } from "../format.ts";
+import { newestFirst, webhooks } from "../state/deliveries.ts";
+import { route } from "../state/route.ts";
+import { viewOf, views } from "./views.tsx";
+
+/** Every view; beside one, how much of it asks for attention. */
+export function Navigation() {
+  const current = viewOf(route.value.view);
+  const broken = webhooks.value?.filter(({ status }) => status !== "ACTIVE").length ?? 0;
+  const failed = newestFirst.value.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting").length;
+  const asking = new Map([
+    [
+      "timeline",
+      broken > 0
+        ? { count: broken, words: counted(broken, "webhook is disabled", "webhooks are disabled") }
+        : undefined,
+    ],
+    ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
+  ]);
+  return (
+    <nav aria-label="Views">
+      <ul>
+        {views.map(({ path, title }) => {
+          const more = asking.get(path);
+          return (
+            <li key={path}>
+              <a href={`#/${path}`} aria-current={current.path === path ? "page" : undefined}>
+                {title}
+                {more && (
+                  <span class="count" title={more.words}>
+                    <span aria-hidden="true">{more.count > 999 ? "999+" : more.count}</span>
+                    <span class="unseen">: {more.words}</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,64 @@
+import type { ComponentChildren } from "preact";
+import { ContractList } from "../contracts/contract-list.tsx";
+import { ContractPage } from "../contracts/contract-page.tsx";
+import { DeliveryList } from "../deliveries/delivery-list.tsx";
+import { DeliveryPage } from "../deliveries/delivery-page.tsx";
+import { Devices } from "../devices/devices.tsx";
+import { Emails } from "../emails/emails.tsx";
+import { Faults } from "../faults/faults.tsx";
+import { Empty } from "../parts/messages.tsx";
+import { RequestList } from "../requests/request-list.tsx";
+import { RequestPage } from "../requests/request-page.tsx";
+import { Routing } from "../routing/routing.tsx";
+import { Snapshots } from "../snapshots/snapshots.tsx";
+import { Timeline } from "../timeline/timeline.tsx";
+import { Found } from "./found.tsx";
+
+interface View {
+  /** First part of its address. */
+  readonly path: string;
+  readonly title: string;
+  readonly draw: (id: string | undefined) => ComponentChildren;
+}
+
+/** In the order of the navigation. */
+export const views: readonly View[] = [
+  { path: "timeline", title: "Timeline", draw: (id) => <Timeline only={id} /> },
+  {
+    path: "contracts",
+    title: "Contracts",
+    draw: (id) => (id === undefined ? <ContractList /> : <ContractPage id={id} />),
+  },
+  {
+    path: "deliveries",
+    title: "Deliveries",
+    draw: (id) => (id === undefined ? <DeliveryList /> : <DeliveryPage id={id} />),
+  },
+  {
+    path: "requests",
+    title: "Requests",
+    draw: (id) => (id === undefined ? <RequestList /> : <RequestPage id={id} />),
+  },
+  { path: "emails", title: "E-mails", draw: (id) => <Emails about={id} /> },
+  { path: "routing", title: "Routing", draw: (id) => <Routing identifier={id} /> },
+  { path: "devices", title: "Devices", draw: () => <Devices /> },
+  { path: "faults", title: "Faults", draw: () => <Faults /> },
+  { path: "snapshots", title: "Snapshots", draw: (id) => <Snapshots name={id} /> },
+];
+
+const nowhere: View = {
+  path: "",
+  title: "Not here",
+  draw: () => (
+    <Empty title="There is no such view">
+      <p>
+        <a href="#/">To the timeline</a>
+      </p>
+    </Empty>
+  ),
+};
+
+const found: View = { path: "search", title: "Search", draw: (text) => <Found text={text ?? ""} /> };
+
+export const viewOf = (path: string): View =>
+  path === "" ? views[0]! : ([...views, found].find((view) => view.path === path) ?? nowhere);

@@ -1,0 +1,26 @@
+import type { followEvents } from "../../api/emulator/console/events.ts";
+import type { ResultOf } from "../../api/operation.ts";
+import { outlineOf } from "../api/operations.ts";
+import { Problem } from "../api/problem.ts";
+import { forgetSession, sessionHeaders } from "../api/session.ts";
+import { EventLines } from "./event-lines.ts";
+
+export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
+
+/** The events of the emulator from one on, as many at once as come at once. Ends with the connection. */
+export async function* stream(after: string | undefined): AsyncGenerator<readonly EmulatorEvent[]> {
+  const path = outlineOf("events.watch").path.replace("/_emulator/", "../");
+  const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
+  const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() } });
+  if (response.status === 401) forgetSession();
+  if (!response.ok || !response.body) throw Problem.of(response.status, undefined);
+  const lines = new EventLines();
+  const text = new TextDecoder();
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = lines.take(text.decode(value, { stream: true })) as EmulatorEvent[];
+    yield events;
+  }
+}

@@ -1,0 +1,23 @@
+import { effect, untracked } from "@preact/signals";
+import { render } from "preact";
+import { session, signIn } from "./api/session.ts";
+import { App } from "./frame/app.tsx";
+import { SignedOut } from "./frame/signed-out.tsx";
+import { follow } from "./live/follow.ts";
+import { letTimePass } from "./state/clock.ts";
+import { followWebhooks, readAll } from "./state/read-all.ts";
+import { followAddress } from "./state/route.ts";
+
+await signIn();
+followAddress();
+void letTimePass();
+
+const Page = () => (session.value === undefined ? <SignedOut /> : <App />);
+render(<Page />, document.getElementById("console")!);
+
+followWebhooks();
+effect(() => {
+  if (session.value === undefined) return;
+  follow();
+  untracked(readAll);
+});

@@ -1,0 +1,70 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Answer, Input, OperationId } from "../api/operations.ts";
+import { act, commandOf } from "../state/act.ts";
+import { toggleCommand } from "./command-popover.tsx";
+import { Icon } from "./icon.tsx";
+
+interface Props<Id extends OperationId> {
+  readonly op: Id;
+  readonly input: Input<Id>;
+  readonly children: ComponentChildren;
+  /** What it is called where its text alone does not say it. */
+  readonly name?: string;
+  readonly kind?: "primary" | "danger";
+  readonly disabled?: boolean;
+  /** The command, where it is none that is derived. */
+  readonly command?: string;
+  /** What came of it, in words for the foot of the page. */
+  readonly message?: (answer: Answer<Id>) => string;
+  readonly done?: (answer: Answer<Id>) => void;
+}
+
+/** A button that calls an operation, and one beside it that shows the command which does the same. */
+export function Action<Id extends OperationId>(props: Props<Id>) {
+  const { op, input, children, name, kind, disabled, message, done } = props;
+  const command = props.command ?? commandOf(op, input);
+  const isRunning = useSignal(false);
+  const run = async () => {
+    if (isRunning.value) return;
+    isRunning.value = true;
+    const answer = await act(op, input, message, command);
+    isRunning.value = false;
+    if (answer !== undefined) done?.(answer);
+  };
+  return (
+    <span class={`action ${kind ?? ""}`}>
+      <button
+        type="button"
+        class="act"
+        aria-label={name}
+        aria-busy={isRunning.value}
+        disabled={disabled}
+        onClick={() => void run()}
+      >
+        {children}
+      </button>
+      <button
+        type="button"
+        class="how"
+        aria-label={`Command for: ${name ?? childText(children)}`}
+        title={command}
+        onClick={({ currentTarget }) => toggleCommand(command, currentTarget)}
+      >
+        <Icon name="command" />
+      </button>
+    </span>
+  );
+}
+
+/** For a form with an Action: Enter in a field presses it. The page sends no forms. */
+export function pressAction(event: Event): void {
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).querySelector<HTMLElement>(".act")?.click();
+}
+
+const childText = (children: ComponentChildren): string =>
+  [children]
+    .flat()
+    .filter((child) => typeof child === "string" || typeof child === "number")
+    .join("");

@@ -1,0 +1,58 @@
+import type { ComponentChildren } from "preact";
+import type { Problem } from "../api/problem.ts";
+import { Icon } from "./icon.tsx";
+
+/** Nothing is there: why, and how something comes to be there. */
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <h3>{title}</h3>
+    {children}
+  </div>
+);
+
+/** What failed, and what to do. */
+export const Trouble = ({ problem }: { readonly problem: Problem }) => (
+  <div class="trouble" role="alert">
+    <Icon name="warn" />
+    <div>
+      <strong>{problem.message}</strong>
+      {problem.hint && <p>{problem.hint}</p>}
+    </div>
+  </div>
+);
+
+/** The head of a view: its name, what it is in a sentence, and what can be done with all of it. */
+export const Head = (props: {
+  readonly title: string;
+  readonly about?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}) => (
+  <header class="head">
+    <div>
+      <h1 id="view" tabIndex={-1}>
+        {props.title}
+      </h1>
+      {props.about && <p class="muted">{props.about}</p>}
+    </div>
+    {props.children && <div class="actions">{props.children}</div>}
+  </header>
+);
+
+/** Names and values, one below the other. */
+export const Facts = ({
+  rows,
+}: {
+  readonly rows: readonly (readonly [string, ComponentChildren] | false | null)[];
+}) => (
+  <dl class="facts">
+    {rows.map(
+      (row) =>
+        row && (
+          <div key={row[0]}>
+            <dt>{row[0]}</dt>
+            <dd>{row[1]}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+);

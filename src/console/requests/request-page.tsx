@@ -1,0 +1,84 @@
+import { call } from "../api/call.ts";
+import { Command } from "../parts/command-popover.tsx";
+import { Empty, Facts, Head } from "../parts/messages.tsx";
+import { State, toneOfStatus } from "../parts/state.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import { areRead, requestOf } from "../state/requests.ts";
+import { withTrace } from "../state/route.ts";
+import { asCommand, asCurl } from "./as-command.ts";
+
+/** One request: what it was taken for, what was wrong with it, and the same once more. */
+export function RequestPage({ id }: { readonly id: string }) {
+  const { value: clusters } = useLoaded("clusters", [], () => call("emulator.clusters"));
+  const request = requestOf(Number(id));
+  if (!request) {
+    return areRead.value ? (
+      <Empty title={`The log has no request ${id}`}>
+        <p>It keeps the newest in memory, and what the console itself reads is left out.</p>
+        <a href={withTrace(`request:${id}`)}>What followed from it is kept for longer</a>
+      </Empty>
+    ) : (
+      <p class="muted">Reading…</p>
+    );
+  }
+  const { method, target, status, operation, nearest, failure, findings, listener, headers } = request;
+  const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
+  return (
+    <>
+      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${target}`}</code>}>
+        <a class="button" href={withTrace(`request:${request.id}`)}>
+          What followed?
+        </a>
+      </Head>
+      <div class={`verdict ${toneOfStatus(status)}`}>
+        <State tone={toneOfStatus(status)}>{status === 0 ? "no answer" : String(status)}</State>
+        <p>
+          {operation === null && nearest === null && "No operation is declared for this path."}
+          {nearest !== null && (
+            <>
+              No operation is declared for this path. The nearest is <code class="break">{nearest}</code>.
+            </>
+          )}
+          {operation !== null &&
+            nearest === null &&
+            failure === null &&
+            `${operation}, answered in ${request.duration_ms} ms.`}
+          {failure !== null && (
+            <>
+              {operation} was refused: <code>{failure}</code>.
+            </>
+          )}
+        </p>
+      </div>
+      {findings.length > 0 && (
+        <>
+          <h2>Accepted here, though the real service may refuse it</h2>
+          <Facts rows={findings.map(({ code, detail }) => [code, detail ?? "–"])} />
+        </>
+      )}
+      <h2>Once more</h2>
+      <Command text={asCommand(request)} />
+      <Command text={asCurl(request, base)} />
+      <h2>As it came</h2>
+      <Facts
+        rows={[
+          ["At", <VirtualTime key="at" at={request.at} />],
+          ["On your clock", request.wall_at],
+          ["Listener", listener],
+          ["Service", request.service],
+          ["Operation", operation ?? "–"],
+          ...Object.entries(headers).map(
+            ([name, value]) =>
+              [
+                name,
+                <code key={name} class="break">
+                  {value}
+                </code>,
+              ] as const,
+          ),
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { useSignal } from "@preact/signals";
+import { call } from "../api/call.ts";
+import { wordsOf } from "../format.ts";
+import { Command } from "../parts/command-popover.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { commandOf } from "../state/act.ts";
+import { useLoaded } from "../state/loaded.ts";
+import { go, href } from "../state/route.ts";
+
+/** Which cluster an identifier belongs to, and by which table of the routing data. */
+export function Routing({ identifier }: { readonly identifier: string | undefined }) {
+  const typed = useSignal(identifier ?? "");
+  return (
+    <>
+      <Head title="Routing" about="An identifier, the cluster that it is routed to, and why." />
+      <form
+        class="inline wide"
+        aria-label="Find the cluster"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.value.trim() !== "") go(href("routing", typed.value.trim()));
+        }}
+      >
+        <input
+          aria-label="Identifier"
+          placeholder="ada@northwind.example, a client id, a token, a team, a hash"
+          value={typed.value}
+          onInput={({ currentTarget }) => {
+            typed.value = currentTarget.value;
+          }}
+        />
+        <button type="submit">Find its cluster</button>
+      </form>
+      {identifier !== undefined && <Owners identifier={identifier} />}
+      <Clusters />
+    </>
+  );
+}
+
+function Owners({ identifier }: { readonly identifier: string }) {
+  const { value, problem } = useLoaded(identifier, ["requests", "contracts"], () =>
+    call("owners.list", { query: { identifier } }),
+  );
+  const owners = value.value;
+  if (problem.value) return <Trouble problem={problem.value} />;
+  if (!owners) return <p class="muted">Looking…</p>;
+  const clusters = [...new Set(owners.map(({ cluster_id }) => cluster_id))];
+  return (
+    <>
+      {owners.length === 0 ? (
+        <Empty title="No table knows it">
+          A request that names it alone goes to nobody in particular: the router asks every cluster, or refuses.
+        </Empty>
+      ) : (
+        <div class={`verdict ${clusters.length === 1 ? "good" : "warn"}`}>
+          <p>
+            <strong class="break">{identifier}</strong> → <strong>{clusters.join(", ")}</strong>
+          </p>
+          <ul>
+            {owners.map(({ table, key, cluster_id }) => (
+              <li key={`${table} ${key} ${cluster_id}`} class="break">
+                {wordsOf(table)} maps <code>{key}</code> to {cluster_id}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <Command text={commandOf("owners.list", { query: { identifier } })} />
+    </>
+  );
+}
+
+function Clusters() {
+  const { value } = useLoaded("clusters", [], () => call("emulator.clusters"));
+  return (
+    <>
+      <h2>Clusters</h2>
+      <ul class="cards">
+        {value.value?.map(({ id, label, url, external }) => (
+          <li key={id}>
+            <div class="who">
+              <strong>
+                {id} <span class="muted">{label}</span>
+              </strong>
+              <code class="break">{url}</code>
+            </div>
+            {external && <span class="muted">a back end that the emulator does not run</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

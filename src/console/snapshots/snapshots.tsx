@@ -1,0 +1,104 @@
+import { useSignal } from "@preact/signals";
+import { call } from "../api/call.ts";
+import { Action, pressAction } from "../parts/action.tsx";
+import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import { href } from "../state/route.ts";
+import { Diff } from "./diff.tsx";
+
+const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
+
+/** Kept states: save, go back, and what is different. */
+export function Snapshots({ name }: { readonly name: string | undefined }) {
+  const { value, problem } = useLoaded("", ["snapshots"], () => call("snapshots.list"));
+  const typed = useSignal("");
+  const snapshots = value.value;
+  return (
+    <>
+      <Head
+        title="Snapshots"
+        about="The whole state under a name: contracts, webhooks, virtual time and what is scheduled."
+      >
+        <form class="inline" aria-label="Keep the state" onSubmit={pressAction}>
+          <input
+            aria-label="Name of the snapshot"
+            placeholder="prepared"
+            value={typed.value}
+            onInput={({ currentTarget }) => {
+              typed.value = currentTarget.value;
+            }}
+          />
+          <Action
+            op="snapshots.save"
+            input={{ params: { name: typed.value } }}
+            kind="primary"
+            disabled={!allowed.test(typed.value)}
+            message={(saved) => `Kept as ${saved.name}`}
+            done={() => {
+              typed.value = "";
+            }}
+          >
+            Keep the state
+          </Action>
+        </form>
+      </Head>
+      {problem.value && <Trouble problem={problem.value} />}
+      {snapshots?.length === 0 && (
+        <Empty title="Nothing is kept">
+          Keep the state before you try something, then come back to it as often as you like.
+        </Empty>
+      )}
+      <ul class="cards">
+        {snapshots?.map((one) => (
+          <li key={one.name} class={one.name === name ? "chosen" : ""}>
+            <div class="who">
+              <strong class="break">{one.name}</strong>
+              <span class="muted">
+                {one.at === null ? (
+                  "damaged"
+                ) : (
+                  <>
+                    virtual time <VirtualTime at={one.at} />
+                  </>
+                )}{" "}
+                · {Math.ceil(one.bytes / 1_024)} KiB
+              </span>
+            </div>
+            <div class="actions">
+              <a
+                class="button"
+                href={one.name === name ? href("snapshots") : href("snapshots", one.name)}
+                aria-label={
+                  one.name === name
+                    ? `Hide what is different since ${one.name}`
+                    : `What is different? Since ${one.name}`
+                }
+              >
+                {one.name === name ? "Hide what is different" : "What is different?"}
+              </a>
+              <Action
+                op="snapshots.restore"
+                input={{ params: { name: one.name } }}
+                name={`Go back to ${one.name}`}
+                message={({ kept_as }) => `What was left is kept as ${kept_as}`}
+              >
+                Go back
+              </Action>
+              <Action
+                op="snapshots.remove"
+                input={{ params: { name: one.name } }}
+                kind="danger"
+                name={`Remove ${one.name}`}
+                message={() => "Removed"}
+              >
+                Remove
+              </Action>
+            </div>
+            {one.name === name && <Diff name={one.name} />}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import { computed, signal } from "@preact/signals";
+import { systemWall } from "../../base/clock.ts";
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+
+export type Clock = Answer<"clock.show">;
+
+interface ReadClock extends Clock {
+  /** When it was read, on the wall clock. */
+  readonly readAt: number;
+}
+
+export const clock = signal<ReadClock | undefined>(undefined);
+const wallNow = signal(systemWall.now());
+
+export const setClock = (read: Clock): void => {
+  wallNow.value = systemWall.now();
+  clock.value = { ...read, readAt: systemWall.now() };
+};
+
+export const readClock = async (): Promise<void> => setClock(await call("clock.show"));
+
+/** Virtual time in milliseconds, as it passes between two looks at the emulator. */
+export const now = computed(() => {
+  const read = clock.value;
+  if (!read) return 0;
+  const at = Date.parse(read.now);
+  return read.mode === "real" ? at + Math.max(0, wallNow.value - read.readAt) * read.speed : at;
+});
+
+/** Rounded down to seconds: what depends on it is drawn once a second. */
+export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
+
+/** Lets shown time pass. It stands while nobody can see the page. */
+export async function letTimePass(): Promise<never> {
+  for (;;) {
+    await systemWall.sleep(250);
+    if (document.visibilityState === "visible" && clock.value?.mode === "real") wallNow.value = systemWall.now();
+  }
+}

@@ -1,0 +1,61 @@
+import { computed, signal } from "@preact/signals";
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+
+export type Delivery = Answer<"deliveries.list">["items"][number];
+export type Attempt = Delivery["attempts"][number];
+export type Webhook = Answer<"emulator-webhooks.list">[number];
+
+/** All that are read, by their number. */
+export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
+/** How many the emulator has; undefined until it was asked. */
+export const total = signal<number | undefined>(undefined);
+export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
+
+export const newestFirst = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
+
+/** Those that wait for an attempt, the next one first. */
+export const planned = computed(() =>
+  newestFirst.value
+    .filter(({ next_attempt_at: next }) => next !== null)
+    .sort((a, b) => a.next_attempt_at!.localeCompare(b.next_attempt_at!) || a.id - b.id),
+);
+
+export const webhookOf = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
+
+const page = 500;
+/** More than this many are not held by a page; the list says so. */
+export const most = 10_000;
+
+export const readWebhooks = async (): Promise<void> => {
+  webhooks.value = await call("emulator-webhooks.list");
+};
+
+let reading = 0;
+
+/** Reads the webhooks and all deliveries, the newest first; what is shown meanwhile grows as they come. */
+export async function readDeliveries(): Promise<void> {
+  reading += 1;
+  const mine = reading;
+  let found = new Map<number, Delivery>();
+  const [, first] = await Promise.all([readWebhooks(), call("deliveries.list", { query: { limit: page } })]);
+  for (let { items, total: all } = first; mine === reading; ) {
+    found = new Map([...found, ...items.map((item) => [item.id, item] as const)]);
+    deliveries.value = found;
+    total.value = all;
+    if (items.length < page || found.size >= Math.min(all, most)) return;
+    ({ items, total: all } = await call("deliveries.list", { query: { limit: page, offset: found.size } }));
+    // Those that came meanwhile stand in the signal alone.
+    found = new Map([...found, ...deliveries.value]);
+  }
+}
+
+/** Takes deliveries as events tell them. */
+export function takeDeliveries(changed: readonly Delivery[]): void {
+  const all = new Map(deliveries.value);
+  for (const delivery of changed) {
+    if (!all.has(delivery.id)) total.value = (total.value ?? 0) + 1;
+    all.set(delivery.id, delivery);
+  }
+  deliveries.value = all;
+}

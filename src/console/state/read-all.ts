@@ -1,0 +1,19 @@
+import { readClock } from "./clock.ts";
+import { readDeliveries, readWebhooks } from "./deliveries.ts";
+import { readRequests } from "./requests.ts";
+import { touchAll, versionOf } from "./topics.ts";
+
+const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
+
+/** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
+export function readAll(): void {
+  quietly(readClock());
+  quietly(readDeliveries());
+  quietly(readRequests());
+  touchAll();
+}
+
+/** Counters of subscriptions change with each attempt, and no event tells them. */
+export const followWebhooks = (): void => {
+  versionOf("deliveries").subscribe(() => quietly(readWebhooks()));
+};

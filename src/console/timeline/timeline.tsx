@@ -1,0 +1,118 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { timeOf } from "../format.ts";
+import { Command } from "../parts/command-popover.tsx";
+import { Empty, Head } from "../parts/messages.tsx";
+import { nowSeconds } from "../state/clock.ts";
+import { newestFirst, webhooks } from "../state/deliveries.ts";
+import { Attention } from "./attention.tsx";
+import { between } from "./axis.ts";
+import { TrackRow } from "./track-row.tsx";
+import { timelineOf } from "./tracks.ts";
+
+/** Beyond what is in sight, so that a mark is there before it is scrolled to. */
+const margin = 240;
+
+/** What every subscription was told, is to be told, and when: the view that a newcomer sees first. */
+export function Timeline({ only }: { readonly only: string | undefined }) {
+  const hooks = useComputed(() => (webhooks.value ?? []).filter(({ id }) => only === undefined || String(id) === only));
+  const drawn = useComputed(() => {
+    const wanted =
+      only === undefined
+        ? newestFirst.value
+        : newestFirst.value.filter(({ webhook_id }) => String(webhook_id) === only);
+    return timelineOf(wanted, hooks.value, nowSeconds.value);
+  });
+  if (webhooks.value === undefined) return <p class="muted">Reading…</p>;
+  return (
+    <>
+      <Head
+        title={only === undefined ? "Timeline" : `Webhook ${only}`}
+        about="What every webhook was told, and is to be told. All times are virtual: move them in the bar above."
+      />
+      {hooks.value.length === 0 && drawn.value.tracks.length === 0 ? (
+        <Empty title={only === undefined ? "Nobody is told anything yet" : "There is no such webhook"}>
+          <p>Subscribe to what happens; every attempt to tell it appears here.</p>
+          <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
+        </Empty>
+      ) : (
+        <>
+          <Attention webhooks={hooks.value} />
+          <Tracks drawn={drawn.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
+  const { axis, tracks, now } = drawn;
+  const scroller = useRef<HTMLElement>(null);
+  const seen = useSignal({ from: 0, to: 3_000 });
+  const isFollowing = useRef(true);
+  const look = () => {
+    const element = scroller.current;
+    if (!element) return;
+    const { scrollLeft, clientWidth } = element;
+    isFollowing.current = Math.abs(scrollLeft - followed(now, clientWidth)) < 120;
+    // In steps, so that most frames of a scroll change nothing.
+    const from = Math.floor((scrollLeft - margin) / margin) * margin;
+    const to = from + (Math.ceil(clientWidth / margin) + 3) * margin;
+    if (from !== seen.value.from || to !== seen.value.to) seen.value = { from, to };
+  };
+  useEffect(() => {
+    const element = scroller.current;
+    if (element && isFollowing.current) element.scrollLeft = followed(now, element.clientWidth);
+    look();
+  }, [now]);
+  const { from, to } = seen.value;
+  return (
+    <section
+      class="timeline"
+      aria-label="Attempts by webhook, from left to right in virtual time"
+      ref={scroller}
+      onScroll={look}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+      tabIndex={0}
+    >
+      <div class="canvas" style={{ width: `${axis.width}px` }}>
+        <div class="axis" aria-hidden="true">
+          {labelled(between(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled }) => (
+            <span key={at}>
+              {gap && (
+                <span class="gap" style={{ left: `${x - 42}px` }}>
+                  {gap}
+                </span>
+              )}
+              {isLabelled && (
+                <span class="tick number" style={{ left: `${x}px` }}>
+                  {timeOf(new Date(at).toISOString())}
+                </span>
+              )}
+            </span>
+          ))}
+          <span class="tick now number" style={{ left: `${now}px` }}>
+            now
+          </span>
+        </div>
+        {tracks.map((track) => (
+          <TrackRow key={track.id} track={track} from={from} to={to} />
+        ))}
+        <div class="now-line" style={{ left: `${now}px` }} />
+      </div>
+    </section>
+  );
+}
+
+/** Where now stands when nobody has scrolled: what is to come is in sight, and more of what was. */
+const followed = (now: number, width: number): number => Math.max(0, now - width * 0.6);
+
+/** A label is as wide as two steps: not every moment has one, and now has its own. */
+function labelled<Tick extends { readonly x: number }>(ticks: readonly Tick[], now: number) {
+  let last = Number.NEGATIVE_INFINITY;
+  return ticks.map((tick) => {
+    const isLabelled = tick.x - last >= 66 && Math.abs(tick.x - now) > 44;
+    if (isLabelled) last = tick.x;
+    return { ...tick, isLabelled };
+  });
+}

@@ -1,0 +1,157 @@
+import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
+import { nameOf, scheduled, succeeded } from "../deliveries/explain.ts";
+import { lengthOf } from "../format.ts";
+import type { Tone } from "../parts/state.tsx";
+import type { Delivery, Webhook } from "../state/deliveries.ts";
+import { type Axis, axisOf } from "./axis.ts";
+
+/** One attempt in its track: made, planned, or what would follow were the planned ones to fail. */
+export interface Mark {
+  readonly key: string;
+  /** `attempt 3 of 6, at +15 min, 503` */
+  readonly name: string;
+  readonly delivery: number;
+  readonly kind: "made" | "planned" | "supposed";
+  readonly tone: Tone;
+  readonly x: number;
+  /** From the top; marks of one moment stand below each other. */
+  readonly slot: number;
+  /** More of the same moment than are drawn. */
+  readonly more?: number;
+}
+
+export interface Track {
+  /** Undefined: it was deleted. */
+  readonly webhook: Webhook | undefined;
+  readonly id: number;
+  readonly marks: readonly Mark[];
+  readonly slots: number;
+}
+
+export interface Timeline {
+  readonly axis: Axis;
+  readonly tracks: readonly Track[];
+  readonly now: number;
+}
+
+interface Moment extends Omit<Mark, "x" | "slot"> {
+  readonly at: number;
+}
+
+/** More than this many of one moment in one track are a number. */
+const stacked = 3;
+/** Of so many deliveries that wait it is told how they may go on. */
+const supposedFor = 12;
+
+const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
+
+/** Every attempt in the track of its subscription, on an axis of virtual time; `now` is rounded to seconds. */
+export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
+  const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
+  const hooks = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
+  const waiting = deliveries.filter(({ next_attempt_at: next }) => next !== null).length;
+  for (const delivery of deliveries) {
+    const track = byTrack.get(delivery.webhook_id) ?? [];
+    byTrack.set(delivery.webhook_id, track);
+    for (const attempt of delivery.attempts) track.push(madeOf(delivery, attempt));
+    if (delivery.attempts.length === 0 && delivery.outcome.startsWith("skipped")) track.push(passedOver(delivery));
+    track.push(...toCome(delivery, hooks.get(delivery.webhook_id), waiting <= supposedFor));
+  }
+  const axis = axisOf([now, ...[...byTrack.values()].flat().map(({ at }) => at)]);
+  const places = new Map(axis.ticks.map(({ at, x }) => [at, x]));
+  const tracks = [...byTrack].map(([id, moments]) => trackOf(id, hooks.get(id), moments, places));
+  return { axis, tracks: tracks.sort((a, b) => a.id - b.id), now: places.get(now)! };
+}
+
+function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Moment {
+  return {
+    key: `${delivery.id}.${attempt.number}`,
+    name: nameOf(attempt, delivery),
+    delivery: delivery.id,
+    kind: "made",
+    tone: succeeded(attempt) ? "good" : "bad",
+    at: toSecond(attempt.at),
+  };
+}
+
+/** There was no attempt: it stands where it happened. */
+const passedOver = ({ id, created_at }: Delivery): Moment => ({
+  key: `${id}.skipped`,
+  name: "skipped, the webhook was disabled",
+  delivery: id,
+  kind: "made",
+  tone: "none",
+  at: toSecond(created_at),
+});
+
+function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
+  const { id, next_attempt_at: next, created_at } = delivery;
+  if (next === null) return [];
+  const made = scheduled(delivery).length;
+  const begun = Date.parse(created_at);
+  const isSkipped = webhook?.status !== "ACTIVE";
+  const mark = (number: number, at: number, kind: "planned" | "supposed", words: string): Moment => ({
+    key: `${id}.${kind}.${number}`,
+    name: `attempt ${number}${number <= failuresUntilDisabled ? ` of ${failuresUntilDisabled}` : ""}, ${words} at +${lengthOf(at - begun)}`,
+    delivery: id,
+    kind,
+    tone: isSkipped ? "none" : "open",
+    at: Math.floor(at / 1_000) * 1_000,
+  });
+  const first = Date.parse(next);
+  const out = [mark(made + 1, first, "planned", isSkipped ? "will be skipped" : "planned")];
+  if (isSkipped || !isSupposing) return out;
+  let at = first;
+  for (let number = made + 2; number <= made + failuresUntilDisabled - (webhook?.failure_count ?? 0); number += 1) {
+    const delay = retryDelaysMs[number - 2];
+    if (delay === undefined) break;
+    at += delay;
+    out.push(mark(number, at, "supposed", "if all before fail,"));
+  }
+  return out;
+}
+
+function trackOf(
+  id: number,
+  webhook: Webhook | undefined,
+  moments: readonly Moment[],
+  places: ReadonlyMap<number, number>,
+): Track {
+  const byPlace = new Map<number, Moment[]>();
+  for (const moment of moments) {
+    const x = places.get(moment.at)!;
+    const there = byPlace.get(x);
+    if (there) there.push(moment);
+    else byPlace.set(x, [moment]);
+  }
+  let slots = 1;
+  const marks = [...byPlace]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([x, together]) => {
+      // What failed is seen first.
+      const there = together.sort(
+        (a, b) => Number(b.tone === "bad") - Number(a.tone === "bad") || a.delivery - b.delivery,
+      );
+      const shown = there.length > stacked ? there.slice(0, stacked - 1) : there;
+      const rest = there.length - shown.length;
+      slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
+      const out: Mark[] = shown.map(({ at: _, ...moment }, slot) => ({ ...moment, x, slot }));
+      if (rest > 0) out.push(moreOf(there.slice(shown.length), x, shown.length));
+      return out;
+    });
+  return { id, webhook, marks, slots };
+}
+
+function moreOf(rest: readonly Moment[], x: number, slot: number): Mark {
+  const bad = rest.filter(({ tone }) => tone === "bad").length;
+  const { at: _, ...first } = rest[0]!;
+  return {
+    ...first,
+    key: `${first.key}.more`,
+    name: `${rest.length} more of this moment${bad > 0 ? `, ${bad} failed` : ""}`,
+    tone: bad > 0 ? "bad" : first.tone,
+    more: rest.length,
+    x,
+    slot,
+  };
+}

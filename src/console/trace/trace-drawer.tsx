@@ -1,0 +1,97 @@
+import { useEffect, useRef } from "preact/hooks";
+import { call } from "../api/call.ts";
+import type { Answer } from "../api/operations.ts";
+import { Command } from "../parts/command-popover.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Trouble } from "../parts/messages.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { commandOf } from "../state/act.ts";
+import { useLoaded } from "../state/loaded.ts";
+import { go, route, withTrace } from "../state/route.ts";
+import { hrefOf } from "./reference.ts";
+import { depths } from "./tree.ts";
+
+type Trace = Answer<"traces.show">;
+type Node = Trace["nodes"][number];
+
+/** Why something happened, and what followed: lies over any view, and in its address. */
+export function TraceDrawer() {
+  const ref = route.value.query.get("trace");
+  return ref === null ? null : <Drawer key={ref} about={ref} />;
+}
+
+function Drawer({ about }: { readonly about: string }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { value, problem } = useLoaded(about, ["requests", "deliveries", "contracts"], () =>
+    call("traces.show", { params: { ref: about } }),
+  );
+  useEffect(() => {
+    const opened = dialog.current;
+    if (opened && !opened.open) opened.showModal();
+  }, []);
+  const close = () => go(withTrace(undefined));
+  const trace = value.value;
+  return (
+    <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
+      <header class="head">
+        <div>
+          <h2 id="trace">Why {about}</h2>
+          <p class="muted">What led to it, and what followed. Times are virtual.</p>
+        </div>
+        <button type="button" class="quiet" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {problem.value && <Trouble problem={problem.value} />}
+      {trace && <Tree trace={trace} />}
+      <Command text={commandOf("traces.show", { params: { ref: about } })} />
+    </dialog>
+  );
+}
+
+function Tree({ trace }: { readonly trace: Trace }) {
+  const depth = depths(trace.nodes);
+  if (trace.nodes.length === 0) return <Empty title="Nothing is kept of it" />;
+  return (
+    <>
+      <ol class="tree">
+        {trace.nodes.map((node) => (
+          <li
+            key={node.id}
+            class={toneOfNode(node)}
+            style={{ "--depth": String(Math.min(depth.get(node.id) ?? 0, 6)) }}
+          >
+            <p>
+              <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a> <strong>{node.what}</strong>
+              {node.status !== null && ` → ${node.status}`}
+            </p>
+            <p class="muted">
+              <VirtualTime at={node.at} /> · {node.because}
+              {node.fault && ` · ${node.fault}`}
+            </p>
+          </li>
+        ))}
+        {trace.planned.map((entry) => (
+          <li
+            key={`${entry.parent} ${entry.due} ${entry.what}`}
+            class="open"
+            style={{ "--depth": String(Math.min((depth.get(entry.parent) ?? 0) + 1, 6)) }}
+          >
+            <p>
+              <em>to come:</em> <strong>{entry.what}</strong>
+            </p>
+            <p class="muted">
+              <VirtualTime at={entry.due} /> · {entry.because}
+            </p>
+          </li>
+        ))}
+      </ol>
+      {trace.more && <p class="muted">There is more than is shown.</p>}
+    </>
+  );
+}
+
+function toneOfNode({ kind, status, error }: Node): string {
+  if (error !== null || (status !== null && status >= 400)) return "bad";
+  return kind === "attempt" ? "good" : "none";
+}

@@ -1,0 +1,42 @@
+import type { Operation } from "../api/operation.ts";
+import { byResource } from "../api/registry.ts";
+import type { ResourceName } from "../api/resources.ts";
+import { deriveCommands } from "./commands.ts";
+
+/** What the console needs of an operation to call it, and to write it as a command. */
+export interface ConsoleOperation {
+  readonly method: string;
+  readonly path: string;
+  /** `emulator clock advance` */
+  readonly command: string;
+  readonly positionals: readonly string[];
+  /** The flag of each field, by its place: `body.until_idle` is `until-idle`. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** The command asks before it does it, unless it is told `--yes`. */
+  readonly confirmed?: true;
+}
+
+/** The operations of these ids, as plain data: the page carries no schema. Throws where there is none of an id. */
+export function consoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
+  const specs = new Map(
+    deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [spec.operation, spec]),
+  );
+  return Object.fromEntries(
+    ids.map((id) => {
+      const spec = specs.get(id);
+      if (!spec) throw new Error(`No operation is called ${id}`);
+      const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
+      return [
+        id,
+        {
+          method: [spec.method].flat()[0]!,
+          path: spec.path,
+          command: spec.words.join(" "),
+          positionals: spec.positionals.map(({ name }) => name),
+          flags: Object.fromEntries(flags),
+          ...(spec.confirm ? { confirmed: true as const } : {}),
+        },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,25 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { RequestLog } from "../emulator/http/request-log/request-log.ts";
+import { answeredFile } from "./structure/completeness.ts";
+
+/**
+ * Writes down which failures operations and services of this process's emulators answer with, each once: `test/run.ts` holds them
+ * against the declarations. Loaded by each group of tests.
+ */
+const answered = new Set<string>();
+const folder = process.env.SVC_TEST_COMPILED;
+
+const { add } = RequestLog.prototype;
+RequestLog.prototype.add = function (request) {
+  const { operation, service, failure } = request;
+  if (failure !== undefined) note(`${operation} ${failure}`, `${service} ${failure}`);
+  add.call(this, request);
+};
+
+function note(...lines: readonly string[]): void {
+  const fresh = lines.filter((line) => !answered.has(line));
+  if (folder === undefined || fresh.length === 0) return;
+  for (const line of fresh) answered.add(line);
+  appendFileSync(join(folder, answeredFile), `${fresh.join("\n")}\n`);
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Basis } from "../../src/api/basis.ts";
+import type { Failure } from "../../src/api/failure.ts";
+import { failures } from "../../src/api/failures.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import { registry } from "../../src/api/registry.ts";
+import { publicRoutes, routeOf, specifiedFailures, specifiedRoutes } from "./sources.ts";
+
+interface Row {
+  readonly rule: string;
+  readonly basis: string;
+}
+
+/** The rows of a page of decisions that say how sure they are: R and C. */
+const rowsOf = (page: string): ReadonlyMap<string, Row> =>
+  new Map(
+    [...page.matchAll(/^\| ([RC]\d+) \| [^|]* \| (.*) \| ([^|]*) \|$/gm)].map(([, id, rule, basis]) => [
+      id!,
+      { rule: rule!, basis: basis! },
+    ]),
+  );
+
+const decisions = rowsOf(readFileSync(join(import.meta.dirname, "../../emulator/DECISIONS.md"), "utf8"));
+
+/** The rows that a reason cites. */
+const cited = (basis: Basis, rows: ReadonlyMap<string, Row>): readonly Row[] =>
+  typeof basis === "string" ? [] : [...basis.assumed.matchAll(/\b[RC]\d+\b/g)].flatMap(([id]) => rows.get(id) ?? []);
+
+/** Guesses for which they cite rows of which none is a guess. */
+const unbacked = (claims: readonly (readonly [string, Basis])[], rows: ReadonlyMap<string, Row>): string[] =>
+  claims.flatMap(([what, basis]) => {
+    const found = cited(basis, rows);
+    return found.length > 0 && found.every((row) => !row.basis.includes("assumed")) ? [what] : [];
+  });
+
+/** Failures whose status stands in none of the rows that they cite. */
+const otherwise = (of: Readonly<Record<string, Failure<unknown>>>, rows: ReadonlyMap<string, Row>): string[] =>
+  Object.entries(of).flatMap(([code, { status, basis }]) => {
+    const found = cited(basis, rows);
+    return found.length > 0 && found.every(({ rule }) => !rule.includes(String(status))) ? [`${code} ${status}`] : [];
+  });
+
+const operations = (registry as readonly Operation[]).filter(({ service }) => service.name !== "emulator");
+const catalogue = failures as unknown as Readonly<Record<string, Failure<unknown>>>;
+
+describe("how sure a declaration is", () => {
+  const rows = rowsOf("| R1 | one | It is 404. | public, assumed |\n| C2 | two | It is 400. | specified |\n");
+  const guess = (row: string): Basis => ({ assumed: `Nobody says (DECISIONS.md, ${row}).` });
+
+  it("is compared with the rows that it cites", () => {
+    const claims = [
+      ["a", guess("R1")],
+      ["b", guess("C2")],
+      ["c", "public"],
+    ] as const;
+    assert.deepEqual(unbacked(claims, rows), ["b"]);
+    const made = (status: number, basis: Basis) => ({ status, basis }) as Failure<unknown>;
+    const of = { x: made(404, guess("R1")), y: made(409, guess("R1")), z: made(409, "public") };
+    assert.deepEqual(otherwise(of, rows), ["y 409"]);
+  });
+
+  it("is a guess where the rows that it cites say that they are", () => {
+    const claims = [...operations.map(({ id, basis }) => [id, basis] as const)];
+    const ofFailures = Object.entries(catalogue).map(([code, { basis }]) => [code, basis] as const);
+    assert.deepEqual(unbacked([...claims, ...ofFailures], decisions), []);
+  });
+
+  it("is said of failures with the status that the rows have", () =>
+    assert.deepEqual(otherwise(catalogue, decisions), []));
+
+  it("is “specified” of operations and failures that the specification has, and of no others", () => {
+    const claimed = operations.filter(({ basis }) => basis === "specified").map(routeOf);
+    assert.deepEqual(
+      claimed.filter((route) => !specifiedRoutes.has(route)),
+      [],
+    );
+    const named = Object.entries(catalogue).filter(([, { basis }]) => basis === "specified");
+    assert.deepEqual(named.map(([code]) => code).sort(), [...specifiedFailures].sort());
+  });
+
+  it("is “public” of operations that are known publicly, or specified and known publicly in full", () => {
+    const known = new Set([...specifiedRoutes, ...publicRoutes]);
+    const claimed = operations.filter(({ basis }) => basis === "public").map(routeOf);
+    assert.deepEqual(
+      claimed.filter((route) => !known.has(route)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+const begin = Date.parse("2031-01-02T03:04:05Z");
+const iso = (seconds: number) => new Date(begin - seconds * 1_000).toISOString();
+
+/** As many deliveries of the one webhook as are wanted, a second apart, in the place of those that there are. */
+async function serveDeliveries(page: Tab, count: number): Promise<void> {
+  const items = Array.from({ length: count }, (_, before) => ({
+    id: count - before,
+    webhook_id: 1,
+    workspace_id: 1,
+    activity: "CONTRACT_CREATED",
+    contract_id: 1,
+    composite_id: "T-1",
+    webhook_status: "ACTIVE",
+    outcome: "delivered",
+    next_attempt_at: null,
+    created_at: iso(before),
+    attempts: [
+      { number: 1, resend: false, planned_at: iso(before), at: iso(before), status: 200, error: null, duration_ms: 1 },
+    ],
+  }));
+  await page.route(/\/_emulator\/deliveries\?/, (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const offset = Number(query.get("offset") ?? 0);
+    return route.fulfill({ json: { items: items.slice(offset, offset + Number(query.get("limit"))), total: count } });
+  });
+}
+
+/** Scrolls the timeline from end to end, and says how long scripts ran for it, and how much is in the page then. */
+async function scrolled(page: Tab): Promise<{ readonly scriptMs: number; readonly elements: number }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const scriptMs = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "ScriptDuration")!.value * 1_000;
+  };
+  const before = await scriptMs();
+  const elements: number = await page.evaluate(`(async () => {
+    const timeline = document.querySelector(".timeline");
+    let most = 0;
+    for (let frame = 0; frame < 60; frame += 1) {
+      timeline.scrollLeft = (timeline.scrollWidth * (frame % 30)) / 30;
+      await new Promise(requestAnimationFrame);
+      most = Math.max(most, document.querySelectorAll("*").length);
+    }
+    return most;
+  })()`);
+  return { scriptMs: (await scriptMs()) - before, elements };
+}
+
+describe("the console with much to show", { skip }, () => {
+  it("draws of 10,000 attempts what is in sight, for which scripts run as long as for a tenth of them", async (t) => {
+    const { world } = await failingWebhook(t);
+    const measured = [];
+    for (const count of [1_000, 10_000]) {
+      const page = await tab(t);
+      await serveDeliveries(page, count);
+      await openConsole(page, world, "#/deliveries");
+      await page.getByRole("button", { name: `All ${count.toLocaleString("en").replace(",", "\u202f")}` }).waitFor();
+      assert.ok((await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count()) < 60);
+      await page.goto(viewOf(world, "#/timeline"));
+      await page.getByRole("toolbar").waitFor();
+      measured.push(await scrolled(page));
+      assert.deepEqual(page.complaints, []);
+    }
+    const [few, many] = measured as [(typeof measured)[0], (typeof measured)[0]];
+    assert.ok(many.elements < 600, `${many.elements} elements`);
+    assert.ok(many.scriptMs < 4 * few.scriptMs + 60, `${many.scriptMs} ms of scripts, ${few.scriptMs} for a tenth`);
+  });
+});

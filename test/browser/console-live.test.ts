@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { draft } from "../support/contracts.ts";
+import { emulator } from "../support/emulator.ts";
+import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+/** Counts what the tabs of a browser ask the stream for, from now on. */
+function streamsOf(page: Tab): { readonly asked: string[] } {
+  const asked: string[] = [];
+  page.context().on("request", (request) => {
+    if (new URL(request.url()).pathname === "/_emulator/events") asked.push(request.url());
+  });
+  return { asked };
+}
+
+describe("what the console shows while things go on", { skip }, () => {
+  it("is the same in seven tabs, which have one stream between them, and goes on when the one that has it is closed", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    const streams = streamsOf(page);
+    await openConsole(page, world, "#/deliveries");
+    const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
+    for (const other of others) await other.goto(viewOf(world, "#/deliveries"));
+    const rows = (one: typeof page) => one.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    for (const one of [page, ...others])
+      await rows(one as Tab)
+        .nth(0)
+        .waitFor();
+    await draft(world.api);
+    for (const one of [page, ...others]) {
+      await one.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+      assert.equal(await rows(one as Tab).count(), 2);
+    }
+    assert.equal(streams.asked.length, 1);
+
+    await page.close();
+    await draft(world.api);
+    for (const one of others) {
+      await one.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
+      assert.equal(await rows(one as Tab).count(), 3);
+    }
+    assert.equal(streams.asked.length, 2);
+    assert.match(streams.asked[1]!, /\?after=/);
+  });
+
+  it("is read anew when another state takes the place of the one there was", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world, "#/deliveries");
+    await page.getByRole("link", { name: /Contract created/i }).waitFor();
+    await world.ask("POST", "reset");
+    await page.getByRole("heading", { name: "No webhook was sent yet" }).waitFor();
+  });
+
+  it("has everything once after a restart, when somebody is signed in again", async (t) => {
+    const page = await tab(t);
+    const first = await emulator(t);
+    await openConsole(page, first);
+    const port = Number(new URL(first.routerUrl).port);
+    await first.close();
+    await page.getByText("The emulator does not answer; trying again").waitFor();
+    const second = await emulator(t, { port });
+    await draft(second.api);
+    await page.getByText("svc emulator open").waitFor();
+    await openConsole(page, second, "#/contracts");
+    assert.equal(await page.getByRole("list", { name: "Contracts" }).getByRole("listitem").count(), 1);
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser } from "../support/browser.ts";
+import { consoleAddress } from "../support/console.ts";
+import { emulator } from "../support/emulator.ts";
+import { openConsole, viewOf } from "./console-scene.ts";
+import { site } from "./every-page.ts";
+
+const { skip, tab } = browser();
+
+describe("the console, opened in a browser", { skip }, () => {
+  it("is signed in by its address, which keeps no code, and stays so when it is loaded again", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    const address = await consoleAddress(world);
+    await page.goto(address);
+    await page.getByText("2031-01-02").first().waitFor();
+    assert.equal(page.url(), `${world.controlUrl}/ui/`);
+    await page.reload();
+    await page.getByText("2031-01-02").first().waitFor();
+    assert.deepEqual(page.complaints, []);
+    await page.goto("about:blank");
+    await page.goto(address);
+    await page.getByText("2031-01-02").first().waitFor();
+    const refused = "Failed to load resource: the server responded with a status of 403 (Forbidden)";
+    assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
+  });
+
+  it("shows nothing in a frame, signed in or not: neither of another site nor of one at the name that is allowed", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await openConsole(page, world);
+    const framed = `<iframe src="${viewOf(world, "#/")}"></iframe>`;
+    const { url } = await site(t, framed);
+    for (const address of [url, url.replace("127.0.0.1", "localhost")]) {
+      await page.goto(address);
+      const [, frame] = page.frames();
+      await frame!.waitForLoadState("load");
+      assert.equal(await frame!.locator("#console").count(), 0, address);
+      assert.equal(await frame!.getByText("2031-01-02").count(), 0, address);
+    }
+  });
+
+  it("answers no other site that asks for its page, its stream or a session with a code", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    const code = new URL(await consoleAddress(world)).hash.slice("#code=".length);
+    const { url } = await site(t, "");
+    await page.goto(url);
+    const heard = await page.evaluate(
+      async ([control, body]) => {
+        const ask = (path: string, init?: RequestInit) =>
+          fetch(`${control}${path}`, init).then(
+            ({ status }) => status,
+            () => "nothing",
+          );
+        return [
+          await ask("/ui/"),
+          await ask("/events"),
+          await ask("/sessions", { method: "POST", body: body!, headers: { "content-type": "application/json" } }),
+          await ask("/sessions", { method: "POST", body: body! }),
+        ];
+      },
+      [world.controlUrl, JSON.stringify({ code })],
+    );
+    assert.deepEqual(heard, ["nothing", "nothing", "nothing", "nothing"]);
+    await page.goto(viewOf(world, `#code=${code}`));
+    await page.getByText("2031-01-02").first().waitFor();
+  });
+});

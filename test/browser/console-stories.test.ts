@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { sent, statusOf } from "../support/contracts.ts";
+import { emulator } from "../support/emulator.ts";
+import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
+const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
+
+/** Tab until something of this name has the focus. */
+async function tabTo(page: Tab, name: string): Promise<void> {
+  for (let stops = 0; stops < 80; stops += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(
+      "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim()",
+    );
+    if (focused === name) return;
+  }
+  assert.fail(`No stop is called ${name}`);
+}
+
+describe("the console, as somebody uses it", { skip }, () => {
+  it("says which webhook fails and why, moves time, and sends again once the receiver is mended", async (t) => {
+    const page = await tab(t);
+    const { world, hooks } = await failingWebhook(t);
+    await openConsole(page, world);
+    await page.getByText("when you move time").waitFor();
+    await page.getByText("The receiver answered 503. 1 attempt failed; the sixth disables it.").waitFor();
+    await press(page, "Until idle");
+    await page.getByText("6 attempts in a row failed, so it is disabled.").waitFor();
+    await page.getByText("Nothing waits").waitFor();
+
+    await page.getByRole("link", { name: "Why Hooks fails" }).click();
+    const why = page.getByRole("dialog", { name: "Why delivery:1" });
+    await why.getByText("retry 5, 80 min after 503", { exact: false }).waitFor();
+    assert.equal(await why.getByRole("listitem").filter({ hasText: "→ 503" }).count(), 6);
+    await page.keyboard.press("Escape");
+    await why.waitFor({ state: "detached" });
+
+    hooks.answer(200);
+    await press(page, "Enable Hooks");
+    await outcome(page, "Hooks is enabled");
+    await press(page, "Send 1 again");
+    await outcome(page, "Sent again: 200");
+    await page.getByText("Everything arrived").waitFor();
+    assert.equal(hooks.received.length, 7);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("signs a contract, advances to what is next, reads why and sends again, with the keyboard alone", async (t) => {
+    const page = await tab(t);
+    const { world, hooks } = await failingWebhook(t);
+    const contract = await sent(world.api);
+    await openConsole(page, world);
+    await tabTo(page, "Contracts");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
+    await tabTo(page, "T-2NDA with Acmeeu-1 · workspace 1SIGN03:04:05");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Sign as Jo Doe", exact: true }).waitFor();
+    await tabTo(page, "Sign as Jo Doe");
+    await page.keyboard.press("Enter");
+    await outcome(page, "T-2 is EXECUTED");
+    assert.equal(await statusOf(world.api, contract), "EXECUTED");
+    await page.getByRole("img", { name: "The contract is in EXECUTED. From here it goes nowhere." }).waitFor();
+
+    await tabTo(page, "Next");
+    await page.keyboard.press("Enter");
+    await outcome(page, "it is 03:0");
+    await tabTo(page, "Timeline");
+    await page.keyboard.press("Enter");
+    await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
+    await tabTo(page, "Delivery 1: attempt 1 of 6, at once, 503");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Why delivery:1" }).getByText("attempt 1: 503").waitFor();
+    await page.keyboard.press("Escape");
+    hooks.answer(200);
+    await tabTo(page, "Send 2 again");
+    await page.keyboard.press("Enter");
+    await outcome(page, "Sent again: 200");
+  });
+
+  it("shows the bytes as they were sent, signs them itself, and shows the receiver's answer as text", async (t) => {
+    const page = await tab(t);
+    const { world, hooks } = await failingWebhook(t);
+    await openConsole(page, world, "#/deliveries/1");
+    await page.getByText("the signature fits these bytes").waitFor();
+    const [first] = hooks.received;
+    const sentBody = await page.getByRole("region", { name: "Body, the same bytes in every attempt" }).textContent();
+    assert.equal(sentBody, first!.body.toString());
+    assert.equal(await page.locator(".hash").textContent(), first!.headers["x-svc-webhook-content-hash"]);
+    assert.equal(
+      await page.getByRole("region", { name: "The receiver's answer" }).textContent(),
+      "<img src=x onerror=alert(1)> busy",
+    );
+  });
+
+  it("has an address for everything, and goes back and forward", async (t) => {
+    const page = await tab(t);
+    const { world } = await everything(t);
+    await openConsole(page, world, "#/contracts/T-2?trace=T-2");
+    await page.getByRole("dialog", { name: "Why T-2" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    assert.equal(page.url(), viewOf(world, "#/contracts/T-2"));
+    await page.getByRole("searchbox", { name: "Find a reference" }).fill("delivery:1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    await page.goForward();
+    await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
+    await page.getByRole("searchbox", { name: "Find a reference" }).fill("2");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: `T-2: ${tag}` }).click();
+    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    assert.equal(await page.title(), "Contracts 2 · svc console");
+    assert.equal(await page.locator("main img").count(), 0);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("shows the command that a button equals, and what failed in the emulator's words", async (t) => {
+    const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
+    const world = await emulator(t);
+    await openConsole(page, world, "#/snapshots");
+    await page.getByRole("heading", { name: "Nothing is kept" }).waitFor();
+    await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
+    await press(page, "Command for: Keep the state");
+    const shown = page.getByRole("dialog", { name: "The same as a command" });
+    await shown.getByRole("button", { name: "Copy" }).click();
+    await shown.getByText("Copied").waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");
+    await page.keyboard.press("Escape");
+    for (const words of ["Kept as mine", "There is a snapshot"]) {
+      await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
+      await page.keyboard.press("Enter");
+      await page.getByRole("status").getByText(words, { exact: false }).waitFor();
+    }
+  });
+});

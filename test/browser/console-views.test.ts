@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { describe, it } from "node:test";
+import type { AxeResults } from "axe-core";
+import { browser, type Tab } from "../support/browser.ts";
+import { emulator } from "../support/emulator.ts";
+import { everything, openConsole, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Every view, and what is to be seen there before it is looked at. */
+const views = [
+  ["#/", "The receiver answered 503"],
+  ["#/timeline/1", "Webhook 1"],
+  ["#/contracts", "HOLD"],
+  ["#/contracts/T-2", "Who may do what now"],
+  ["#/deliveries", "retrying"],
+  ["#/deliveries/1", "the signature fits these bytes"],
+  ["#/deliveries/1?trace=delivery:1", "Why delivery:1"],
+  ["#/requests", "/router/v1/clustrs"],
+  ["#/emails", "jo@acme.example"],
+  ["#/routing/ada@northwind.example", "→"],
+  ["#/devices", "demo-cli"],
+  ["#/faults", "tamper"],
+  ["#/snapshots/prepared", "difference"],
+  ["#/search/2", "Webhook|T-2|Delivery"],
+  ["#/nowhere", "There is no such view"],
+] as const;
+
+async function barriers(page: Tab): Promise<string[]> {
+  const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+}
+
+async function look(page: Tab): Promise<void> {
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wide: number = await page.evaluate("document.documentElement.scrollWidth");
+    assert.ok(wide <= width, `${page.url()} is ${wide} px wide of ${width}`);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      assert.deepEqual(await barriers(page), [], `${page.url()}, ${width} px, ${colorScheme}`);
+    }
+  }
+}
+
+describe("every view of the console", { skip }, () => {
+  it("can be used by everybody: small and wide, light and dark", async (t) => {
+    // Nothing of the test's own goes by the page's policy.
+    const page = await tab(t, { bypassCSP: true });
+    const { world } = await everything(t);
+    await openConsole(page, world);
+    for (const [hash, text] of views) {
+      await page.goto(viewOf(world, hash));
+      await page.getByText(new RegExp(text)).first().waitFor();
+      if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe);
+      await look(page);
+    }
+  });
+
+  it("says where there is nothing how something comes to be there", async (t) => {
+    const page = await tab(t, { bypassCSP: true });
+    const world = await emulator(t);
+    await openConsole(page, world);
+    await page.evaluate(axe);
+    for (const [hash, title] of [
+      ["#/", "Nobody is told anything yet"],
+      ["#/contracts", "There is no contract yet"],
+      ["#/deliveries", "No webhook was sent yet"],
+      ["#/requests", "Nobody has asked for anything yet"],
+      ["#/emails", "No e-mail was sent"],
+      ["#/devices", "No device waits"],
+      ["#/faults", "Everything works as it should"],
+      ["#/snapshots", "Nothing is kept"],
+    ] as const) {
+      await page.goto(viewOf(world, hash));
+      await page.getByRole("heading", { name: title }).waitFor();
+      assert.deepEqual(await barriers(page), [], hash);
+    }
+  });
+
+  it("says to somebody who is not signed in how one is, and goes on once another tab is", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await page.goto(viewOf(world, "#/snapshots"));
+    await page.getByText("svc emulator open").waitFor();
+    const other = await page.context().newPage();
+    await openConsole(Object.assign(other, { complaints: [] }), world);
+    await page.getByRole("heading", { name: "Snapshots" }).waitFor();
+  });
+});

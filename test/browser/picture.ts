@@ -1,0 +1,56 @@
+/**
+ * Makes the README's picture of the console, `fixtures/console.png`: `npm run picture`, after a build, with Chromium on
+ * the path. The run is deterministic, so that the picture changes with the page alone.
+ */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import type { startEmulator as Start } from "../../emulator/index.ts";
+import { executable } from "../support/browser.ts";
+
+const root = join(import.meta.dirname, "../..");
+const { startEmulator } = (await import(join(root, "dist/emulator.js"))) as { startEmulator: typeof Start };
+
+const emulator = await startEmulator({
+  ephemeral: true,
+  deterministic: true,
+  clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
+  file: join(mkdtempSync(join(tmpdir(), "svc-picture-")), "emulator.json"),
+});
+const [cluster] = emulator.clusters;
+const post = async (url: string, headers: Record<string, string>, body: object): Promise<unknown> =>
+  (
+    await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    })
+  ).json();
+const key = { "client-id": cluster!.clientId ?? "", "client-secret": cluster!.clientSecret ?? "" };
+const api = (path: string, body: object) => post(`${cluster!.url}/api/v2.1/public/${path}`, key, body);
+const control = (path: string, body: object) =>
+  post(`${emulator.controlUrl}/${path}`, { authorization: `Bearer ${emulator.token}` }, body);
+
+// What the README's first minute does, and a contract that comes later.
+const contract = (name: string) =>
+  api("contracts/", {
+    contract_template_id: 101,
+    contract_name: name,
+    contract_data: {},
+    counter_party_details: [{ is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } }],
+  });
+await api("webhooks/", { title: "Mine", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] });
+await contract("Mutual NDA with Acme");
+await control("clock/advance", { by: "PT20M" });
+await contract("Order form");
+await control("clock/advance", { by: "PT6M" });
+
+const { url } = (await control("sessions/codes", {})) as { url: string };
+const browser = await chromium.launch({ executablePath: executable!, args: ["--disable-gpu"] });
+const page = await browser.newPage({ viewport: { width: 1180, height: 600 }, reducedMotion: "reduce" });
+await page.goto(url);
+await page.getByText("the sixth disables it").waitFor();
+await page.screenshot({ path: join(root, "fixtures/console.png") });
+await browser.close();
+await emulator.close();

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { draft } from "../../support/contracts.ts";
+
+describe("svc emulator events", () => {
+  it("prints what goes on, a document a line, and goes on after the last one", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const first = following(svc, ["emulator", "events", "--json"]);
+    await first.saw('"begin"');
+    await draft(emulator.api);
+    await first.saw('"request:');
+    first.signal("SIGINT");
+    await first.ended;
+    const [, contract, request] = first.events().filter(({ event }) => event !== "clock");
+    assert.deepEqual([contract?.event, contract?.ref, request?.event], ["contract", "T-1", "request"]);
+
+    await draft(emulator.api);
+    const next = following(svc, ["emulator", "events", "--json", "--after", String(request?.id)]);
+    await next.saw('"T-2"');
+    next.signal("SIGINT");
+    await next.ended;
+    assert.deepEqual(
+      next.events().filter(({ ref }) => ref === "T-1"),
+      [],
+    );
+  });
+
+  it("are counted by svc emulator status while they are followed", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const streams = async () => JSON.parse((await svc("emulator status --json")).out).event_streams;
+    assert.equal(await streams(), 0);
+    const stream = following(svc, ["emulator", "events", "--json"]);
+    await stream.saw('"begin"');
+    assert.equal(await streams(), 1);
+    stream.signal("SIGINT");
+    await stream.ended;
+  });
+});

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("an exported state that is given to --file", () => {
+  it("is refused with what it is and how to take it in, however it is laid out, and stays as it is", async (t) => {
+    const cwd = await testFolder(t);
+    const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
+    assert.equal(exported.exit, 0, exported.err);
+    const file = join(cwd, "exported.json");
+    const text = await readFile(file, "utf8");
+    for (const layout of [text, JSON.stringify(JSON.parse(text))]) {
+      await writeFile(file, layout);
+      assert.deepEqual(await runCli("emulator start --port 0 --file exported.json", { cwd }), {
+        exit: 1,
+        out: "",
+        err:
+          `error: ${file} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator ` +
+          `on another file, and let it take this in: "svc emulator state import --data ${file}".\n`,
+      });
+      assert.equal(await readFile(file, "utf8"), layout);
+    }
+    const taken = await runCli("emulator state import --data exported.json --emulator --yes", { cwd });
+    assert.equal(taken.exit, 0, taken.err);
+  });
+});

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { svcVersion } from "../../../src/base/version.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
+import { draft, request, statusOf } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { shippedSvc } from "../../support/shipped.ts";
+
+const run = promisify(execFile);
+
+/** A folder whose state has a contract and a snapshot of it, `prepared`, and a second contract that is in neither. */
+async function prepared(t: TestContext) {
+  const cwd = await testFolder(t);
+  const file = join(cwd, ".svc/emulator.json");
+  const on = await emulator(t, { file });
+  const contract = await draft(on.api);
+  await on.snapshot("prepared");
+  await draft(on.api);
+  const svc = (argv: string, child: readonly string[] = []) => runCli([...argv.split(" "), ...child], { cwd });
+  return { cwd, file, on, contract, svc };
+}
+
+/** A child that says which of the first two contracts it finds, and makes one. */
+const child = [
+  "--",
+  process.execPath,
+  "--input-type=module",
+  "-e",
+  `
+const { SVC_BASE_URL: base, SVC_CLIENT_ID, SVC_CLIENT_SECRET } = process.env;
+const headers = { "client-id": SVC_CLIENT_ID, "client-secret": SVC_CLIENT_SECRET, "content-type": "application/json" };
+const ask = (path, more) => fetch(base + "/api/v2.1/public/contracts/" + path, { headers, ...more });
+const found = [(await ask("T-1/status")).status, (await ask("T-2/status")).status];
+const made = await ask("", { method: "POST", body: ${JSON.stringify(JSON.stringify(request()))} });
+console.log(JSON.stringify({ base, found, made: (await made.json()).id }));
+`,
+];
+
+const files = async (folder: string): Promise<Record<string, string>> => {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
+  return Object.fromEntries(
+    await Promise.all(
+      names.map(async ({ parentPath, name }) => [name, await readFile(join(parentPath, name), "latin1")] as const),
+    ),
+  );
+};
+
+describe("svc emulator exec --from", () => {
+  it("runs eight at once from one snapshot, each on ports of its own, and leaves the original as it is", async (t) => {
+    const { cwd, on } = await prepared(t);
+    await on.close();
+    const before = await files(cwd);
+    const argv = [shippedSvc(), "emulator", "exec", "--from", "prepared", ...child];
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, () => run(process.execPath, argv, { cwd, env: { PATH: process.env.PATH } })),
+    );
+    const told = runs.map(({ stdout }) => JSON.parse(stdout) as { base: string });
+    assert.equal(new Set(told.map(({ base }) => base)).size, 8);
+    for (const { base, ...rest } of told) {
+      assert.deepEqual(rest, { found: [200, 404], made: "T-2" });
+    }
+    assert.deepEqual(await files(cwd), before);
+  });
+
+  it("begins with the snapshot's time, and its clock goes on as it did", async (t) => {
+    const { on, svc } = await prepared(t);
+    await on.clock.advance({ by: "PT5H" });
+    const clock = [
+      "--",
+      process.execPath,
+      "-e",
+      `fetch(process.env.SVC_EMULATOR_URL + "/clock", { headers: { authorization: "Bearer " + process.env.SVC_EMULATOR_TOKEN } }).then(async (answer) => console.log(await answer.text()))`,
+    ];
+    const { out, err } = await svc("emulator exec --from prepared", clock);
+    assert.equal(err, "");
+    const { now, mode } = JSON.parse(out);
+    assert.deepEqual([now, mode], ["2031-01-02T03:04:05.000Z", "manual"]);
+  });
+
+  it("takes a file: a snapshot that was copied, the state of an emulator that runs, an exported one", async (t) => {
+    const { cwd, file, svc, contract } = await prepared(t);
+    const found = async (from: string) => {
+      const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
+      assert.deepEqual([exit, err], [0, ""]);
+      return (JSON.parse(out) as { found: number[] }).found;
+    };
+    await writeFile(join(cwd, "copied.json"), await readFile(join(`${file}.snapshots`, "prepared.json")));
+    assert.deepEqual(await found("copied.json"), [200, 404]);
+    assert.deepEqual(await found(".svc/emulator.json"), [200, 200]);
+    assert.equal((await svc("emulator state export -o exported.json")).exit, 0);
+    assert.deepEqual(await found("exported.json"), [200, 200]);
+    const again = await emulator(t, { from: join(cwd, "copied.json") });
+    assert.equal(await statusOf(again.api, contract), "DRAFT");
+  });
+
+  it("keeps the copy where a new file is named, with its uploads, and goes on with it then", async (t) => {
+    const cwd = await testFolder(t);
+    const on = await emulator(t, { file: join(cwd, "one/emulator.json") });
+    const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
+    const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files: form } });
+    const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
+    await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } });
+    await on.snapshot("uploaded");
+    await on.close();
+    const file = join(cwd, "two/emulator.json");
+    const copy = await emulator(t, { file, from: join(cwd, "one/emulator.json.snapshots/uploaded.json") });
+    await draft(copy.api);
+    await copy.close();
+    const again = await emulator(t, { file });
+    const shown = await again.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    assert.equal(await (await fetch((shown.body as { signed_url: string }).signed_url)).text(), "bytes");
+    assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
+  });
+
+  it("is refused where it cannot be meant so, and nothing is changed", async (t) => {
+    const { cwd, file, on, svc } = await prepared(t);
+    await on.close();
+    const snapshots = `${file}.snapshots`;
+    const text = await readFile(join(snapshots, "prepared.json"), "utf8");
+    const put = (name: string, content: string) => writeFile(join(snapshots, `${name}.json`), content);
+    await put("truncated", text);
+    await truncate(join(snapshots, "truncated.json"), 3_000);
+    await put("changed", text.replace("Ada", "Eve"));
+    await put("newer", text.replace(svcVersion, "9.9.9").replace('"contracts":', '"contracts":9'));
+    await put("hello", "hello\n");
+    await rename(join(snapshots, "prepared.json"), join(snapshots, "renamed.json"));
+    const before = await files(cwd);
+    const refused = async (argv: string): Promise<RunResult> => {
+      const result = await svc(`emulator exec ${argv} -- true`);
+      return {
+        ...result,
+        err: result.err
+          .replaceAll(snapshots, "S")
+          .replaceAll(cwd, "")
+          .replace(/line \d+/, "line N"),
+      };
+    };
+    const failed = (message: string) => ({ exit: 1, out: "", err: `error: ${message}\n` });
+    assert.deepEqual(await refused("--from prepared"), {
+      exit: 5,
+      out: "",
+      err:
+        "error: No snapshot is called prepared (there are: changed, hello, newer, renamed, truncated), and no file has that name.\n" +
+        "  Keep one with `svc emulator snapshot save NAME`, or name a file.\n",
+    });
+    const changed = "something above this line was changed";
+    const reasons: Record<string, string> = {
+      truncated: "S/truncated.json: line N: the line is damaged. Nothing was changed.",
+      changed: `S/changed.json: line N: the checksum does not fit: ${changed}. Nothing was changed.`,
+      newer:
+        "S/newer.json: line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc knows those up to 2. Nothing was changed.",
+      hello: "S/hello.json: no state that svc has kept begins so. Nothing was changed.",
+      renamed: "S/renamed.json is the snapshot prepared, renamed: give it back that name. Nothing was changed.",
+    };
+    for (const [name, reason] of Object.entries(reasons)) {
+      assert.deepEqual(await refused(`--from ${name}`), failed(reason), name);
+      assert.deepEqual(await refused(`--from ${name} --file new.json`), failed(reason), name);
+    }
+    await put("prepared", text);
+    assert.deepEqual(
+      await refused("--from prepared --file .svc/emulator.json"),
+      failed(
+        "/.svc/emulator.json holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, or go on with this one by leaving --from out.",
+      ),
+    );
+    assert.deepEqual(await files(cwd), { ...before, "prepared.json": text });
+  });
+});
+
+describe("svc emulator start --from", () => {
+  it("runs beside the emulator whose snapshot it is, in memory", async (t) => {
+    const { cwd, on, contract } = await prepared(t);
+    let end = () => {};
+    const lines: Record<string, unknown>[] = [];
+    const ended = runCli("emulator start --from prepared --json", {
+      cwd,
+      onStart: ({ signal }) => {
+        end = () => signal("SIGTERM");
+      },
+      onOutput: (out) => {
+        if (lines.length > 0 || !out.includes("\n")) return;
+        lines.push(JSON.parse(out.slice(0, out.indexOf("\n"))));
+        end();
+      },
+    });
+    await ended;
+    assert.equal(lines[0]!.file ?? null, null);
+    assert.notEqual(lines[0]!.router_url, on.routerUrl);
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+  });
+});
+
+describe("completion", () => {
+  it("knows the snapshots of the state that the folder has", async (t) => {
+    const { cwd, on } = await prepared(t);
+    await on.snapshot("other");
+    const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).out;
+    assert.equal(await complete("emulator exec --from p"), "prepared\n:0\n");
+    assert.equal(await complete("emulator start --from="), "other\nprepared\n:0\n");
+    for (const verb of ["restore", "show", "diff", "remove"]) {
+      assert.equal(await complete(`emulator snapshot ${verb} o`), "other\n:4\n", verb);
+    }
+    assert.equal(await complete("emulator snapshot diff other p"), "prepared\n:4\n");
+    assert.equal(await complete("emulator snapshot save o"), ":4\n");
+  });
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulatorProcess } from "../../support/emulator-process.ts";
+
+/** A folder whose emulator was ended by `kill -9`. */
+async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
+  const cwd = await testFolder(t);
+  const state = join(cwd, ".svc/emulator.json");
+  const place = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
+  const { kill } = await emulatorProcess(t, { port: 0, ...place });
+  await kill();
+  return { cwd, state, svc: (line: string) => runCli(line, { cwd }) };
+}
+
+describe("in a folder whose emulator was killed", () => {
+  it("commands that ask it say so, and how to go on", async (t) => {
+    const { state, svc } = await withKilled(t);
+    for (const line of ["emulator deliveries", "emulator stop", "emulator env", "webhooks why", "emulator clock"]) {
+      const { exit, err } = await svc(line);
+      assert.deepEqual(
+        [exit, err],
+        [
+          1,
+          `error: The emulator on ${state} was killed, or its machine went down.\n` +
+            "  Nothing that it had answered is lost: it goes on where it was.\n" +
+            "  try: svc emulator start\n",
+        ],
+        line,
+      );
+    }
+    assert.equal((await svc("emulator status")).out, "not running\n");
+    const { exit, err } = await svc(`emulator clock --file ${state}`);
+    assert.deepEqual([exit, err.split("\n").at(-2)], [1, `  try: svc emulator start --file ${state}`]);
+  });
+
+  it("commands that call a service say which emulator would answer if it ran", async (t) => {
+    const { svc } = await withKilled(t);
+    const { exit, err } = await svc("contracts list");
+    assert.deepEqual(
+      [exit, err],
+      [
+        2,
+        "error: It is not known where the services are.\n" +
+          "  The emulator on .svc/emulator.json does not run: svc emulator start. Or give --base-url URL, " +
+          "set SVC_BASE_URL, or choose a --profile.\n",
+      ],
+    );
+  });
+
+  it("commands say that one in memory is gone with all that it held", async (t) => {
+    const { svc } = await withKilled(t, { ephemeral: true });
+    const { exit, err } = await svc("emulator deliveries");
+    assert.deepEqual([exit, err.split("\n")[1]], [1, "  It was in memory: its state is gone."]);
+  });
+
+  it("a run file that came from another machine is asked, and its number alone says nothing", async (t) => {
+    const { cwd, state, svc } = await withKilled(t);
+    const live = await emulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
+    const run = JSON.parse(await readFile(join(cwd, "live.json.run"), "utf8"));
+    const nobody = 2 ** 22 + 1;
+    await writeFile(`${state}.run`, JSON.stringify({ ...run, pid: nobody }));
+    assert.equal((await svc("emulator status --json=running")).exit, 0);
+    await live.kill();
+  });
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulator, plain } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** An emulator on the state of a folder, as svc emulator start leaves it. */
+async function runningIn(t: TestContext) {
+  const cwd = await testFolder(t);
+  return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
+}
+
+/** A browser that writes down what it is given, and lets it be read once it has. */
+async function notingBrowser(folder: string) {
+  const [program, told] = [join(folder, "browser"), join(folder, "told")];
+  await writeFile(
+    program,
+    `#!/bin/sh\nprintf '%s\\n' "$@" > "${told}.new" && env >> "${told}.new" && mv "${told}.new" "${told}"\n`,
+  );
+  await chmod(program, 0o755);
+  const read = async (): Promise<string> => {
+    const text = await readFile(told, "utf8").catch(() => "");
+    return text === "" ? new Promise((turn) => setImmediate(turn)).then(read) : text;
+  };
+  return { program, told: read };
+}
+
+const address = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{43}\\n$`);
+const none = "There is no browser here: open this address yourself, within 60 seconds.\n";
+
+describe("svc emulator open", () => {
+  it("hands the browser an address that signs it in once, and shows none of the code itself", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const browser = await notingBrowser(cwd);
+    const { exit, out, err } = await runCli("emulator open", {
+      cwd,
+      env: { BROWSER: browser.program, SVC_TOKEN: "s3" },
+    });
+    assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
+    const [url = "", ...rest] = (await browser.told()).split("\n");
+    assert.match(`${url}\n`, address(twin.routerUrl));
+    assert.deepEqual(
+      rest.filter((line) => line.startsWith("SVC_") || line.startsWith("http")),
+      [],
+    );
+    const body = { code: new URL(url).hash.slice("#code=".length) };
+    const exchanged = async () => (await twin.router("POST", "/_emulator/sessions", { body })).status;
+    assert.deepEqual([await exchanged(), await exchanged()], [201, 403]);
+  });
+
+  it("prints the address where there is no browser, and says so", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
+    assert.match(out, address(twin.routerUrl));
+    assert.deepEqual([exit, err], [0, none]);
+  });
+
+  it("prints it where the browser does not start, and names that", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
+    assert.match(out, address(twin.routerUrl));
+    assert.deepEqual(
+      [exit, err],
+      [0, "no-such-browser could not be started: open this address yourself, within 60 seconds.\n"],
+    );
+  });
+
+  it("prints it with --url, and opens nothing", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const { exit, out, err } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
+    assert.match(out, address(twin.routerUrl));
+    assert.deepEqual([exit, err], [0, ""]);
+    const asJson = await runCli("emulator open --url --json", { cwd });
+    const { url, ...rest } = JSON.parse(asJson.out);
+    assert.match(`${url}\n`, address(twin.routerUrl));
+    assert.deepEqual(rest, { opened: false, expires_in: 60 });
+  });
+
+  it("finds the emulator by its state file, from anywhere", async (t) => {
+    const { twin } = await runningIn(t);
+    const { out } = await runCli(["emulator", "open", "--url", "--file", twin.file!], { cwd: await testFolder(t) });
+    assert.match(out, address(twin.routerUrl));
+  });
+
+  it("refuses where no emulator runs, where it would end with the command, and for one of before", async (t) => {
+    const cwd = await testFolder(t);
+    const nowhere = await runCli("emulator open --json", { cwd });
+    assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [1, "", "no_emulator"]);
+
+    const embedded = await runCli("emulator open --emulator", { cwd });
+    assert.deepEqual([embedded.exit, embedded.out], [2, ""]);
+
+    const older = await receiver(t);
+    older.answer((_, response) => response.writeHead(404).end('{"error":{"code":"not_found","message":"No."}}'));
+    const argv = ["emulator", "open", "--json", "--base-url", older.url];
+    const asked = await runCli(argv, { cwd, env: { SVC_EMULATOR_TOKEN: "t0ken" } });
+    const { code, message } = JSON.parse(asked.err).error;
+    assert.deepEqual(
+      [asked.exit, asked.out, code, message],
+      [1, "", "no_console", "This emulator has no console: it is of an older version of svc."],
+    );
+  });
+
+  it("leaves who is signed in as they are", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const { out } = await runCli("emulator open --url", { cwd });
+    const body = { code: out.trim().split("#code=")[1] };
+    const { token } = (await twin.router("POST", "/_emulator/sessions", { body })).body as { token: string };
+    await runCli("emulator open --url", { cwd });
+    const headers = { authorization: `Bearer ${token}` };
+    const clock = await twin.router("GET", "/_emulator/clock", { headers });
+    assert.deepEqual(plain(clock), plain(await twin.ask("GET", "clock")));
+  });
+});

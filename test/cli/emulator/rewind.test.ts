@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const create =
+  "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";
+
+describe("svc emulator rewind", () => {
+  it("goes back by steps, to before a request and to a time, and what was left can be restored", async (t) => {
+    const { svc, json } = await cliEmulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const exists = async () => (await svc("contracts status T-1")).exit === 0;
+    await json(create);
+    assert.equal((await svc("emulator snapshot save drafted")).exit, 0);
+    await json("emulator clock advance --by PT1H");
+    assert.deepEqual(await json("emulator rewind --steps 1"), {
+      now: "2031-01-02T03:04:05.000Z",
+      kept_as: "before-1",
+      undone: 1,
+      dropped: [],
+    });
+    assert.equal((await svc("emulator snapshot diff drafted --exit-status")).exit, 0);
+    const { items } = await json<{ items: { id: number }[] }>("emulator requests --operation contracts.create");
+    await json(`emulator rewind --before request:${items[0]!.id}`);
+    assert.equal(await exists(), false);
+    await json("emulator snapshot restore before-1");
+    assert.equal(await exists(), true);
+    assert.equal((await json("emulator rewind --to 2031-01-02T03:30:00Z")).now, "2031-01-02T03:30:00.000Z");
+  });
+
+  it("says what is wrong: nothing or two things asked for, nothing kept, or not so much", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const argv of ["", "--steps 1 --before request:1", "--steps 0", "--to yesterday"]) {
+      assert.equal((await svc(`emulator rewind ${argv}`)).exit, 2, argv);
+    }
+    assert.deepEqual(await svc("emulator rewind --steps 1"), {
+      exit: 1,
+      out: "",
+      err:
+        "error: The service refused (409): Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.\n" +
+        "  Keep states to go back to with `svc emulator snapshot save NAME`.\n",
+    });
+  });
+
+  it("is given as much history as --history says, and refuses what is no size", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, err } = await runCli("emulator exec --history much -- true", { cwd });
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [2, 'error: --history takes a size such as 500MB or 2GiB, not "much"'],
+    );
+    assert.equal((await runCli("emulator exec --history 0 --file a.json -- true", { cwd })).exit, 0);
+  });
+});

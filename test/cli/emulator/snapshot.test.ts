@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+
+describe("svc emulator snapshot", () => {
+  it("saves, lists, shows, compares, restores and removes", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    assert.equal((await svc("emulator snapshot save prepared")).exit, 0);
+    const [listed] = await json<{ name: string; file: null }[]>("emulator snapshot list");
+    assert.deepEqual([listed!.name, listed!.file], ["prepared", null]);
+    const shown = await json<{ rows: { users: number }; faults: number }>("emulator snapshot show prepared");
+    assert.ok(shown.rows.users > 0);
+
+    assert.deepEqual(await svc("emulator snapshot diff prepared --exit-status"), {
+      exit: 0,
+      out: "",
+      err: "Nothing is different\n",
+    });
+    await json(
+      "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]",
+    );
+    const changed = await svc("emulator snapshot diff prepared --exit-status --brief");
+    assert.deepEqual([changed.exit, changed.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
+    assert.equal((await svc("emulator snapshot diff prepared")).exit, 0);
+
+    const restored = await json<{ kept_as: string }>("emulator snapshot restore prepared");
+    assert.equal(restored.kept_as, "before-1");
+    assert.equal((await svc("emulator snapshot diff prepared --exit-status")).exit, 0);
+    const between = await svc("emulator snapshot diff prepared before-1 --exit-status --brief");
+    assert.deepEqual([between.exit, between.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
+    assert.equal((await svc("emulator snapshot remove prepared --yes")).exit, 0);
+    assert.equal((await svc("emulator snapshot restore prepared")).exit, 5);
+  });
+
+  it("refuses a name that leads elsewhere before anything is sent", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const name of ["../state", ".hidden", "before-1"]) {
+      assert.equal((await svc(["emulator", "snapshot", "save", name])).exit, 2, name);
+    }
+  });
+});

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { draft } from "../../support/contracts.ts";
+
+const start = "2031-01-02T03:04:05Z";
+const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
+const create = "webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED";
+
+interface Node {
+  readonly id: string;
+  readonly kind: string;
+  readonly parent: string | null;
+  readonly trace: string;
+  readonly span: string;
+  readonly parent_span: string | null;
+  readonly at: string;
+  readonly because: string;
+}
+
+/** A contract of which a dead receiver is told, and so many minutes later. */
+async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
+  const on = await cliEmulator(t, manual);
+  await on.svc(create);
+  await draft(on.emulator.api);
+  await on.svc(`emulator clock advance --by PT${minutes}M`);
+  return on;
+}
+
+describe("svc emulator trace", () => {
+  it("says why a dead receiver was asked six times in 155 minutes", async (t) => {
+    const { svc, json } = await deadReceiver(t, 155);
+    const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
+    const deliveries = nodes.filter(({ kind }) => kind === "delivery");
+    assert.deepEqual(
+      deliveries.map(({ id, parent }) => [id, parent]),
+      [["delivery:1", "event:3"]],
+    );
+    const parentOf = (id: string | null) => nodes.find((node) => node.id === id)?.parent;
+    assert.equal(parentOf("event:3"), "request:2");
+    assert.equal(parentOf("request:2"), null);
+    const refused = "connection_refused";
+    assert.deepEqual(
+      nodes
+        .filter(({ kind }) => kind === "attempt")
+        .map(({ parent, at, because }) => [parent, (Date.parse(at) - Date.parse(start)) / 60_000, because]),
+      [
+        ["delivery:1", 0, "the first attempt"],
+        ["delivery:1", 5, `retry 1, 5 min after ${refused}; request:3 moved time`],
+        ["delivery:1", 15, `retry 2, 10 min after ${refused}; request:3 moved time`],
+        ["delivery:1", 35, `retry 3, 20 min after ${refused}; request:3 moved time`],
+        ["delivery:1", 75, `retry 4, 40 min after ${refused}; request:3 moved time`],
+        ["delivery:1", 155, `retry 5, 80 min after ${refused}; request:3 moved time`],
+      ],
+    );
+    const { exit, out } = await svc("emulator trace delivery:1");
+    assert.equal(exit, 0);
+    assert.deepEqual(out.split("\n").slice(-5), [
+      `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 moved time`,
+      `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 moved time`,
+      `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; it will be skipped, unless webhook 1 is enabled before: DISABLED_BY_ERROR`,
+      "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  somebody called",
+      "",
+    ]);
+  });
+
+  it("prints one node a line for programs", async (t) => {
+    const { svc } = await deadReceiver(t, 5);
+    const { out } = await svc("emulator trace T-1 --format ndjson");
+    const lines = out.trim().split("\n");
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as Node).id),
+      ["request:2", "event:3", "delivery:1", "attempt:1.1", "attempt:1.2", "request:3"],
+    );
+  });
+
+  it("prints spans for collectors of OpenTelemetry, each with its parent", async (t) => {
+    const { svc, json } = await deadReceiver(t, 5);
+    const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
+    const { out } = await svc("emulator trace T-1 --format otlp");
+    const document = JSON.parse(out) as Otlp;
+    const [{ resource, scopeSpans } = assert.fail()] = document.resourceSpans;
+    assert.deepEqual(resource, {
+      attributes: [{ key: "service.name", value: { stringValue: "svc-emulator" } }],
+    });
+    const spans = scopeSpans.flatMap((scope) => scope.spans);
+    assert.deepEqual(
+      spans.map(({ traceId, spanId, parentSpanId }) => [traceId, spanId, parentSpanId ?? null]),
+      nodes.map(({ trace, span, parent_span }) => [trace, span, parent_span]),
+    );
+    const [request] = spans;
+    assert.deepEqual(request, {
+      traceId: nodes[0]?.trace,
+      spanId: nodes[0]?.span,
+      name: "contracts.create POST /api/v2.1/public/contracts/",
+      kind: 2,
+      startTimeUnixNano: `${Date.parse(start)}000000`,
+      endTimeUnixNano: `${Date.parse(start)}000000`,
+      attributes: [
+        { key: "svc.id", value: { stringValue: "request:2" } },
+        { key: "svc.kind", value: { stringValue: "request" } },
+        { key: "svc.virtual_time", value: { stringValue: "2031-01-02T03:04:05.000Z" } },
+        { key: "svc.because", value: { stringValue: "somebody called" } },
+      ],
+    });
+    const refused = { code: 2, message: "connection_refused" };
+    assert.deepEqual(spans.map(({ status }) => status).filter(Boolean), [refused, refused]);
+  });
+
+  it("draws it as text for any viewer of Mermaid, with nothing that such a viewer takes for its own", async (t) => {
+    const { svc, emulator } = await cliEmulator(t, manual);
+    const url = 'http://127.0.0.1:9/a"];click%20n0;end?x=<b>&y=#1';
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "odd", url, only_for_activities: ["CONTRACT_CREATED"] },
+    });
+    await draft(emulator.api);
+    const { out } = await svc("emulator trace delivery:1 --format mermaid");
+    assert.deepEqual(out.split("\n"), [
+      "flowchart TD",
+      '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z somebody called"]',
+      '  n1["event:3 CONTRACT_CREATED T-1<br/>2031-01-02T03:04:05.000Z request:2 did it"]',
+      "  n0 --> n1",
+      '  n2["delivery:1 CONTRACT_CREATED to webhook 1 http://127.0.0.1:9/a#34;#93;#59;click#37;20n0#59;end#63;x#61;#60;b#62;#38;y#61;#35;1<br/>2031-01-02T03:04:05.000Z webhook 1 wants CONTRACT_CREATED"]',
+      "  n1 --> n2",
+      '  n3["attempt:1.1 attempt 1: connection_refused<br/>2031-01-02T03:04:05.000Z the first attempt"]',
+      "  n2 --> n3",
+      '  n4(["planned: attempt 2<br/>2031-01-02T03:09:05.000Z retry 1, 5 min after connection_refused"])',
+      "  n2 --> n4",
+      "",
+    ]);
+  });
+
+  it("follows what goes on until it is stopped", async (t) => {
+    const { emulator, cwd } = await deadReceiver(t, 5);
+    const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
+    const run = await svcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
+    await run.saw("attempt:1.2 ");
+    await emulator.clock.advance({ by: 600_000 });
+    await run.saw("attempt:1.3 ");
+    await emulator.ask("POST", "deliveries/1/resend");
+    await run.saw("attempt:1.4 ");
+    assert.equal((await run.stopped("SIGINT")).exit, 130);
+    const lines = run.out().trim().split("\n");
+    const refused = "connection_refused";
+    assert.deepEqual(
+      lines
+        .filter((line) => line.includes("attempt:"))
+        .map((line) => line.replace(/(?:advance|request):\d+/, "somebody")),
+      [
+        `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${refused}  the first attempt`,
+        `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody moved time`,
+        `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody moved time`,
+        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 attempt 4 of delivery:1: ${refused}  ${resender(lines)} asked to send it once more`,
+      ],
+    );
+  });
+
+  it("says what can be asked for, and what nothing is kept of", async (t) => {
+    const { svc } = await cliEmulator(t, manual);
+    assert.deepEqual(await svc("emulator trace request:7"), {
+      exit: 5,
+      out: "",
+      err: [
+        "error: The service refused (404): Nothing is kept of request:7.",
+        "  Requests that changed nothing are not kept: `svc emulator requests` lists them.",
+        "",
+      ].join("\n"),
+    });
+    const { exit, err } = await svc("emulator trace something");
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [5, 'error: The service refused (404): "something" names nothing that has a trace.'],
+    );
+    const drawing = await svc("emulator trace T-1 --follow --format mermaid");
+    assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);
+    assert.equal((await svc("emulator requests --format mermaid")).exit, 2);
+  });
+});
+
+/** Who asked for the resend. */
+const resender = (lines: readonly string[]): string =>
+  /(request:\d+) asked to send it once more/.exec(lines.join("\n"))?.[1] ?? "nobody";
+
+interface Otlp {
+  readonly resourceSpans: readonly {
+    readonly resource: unknown;
+    readonly scopeSpans: readonly {
+      readonly spans: readonly {
+        readonly traceId: string;
+        readonly spanId: string;
+        readonly parentSpanId?: string;
+        readonly status?: unknown;
+      }[];
+    }[];
+  }[];
+}

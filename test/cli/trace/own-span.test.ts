@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { collector, type SentSpan } from "../../support/collector.ts";
+import { receiver } from "../../support/receiver.ts";
+import { caller, traceparent } from "../../support/traced.ts";
+
+const attributesOf = ({ attributes }: SentSpan) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+describe("a command", () => {
+  it("is the beginning of the trace of what it asks for, where variables name a collector", async (t) => {
+    const sink = await collector(t);
+    const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
+    const { svc, emulator } = await cliEmulator(t, { otel });
+    assert.deepEqual(await svc("contracts create --set x=1", { env: otel }), {
+      ...(await svc("contracts create --set x=1")),
+    });
+    const own = sink.spans();
+    assert.deepEqual(
+      own.map(({ name, parentSpanId }) => [name, parentSpanId]),
+      [["svc contracts create", undefined]],
+    );
+    assert.deepEqual(attributesOf(own[0]!), {
+      "svc.command": "contracts create",
+      "process.exit.code": "2",
+      "error.type": "usage",
+    });
+    assert.deepEqual(sink.resource(), { "service.name": "svc" });
+
+    const before = sink.spans().length;
+    const { exit } = await svc(
+      "webhooks create --title a --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
+      {
+        env: otel,
+      },
+    );
+    assert.equal(exit, 0);
+    await emulator.close();
+    const [command, ...others] = sink.spans().slice(before);
+    assert.equal(command?.name, "svc webhooks create");
+    const request = others.find(({ name }) => name.startsWith("webhooks.create"));
+    assert.deepEqual([request?.traceId, request?.parentSpanId], [command?.traceId, command?.spanId]);
+  });
+
+  it("hangs below the span that TRACEPARENT names, and hands its own on to what it starts", async (t) => {
+    const sink = await collector(t);
+    const { svc } = await cliEmulator(t);
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, TRACEPARENT: traceparent, PATH: process.env.PATH };
+    const program = "console.log(process.env.TRACEPARENT)";
+    const { out, err } = await svc(["emulator", "exec", "--", process.execPath, "-e", program], { env });
+    const span = sink.spans().find(({ name }) => name === "svc emulator exec");
+    assert.ok(span, err);
+    assert.deepEqual([span.traceId, span.parentSpanId], [caller.trace, caller.span]);
+    assert.equal(out.trim(), `00-${caller.trace}-${span.spanId}-01`);
+  });
+
+  it("sends nothing, and no header, without the variables", async (t) => {
+    const service = await receiver(t);
+    const { svc } = await cliEmulator(t);
+    const env = { SVC_ROUTER_URL: service.url, TRACEPARENT: traceparent };
+    await svc("router health", { env });
+    assert.deepEqual(
+      service.received.map(({ headers }) => headers.traceparent),
+      [undefined],
+    );
+    await svc("router health", { env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } });
+    assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${caller.trace}-`));
+  });
+
+  it("ends as it would where the collector is not there, or never answers", async (t) => {
+    const silent = await receiver(t);
+    silent.answer(() => {});
+    const { svc } = await cliEmulator(t);
+    const usual = await svc("router clusters --json");
+    for (const url of ["http://127.0.0.1:9", silent.url, "nowhere"]) {
+      assert.deepEqual(await svc("router clusters --json", { env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } }), usual);
+    }
+    assert.equal(silent.received.length, 1);
+  });
+});

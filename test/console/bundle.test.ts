@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { bundleConsole } from "../../console-bundle.ts";
+
+describe("the bundle of the console", () => {
+  it("is small, and holds neither a schema nor anything of Node", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const { inputs } = await bundleConsole(folder);
+    const files = readdirSync(folder).filter((name) => name !== "manifest.json");
+    const bytes = files.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0);
+    assert.ok(bytes <= 60_000, `${files.join(", ")} are ${bytes} bytes compressed`);
+    assert.deepEqual(
+      Object.keys(inputs).filter((path) => /node:|node_modules\/(?!preact\/|@preact\/)/.test(path)),
+      [],
+    );
+    // Every value of src/api is a declared table: operations are named by type alone.
+    assert.deepEqual(
+      Object.keys(inputs).filter((path) => path.startsWith("src/api/")),
+      ["src/api/contracts/lifecycle.ts", "src/api/webhook-retries.ts"],
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycle-graph.ts";
+import { grouped, lengthOf } from "../../src/console/format.ts";
+import { EventLines } from "../../src/console/live/event-lines.ts";
+import { asCommand, asCurl } from "../../src/console/requests/as-command.ts";
+import type { Request } from "../../src/console/state/requests.ts";
+import { href, parseRoute } from "../../src/console/state/route.ts";
+import { hrefOf } from "../../src/console/trace/reference.ts";
+import { depths } from "../../src/console/trace/tree.ts";
+
+describe("addresses of the console", () => {
+  it("say view, thing and trace, and are read as they are written", () => {
+    for (const [view, id, trace] of [
+      ["timeline", undefined, undefined],
+      ["deliveries", "7", "delivery:7"],
+      ["routing", "a/b?c#d@x.example", undefined],
+    ] as const) {
+      const { query, ...read } = parseRoute(href(view, id, trace));
+      assert.deepEqual([read, query.get("trace")], [{ view, id }, trace ?? null]);
+    }
+    assert.deepEqual(parseRoute("#/deliveries/%E0%A4%A").id, "%E0%A4%A");
+  });
+
+  it("lead to what a reference names", () =>
+    assert.deepEqual(
+      ["T-1", "h-4", "delivery:7", "attempt:7.2", "request:12", "webhook:3", " jo@acme.example ", "12"].map(hrefOf),
+      [
+        "#/contracts/T-1",
+        "#/contracts/H-4",
+        "#/deliveries/7",
+        "#/deliveries/7",
+        "#/requests/12",
+        "#/timeline/3",
+        "#/routing/jo%40acme.example",
+        undefined,
+      ],
+    ));
+});
+
+describe("the lifecycle that the console draws", () => {
+  it("is that of the declared table", () => {
+    assert.deepEqual(
+      edges.filter(({ from }) => from === "SIGN").map(({ to, triggers }) => [to, triggers]),
+      [
+        ["REDLINING", ["unmark-for-execution", "decline"]],
+        ["EXECUTED", ["all-signed", "executed-outside"]],
+        ["DRAFT", ["decline"]],
+        ["VOIDED", ["void"]],
+        ["ON_HOLD", ["hold"]],
+      ],
+    );
+    assert.deepEqual(
+      possibleFrom("EXECUTED").map(({ trigger, to }) => [trigger, to]),
+      [["delete", "(deleted)"]],
+    );
+    assert.deepEqual([canBe("ON_HOLD", "resume"), canBe("DRAFT", "sign")], [true, false]);
+  });
+});
+
+describe("what the console reads", () => {
+  it("takes events out of a stream, wherever its pieces are cut", () => {
+    const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
+    for (let size = 1; size < text.length; size += 1) {
+      const lines = new EventLines();
+      const found: unknown[] = [];
+      for (let at = 0; at < text.length; at += size) found.push(...lines.take(text.slice(at, at + size)));
+      assert.deepEqual(found, [{ a: 1 }, { b: 2 }], `pieces of ${size}`);
+    }
+  });
+
+  it("says how deep a node of a trace lies", () =>
+    assert.deepEqual(
+      [
+        ...depths([
+          { id: "a", parent: null },
+          { id: "b", parent: "a" },
+          { id: "c", parent: "b" },
+          { id: "d", parent: "gone" },
+        ]),
+      ],
+      [
+        ["a", 0],
+        ["b", 1],
+        ["c", 2],
+        ["d", 0],
+      ],
+    ));
+
+  it("writes lengths and numbers for people", () =>
+    assert.deepEqual(
+      [lengthOf(400), lengthOf(65_000), lengthOf(9_300_000), lengthOf(172_800_000), grouped(10_000)],
+      ["0 s", "1 min 5 s", "2 h 35 min", "2 d", "10\u202f000"],
+    ));
+});
+
+describe("a request once more", () => {
+  const request: Request = {
+    id: 1,
+    at: "2031-01-02T03:04:05.000Z",
+    wall_at: "2031-01-02T03:04:05.000Z",
+    listener: "eu-1",
+    service: "contracts",
+    operation: "contracts.create",
+    nearest: null,
+    method: "POST",
+    target: "/api/v2.1/public/contracts/?q=it's",
+    headers: { host: "x", "client-id": "[redacted]", "content-type": "application/json", "content-length": "9" },
+    status: 201,
+    failure: null,
+    findings: [],
+    duration_ms: 1,
+  };
+
+  it("takes secrets from the environment and the body from a file", () =>
+    assert.deepEqual(
+      [asCurl(request, "http://127.0.0.1:4011"), asCommand(request)],
+      [
+        `curl -X POST -H "client-id: $SVC_CLIENT_ID" -H 'content-type: application/json' --data-binary @body.json 'http://127.0.0.1:4011/api/v2.1/public/contracts/?q=it'\\''s'`,
+        `svc api POST '/api/v2.1/public/contracts/?q=it'\\''s' --data body.json`,
+      ],
+    ));
+});

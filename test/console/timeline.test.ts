@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
+import { axisOf, between } from "../../src/console/timeline/axis.ts";
+import { timelineOf } from "../../src/console/timeline/tracks.ts";
+
+const begin = Date.parse("2031-01-02T03:04:05Z");
+const minute = 60_000;
+const iso = (minutes: number) => new Date(begin + minutes * minute).toISOString();
+
+const webhook = (more: Partial<Webhook> = {}): Webhook => ({
+  id: 1,
+  cluster_id: "eu-1",
+  workspace_id: 1,
+  title: "Mine",
+  url: "http://127.0.0.1:9/hooks",
+  only_for_activities: ["CONTRACT_CREATED"],
+  custom_headers: [],
+  status: "ACTIVE",
+  failure_count: 0,
+  created_at: iso(0),
+  ...more,
+});
+
+/** A delivery with an attempt at each of the minutes; the last one is answered 200 where it arrived. */
+const delivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
+  id,
+  webhook_id: 1,
+  workspace_id: 1,
+  activity: "CONTRACT_CREATED",
+  contract_id: 1,
+  composite_id: "T-1",
+  webhook_status: "ACTIVE",
+  outcome: "retrying",
+  next_attempt_at: null,
+  created_at: iso(0),
+  attempts: minutes.map((at, before) => ({
+    number: before + 1,
+    resend: false,
+    planned_at: iso(at),
+    at: iso(at),
+    status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
+    error: null,
+    duration_ms: 1,
+  })),
+  ...more,
+});
+
+const namesOf = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
+  timelineOf(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
+
+describe("the axis of the timeline", () => {
+  it("collapses idle time, and says how long it was", () => {
+    const { ticks } = axisOf([begin, begin + 1_000, begin + 75 * minute, begin]);
+    assert.deepEqual(
+      ticks.map(({ x, gap }) => [x, gap]),
+      [
+        [44, undefined],
+        [74, undefined],
+        [158, "1 h 14 min"],
+      ],
+    );
+  });
+
+  it("finds what stands between two places, however much there is", () => {
+    const ticks = Array.from({ length: 10_000 }, (_, at) => ({ x: at * 10 }));
+    assert.deepEqual(
+      between(ticks, 95, 131).map(({ x }) => x),
+      [100, 110, 120, 130],
+    );
+    assert.deepEqual([between(ticks, -50, 0), between(ticks, 200_000, 300_000)], [[], []]);
+  });
+});
+
+describe("the marks of the timeline", () => {
+  it("are named by what they were, and tell what is to come", () =>
+    assert.deepEqual(
+      namesOf([delivery(1, [0, 5, 15], { next_attempt_at: iso(35) })], [webhook({ failure_count: 3 })], 16),
+      [
+        [
+          "attempt 1 of 6, at once, 503",
+          "attempt 2 of 6, at +5 min, 503",
+          "attempt 3 of 6, at +15 min, 503",
+          "attempt 4 of 6, planned at +35 min",
+          "attempt 5 of 6, if all before fail, at +1 h 15 min",
+          "attempt 6 of 6, if all before fail, at +2 h 35 min",
+        ],
+      ],
+    ));
+
+  it("say of a disabled webhook that what is planned will be skipped, and suppose nothing", () =>
+    assert.deepEqual(
+      namesOf(
+        [delivery(1, [0], { next_attempt_at: iso(5) }), delivery(2, [], { outcome: "skipped_disabled" })],
+        [webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 })],
+        1,
+      ),
+      [
+        [
+          "attempt 1 of 6, at once, 503",
+          "skipped, the webhook was disabled",
+          "attempt 2 of 6, will be skipped at +5 min",
+        ],
+      ],
+    ));
+
+  it("of one moment are stacked, those that failed first, and more than three are a number", () => {
+    const many = Array.from({ length: 50 }, (_, at) =>
+      delivery(at + 1, [0], { outcome: at === 40 ? "failed" : "delivered" }),
+    );
+    const { marks, slots } = timelineOf(many, [webhook()], begin).tracks[0]!;
+    assert.deepEqual(
+      marks.map(({ delivery: id, tone, slot, more }) => [id, tone, slot, more]),
+      [
+        [41, "bad", 0, undefined],
+        [1, "good", 1, undefined],
+        [2, "good", 2, 48],
+      ],
+    );
+    assert.equal(slots, 3);
+  });
+
+  it("of a webhook that was deleted stand in a row of their own", () =>
+    assert.deepEqual(namesOf([delivery(1, [0], { outcome: "delivered" })], [], 1), [["attempt 1 of 6, at once, 200"]]));
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { begin, draft, fields } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused, notFound, quiet } from "../../../support/refused.ts";
+
+const max = "max@northwind.example";
+const at = "2031-01-02T03:04:05.000Z";
+
+const invite = ({ api }: TestEmulator, items: unknown, contract: number | string = 1) =>
+  api("POST", `/api/v2.1/public/contracts/${contract}/invite/`, { body: { items } });
+
+const done = { status: 200, body: "" };
+const read = { permission_name: "CONTRACT.READ" };
+
+const accessOn = async ({ ask }: TestEmulator) =>
+  ((await ask("GET", "contracts/T-1")).body as { access: unknown }).access;
+
+/** Whether Ben is shown the contract where he asks to be held to what he may see. */
+async function benSees({ api }: TestEmulator): Promise<boolean> {
+  const headers = { "user-email": "ben@northwind.example", "enforce-user-scoping": "true" };
+  return (await api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status === 200;
+}
+
+describe("contract-details.invite", () => {
+  it("shows a contract to a user, with the permission that was given last", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    assert.equal(await benSees(on), false);
+    assert.deepEqual(plain(await invite(on, [{ user_id: 12, ...read, note: "Please look" }])), done);
+    assert.equal(await benSees(on), true);
+    const row = {
+      user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
+      role: null,
+      ...read,
+      note: "Please look",
+      invited_at: at,
+    };
+    assert.deepEqual(await accessOn(on), [row]);
+    await invite(on, [{ user_id: 12, permission_name: "CONTRACT.SIGN" }]);
+    assert.deepEqual(await accessOn(on), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
+  });
+
+  it("shows it to all who have a role", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    assert.deepEqual(plain(await invite(on, [{ role_id: 1, ...read }])), done);
+    assert.equal(await benSees(on), false);
+    await invite(on, [{ role_id: 2, ...read }]);
+    assert.equal(await benSees(on), true);
+    assert.deepEqual(await accessOn(on), [
+      { user: null, role: { id: 1, name: "Legal" }, ...read, note: null, invited_at: at },
+      { user: null, role: { id: 2, name: "Reviewer" }, ...read, note: null, invited_at: at },
+    ]);
+  });
+
+  it("invites a new user to the workspace, once, whose token the router then knows", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    const rows = [
+      { new_user_email: max, ...read },
+      { new_user_email: max.toUpperCase(), permission_name: "CONTRACT.EDIT" },
+      { new_user_email: "ben@northwind.example", ...read },
+    ];
+    assert.deepEqual(plain(await invite(on, rows)), done);
+    await quiet(on);
+    const { items } = (await on.ask("GET", "invitations?kind=creator")).body as {
+      items: { token: string; email: string | null; state: string }[];
+    };
+    const { token } = items[0]!;
+    assert.deepEqual(
+      items.map(({ email, state }) => [email, state]),
+      [
+        [max, "PENDING"],
+        [null, "PENDING"],
+      ],
+    );
+    const owners = (await on.ask("GET", `owners?identifier=${token}`)).body;
+    assert.deepEqual(owners, [{ table: "creator_tokens", key: token, cluster_id: "eu-1" }]);
+    const emails = (await on.ask("GET", `emails?recipient=${max}`)).body as { items: object[] };
+    assert.equal(emails.items.length, 1);
+    const access = (await accessOn(on)) as { user: { email: string }; permission_name: string }[];
+    assert.deepEqual(
+      access.map(({ user, permission_name }) => [user.email, permission_name]),
+      [
+        [max, "CONTRACT.EDIT"],
+        ["ben@northwind.example", "CONTRACT.READ"],
+      ],
+    );
+    assert.equal((await on.ask("POST", `invitations/by_token/${token}/accept`)).status, 200);
+    await quiet(on);
+    assert.deepEqual((await on.ask("GET", `owners?identifier=${token}`)).body, []);
+    const headers = { "user-email": max, "enforce-user-scoping": "true" };
+    assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
+  });
+
+  it("refuses with not-found what the workspace has not, by its composite id, too", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFound);
+    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFound);
+  });
+
+  const required = "Field required";
+  const only = "Only one of user_id, role_id, new_user_email can be given";
+  const invalid: [string, unknown, object][] = [
+    ["no rows at all", undefined, { items: [required] }],
+    ["a row of nobody", [{ ...read }], { items: { 0: { user_id: [required] } } }],
+    ["a row of two", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
+    [
+      "users and roles of others, all at once",
+      [
+        { user_id: 21, ...read },
+        { role_id: 3, ...read },
+        { user_id: 12, ...read },
+        { user_id: 13, ...read },
+      ],
+      {
+        items: {
+          0: { user_id: ['Invalid pk "21" - object does not exist.'] },
+          1: { role_id: ['Invalid pk "3" - object does not exist.'] },
+          3: { user_id: ['Invalid pk "13" - object does not exist.'] },
+        },
+      },
+    ],
+    [
+      "another permission",
+      [{ user_id: 12, permission_name: "CONTRACT.OWN" }],
+      {
+        items: {
+          0: {
+            permission_name: [
+              "Input should be 'CONTRACT.READ', 'CONTRACT.SUGGEST', 'CONTRACT.EDIT' or 'CONTRACT.SIGN'",
+            ],
+          },
+        },
+      },
+    ],
+  ];
+  for (const [what, items, problems] of invalid) {
+    it(`refuses ${what} by its fields, and changes nothing`, async (t) => {
+      const on = await emulator(t);
+      await draft(on.api);
+      await assertRefused(on, () => invite(on, items), fields(problems));
+    });
+  }
+});
+
+describe("contracts.list-v1", () => {
+  it("names contracts by their numbers, newest first, on pages", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api, { external_metadata: { id: "deal-1" } });
+    const { id } = await draft(on.api);
+    await draft(on.api);
+    await on.ask("POST", `contracts/${id}/delete`);
+    const list = (query = "") => on.api("GET", `/api/v1/public/contracts/${query}`);
+    const first = {
+      id: 1,
+      created: begin,
+      contract_name: "NDA with Acme",
+      contract_link: `${on.clusters[0]!.url}/contracts/T-1`,
+      contract_status: "DRAFT",
+      counter_party_name: "Acme Inc.",
+      contract_type_name: "NDA",
+      contract_type_id: 301,
+      created_by_workspace: 1,
+      external_metadata: { id: "deal-1" },
+      reference_id: "SVC-1",
+      created_by: "ada@northwind.example",
+    };
+    assert.deepEqual(plain(await list("?page=2&limit=1")), {
+      status: 200,
+      body: { page: 2, limit: 1, total_results: 2, results: [first] },
+    });
+    const { results } = (await list()).body as { results: { id: number }[] };
+    assert.deepEqual(
+      results.map(({ id }) => id),
+      [3, 1],
+    );
+    assert.deepEqual(plain(await list("?limit=101")), fields({ limit: ["Input should be less than or equal to 100"] }));
+  });
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fields } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+const intakes = "/api/v1/public/legal_intake/";
+const toBen = { entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" };
+const aboutIntake = (entity_id: number) => ({ entity_id, entity_type: "LEGAL_INTAKE" });
+
+const give = ({ api }: TestEmulator, body: object) => api("POST", "/api/v2.1/public/user_tasks/", { body });
+const intake = ({ api }: TestEmulator) => api("POST", intakes, { body: { title: "Help", workflow_id: 201 } });
+
+async function tasksOf({ api }: TestEmulator): Promise<object[]> {
+  const { body } = await api("GET", `${intakes}1/`);
+  return (body as { tasks: object[] }).tasks;
+}
+
+const task = {
+  id: 1,
+  title: "Ask for the budget",
+  notes: null,
+  absolute_due_date: null,
+  status: "NO_DATE",
+  priority: "MEDIUM",
+  intake_task_status: "PENDING",
+  reference_id: null,
+};
+
+describe("user-tasks.create", () => {
+  it("gives a task, which the intake shows that it is about", async (t) => {
+    const on = await emulator(t);
+    await intake(on);
+    const given = await give(on, {
+      title: "Ask for the budget",
+      assignees: [toBen],
+      task_category: "INTAKE_TASK",
+      task_associations: [aboutIntake(1), aboutIntake(1)],
+    });
+    assert.deepEqual(plain(given), { status: 201, body: task });
+    assert.deepEqual(await tasksOf(on), [task]);
+  });
+
+  it("takes a date, which is over when virtual time has passed it", async (t) => {
+    const on = await emulator(t);
+    await intake(on);
+    const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05+02:00" };
+    const given = await give(on, {
+      title: task.title,
+      assignees: [toBen],
+      task_associations: [aboutIntake(1)],
+      ...more,
+    });
+    const dated = { ...task, ...more, absolute_due_date: "2031-01-03T03:04:05Z", status: "UPCOMING" };
+    assert.deepEqual(plain(given), { status: 201, body: dated });
+    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
+    assert.deepEqual(await tasksOf(on), [dated]);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    assert.deepEqual(await tasksOf(on), [{ ...dated, status: "OVERDUE" }]);
+  });
+
+  it("is not shown by other intakes; user-tasks.list shows all, newest first", async (t) => {
+    const on = await emulator(t);
+    await intake(on);
+    await give(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
+    await give(on, { title: task.title, assignees: [], task_associations: [aboutIntake(1)] });
+    assert.deepEqual(await tasksOf(on), [{ ...task, id: 2 }]);
+    const row = { workspace_id: 1, created_at: "2031-01-02T03:04:05.000Z" };
+    assert.deepEqual(plain(await on.ask("GET", "user-tasks")), {
+      status: 200,
+      body: {
+        items: [
+          { ...task, id: 2, ...row, task_category: "USER_TASK", assignees: [], intake_ids: [1] },
+          {
+            ...task,
+            title: "Renew the lease",
+            ...row,
+            task_category: "OBLIGATION_TASK",
+            assignees: [{ email: "ben@northwind.example", assignee_type: "ASSIGNED_TO" }],
+            intake_ids: [],
+          },
+        ],
+        total: 2,
+      },
+    });
+    const second = (await on.ask("GET", "user-tasks?limit=1&offset=1")).body as { items: { id: number }[] };
+    assert.equal(second.items[0]?.id, 1);
+  });
+
+  const invalid: [string, object, object][] = [
+    ["an empty body", {}, { title: ["Field required"], assignees: ["Field required"] }],
+    [
+      "people of others",
+      { title: "x", assignees: [toBen, { ...toBen, entity_id: "21" }] },
+      { assignees: { 1: { entity_id: ['Invalid pk "21" - object does not exist.'] } } },
+    ],
+    [
+      "intakes that are not there",
+      { title: "x", assignees: [], task_associations: [aboutIntake(1), aboutIntake(9)] },
+      { task_associations: { 1: { entity_id: ['Invalid pk "9" - object does not exist.'] } } },
+    ],
+    [
+      "another category, and another kind of thing",
+      { title: "x", assignees: [], task_category: "X", task_associations: [{ entity_id: 1, entity_type: "CONTRACT" }] },
+      {
+        task_category: ["Input should be 'USER_TASK', 'OBLIGATION_TASK' or 'INTAKE_TASK'"],
+        task_associations: { 0: { entity_type: ["Input should be 'LEGAL_INTAKE'"] } },
+      },
+    ],
+  ];
+  for (const [what, body, problems] of invalid) {
+    it(`refuses ${what} by its fields, and changes nothing`, async (t) => {
+      const on = await emulator(t);
+      await intake(on);
+      await assertRefused(on, () => give(on, body), fields(problems));
+    });
+  }
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { executed, made, paper, pdfBase64 } from "../../../support/contracts.ts";
+import { emulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+
+describe("a PDF that gets no turn", () => {
+  const contracts = "/api/v2.1/public/contracts";
+  const refused = { status: 503, body: { detail: "Too many documents are being read. Try again later." } };
+  const ready = {
+    creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],
+    intake_form_data: { purpose: "Joint project" },
+  };
+  const uploads: readonly (readonly [path: string, body: () => Promise<object>])[] = [
+    ["upload_sign_contracts/", () => paper(ready)],
+    ["upload_review_contracts/", paper],
+    ["executed_contracts/", executed],
+    ["1/contract_version/", async () => ({ document_name: "next.pdf", document_base_64: await pdfBase64() })],
+  ];
+  for (const [path, body] of uploads) {
+    it(`is refused by ${path}, to be sent again`, async (t) => {
+      const world = await emulator(t);
+      await made(world.api("POST", `${contracts}/upload_review_contracts/`, { body: await paper() }));
+      const request = { body: await body() };
+      const { mock } = t.mock.method(PdfReader.prototype, "read", async () => busy);
+      await assertRefused(world, () => world.api("POST", `${contracts}/${path}`, request), refused);
+      mock.restore();
+      assert.equal((await world.api("POST", `${contracts}/${path}`, request)).status, 201);
+    });
+  }
+});

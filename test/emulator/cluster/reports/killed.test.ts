@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { sent } from "../../../support/contracts.ts";
+import { type EmulatorProcess, emulatorProcess } from "../../../support/emulator-process.ts";
+import { quiet } from "../../../support/refused.ts";
+import { temporaryFolder } from "../../../support/store.ts";
+
+const contracts = 5;
+const addresses = Array.from({ length: contracts }, (_, i) => `s${i}@acme.example`);
+
+/** An emulator in a process, and what starts another one on the same file. */
+async function stage(t: TestContext) {
+  const file = join(await temporaryFolder(t), "emulator.json");
+  const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
+  const start = () => emulatorProcess(t, { file, port: 0, clock });
+  return { start, first: await start() };
+}
+
+/** Contracts that are sent back to back, each to somebody else. */
+async function sendAll({ api }: EmulatorProcess): Promise<void> {
+  for (const [i, email] of addresses.entries()) {
+    const signatory = { name: `S${i}`, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc." };
+    await sent(api, { signatories: [signatory] });
+  }
+}
+
+const faulty = async ({ ask }: EmulatorProcess, trouble: object): Promise<void> => {
+  const fault = { direction: "incoming", operation: "signatories.add", ...trouble };
+  assert.equal((await ask("POST", "faults", { body: fault })).status, 201);
+};
+
+/** Waits until a scripted fault was hit: a report is with the router. */
+async function hit({ ask }: EmulatorProcess): Promise<void> {
+  for (;;) if (((await ask("GET", "faults")).body as { hit: number }[])[0]!.hit > 0) return;
+}
+
+/** Asserts that the router knows each signatory and token, once, and that no report waits any more. */
+async function allReported({ ask }: EmulatorProcess): Promise<void> {
+  await quiet({ ask });
+  for (const email of addresses) {
+    const key = emailHash(email);
+    assert.deepEqual((await ask("GET", `owners?identifier=${email}`)).body, [
+      { table: "signatories", key, cluster_id: "eu-1" },
+    ]);
+  }
+  const { rows, mappings } = (await ask("GET", "state")).body as {
+    rows: { signatories: { id: number; signatory_hash: string }[]; schedule: { kind: string }[]; emails: Email[] };
+    mappings: { counterparty_tokens: object };
+  };
+  assert.deepEqual(rows.signatories.map(({ signatory_hash }) => signatory_hash).toSorted(), hashes);
+  assert.deepEqual(rows.signatories.map(({ id }) => id).toSorted(), [1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    rows.schedule.filter(({ kind }) => kind.startsWith("report")),
+    [],
+  );
+  const told = JSON.stringify(mappings.counterparty_tokens);
+  for (const { token } of rows.emails) assert.equal(told.split(token).length, 2, token);
+}
+
+interface Email {
+  readonly token: string;
+}
+const hashes = addresses.map(emailHash).toSorted();
+
+describe("a report of a cluster, at kill -9", () => {
+  it("is made by the next start, when it had not begun", async (t) => {
+    const { first, start } = await stage(t);
+    await sendAll(first);
+    await first.kill();
+    await allReported(await start());
+  });
+
+  it("is made by the next start, when the router had it and did nothing yet", async (t) => {
+    const { first, start } = await stage(t);
+    await faulty(first, { latency_ms: 60_000 });
+    await sendAll(first);
+    await hit(first);
+    await first.kill();
+    await allReported(await start());
+  });
+
+  it("is made again and doubles nothing, when the router had taken it and the answer was lost", async (t) => {
+    const { first, start } = await stage(t);
+    await faulty(first, { truncated: true });
+    await sendAll(first);
+    await hit(first);
+    await quiet(first);
+    await first.kill();
+    const second = await start();
+    assert.equal((await second.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
+    await allReported(second);
+  });
+});

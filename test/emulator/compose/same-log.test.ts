@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { quiet } from "../../support/refused.ts";
+
+/** The request log of one run of a script, without what the machine's time and ports bring. */
+async function logOf(t: TestContext): Promise<readonly { readonly operation: string }[]> {
+  const on = await emulator(t, { deterministic: true });
+  for (let i = 0; i < 5; i += 1) {
+    const signatory = { name: `S${i}`, email: `s${i}@acme.example`, is_counterparty_signatory: true };
+    await sent(on.api, { signatories: [{ ...signatory, counterparty_name: "Acme Inc." }] });
+    await on.router("GET", `/api/v1/somewhere/?round=${i}`);
+    if (i === 2) assert.equal((await on.ask("POST", "contracts/T-1/void", { body: {} })).status, 200);
+  }
+  await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+  const { items } = (await on.ask("GET", "requests")).body as { items: Logged[] };
+  return items.map(({ wall_at: _, duration_ms: __, headers: ___, ...rest }) => rest);
+}
+
+interface Logged {
+  readonly operation: string;
+  readonly wall_at: string;
+  readonly duration_ms: number;
+  readonly headers: object;
+}
+
+describe("under --deterministic", () => {
+  it("two runs of a script leave the same request log, whatever clusters report meanwhile", async (t) => {
+    const [first, ...others] = await Promise.all([logOf(t), logOf(t), logOf(t), logOf(t)]);
+    const reports = ["signatories.add", "invite-tokens.map-counterparty"];
+    assert.deepEqual(first!.map(({ operation }) => operation).slice(0, 4), [
+      "contracts.create",
+      ...reports,
+      "contracts.send",
+    ]);
+    for (const other of others) assert.deepEqual(other, first);
+  });
+
+  it("a receiver that sends a contract before it answers waits for nothing that waits for it", async (t) => {
+    const on = await emulator(t, { deterministic: true });
+    const sink = await receiver(t);
+    let answered = 0;
+    sink.answer(async (_, response) => {
+      if (answered === 0) await sent(on.api);
+      answered += 1;
+      response.writeHead(200).end();
+    });
+    const body = { title: "calls back", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+    assert.equal((await on.api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
+    await draft(on.api);
+    await quiet(on);
+    const { total } = (await on.ask("GET", "deliveries?outcome=delivered")).body as { total: number };
+    assert.deepEqual([answered, total], [2, 2]);
+  });
+});

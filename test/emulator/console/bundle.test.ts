@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+import type { Emulator } from "../../../emulator/index.ts";
+import { consoleMetafile, shippedBundle } from "../../support/shipped.ts";
+
+const dist = shippedBundle();
+const folder = join(dist, "console");
+
+describe("the console that ships", () => {
+  it("is served by the emulator that ships, as a module and as CommonJS", async (t) => {
+    for (const file of ["emulator.js", "emulator.cjs"]) {
+      const { startEmulator } = await import(pathToFileURL(join(dist, file)).href);
+      const emulator: Emulator = await startEmulator({});
+      t.after(() => emulator.close());
+      const page = await (await fetch(`${emulator.controlUrl}/ui/`)).text();
+      const script = await fetch(`${emulator.controlUrl}/ui/${/assets\/main-\w+\.js/.exec(page)?.[0]}`);
+      assert.deepEqual([script.status, script.headers.get("content-type")], [200, "text/javascript; charset=utf-8"]);
+    }
+  });
+
+  it("is in files of its own: nothing of it is loaded with the emulator or the command line", () => {
+    const code = readdirSync(dist).filter((name) => /\.c?js$/.test(name));
+    // Above each module the bundler says where it is from.
+    const holding = code.filter((name) =>
+      /^\s*\/\/ (src\/console|node_modules\/@?preact)\//m.test(text(join(dist, name))),
+    );
+    assert.deepEqual(holding, []);
+    assert.ok(Object.keys(consoleMetafile().inputs).some((path) => path.includes("/preact/")));
+  });
+
+  it("weighs 60 kB at most, compressed, and asks no other origin for anything", () => {
+    const files = readdirSync(folder).filter((name) => name !== "manifest.json");
+    const weights = files.map((name) => brotliCompressSync(readFileSync(join(folder, name))).length);
+    const sum = weights.reduce((all, one) => all + one, 0);
+    assert.ok(sum <= 60_000, `${files.map((name, i) => `${name} ${weights[i]}`).join(", ")}: ${sum}`);
+    const loads = /(?:@import|url\(|import\(|from\s*)["']?(?:https?:)?\/\//;
+    assert.deepEqual(
+      files.filter((name) => loads.test(text(join(folder, name)))),
+      [],
+    );
+  });
+});
+
+const text = (path: string): string => readFileSync(path, "utf8");

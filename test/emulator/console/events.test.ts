@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { eventStream, type ToldEvent } from "../../support/event-stream.ts";
+import { device } from "../../support/identity/devices.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const at = "2031-01-02T03:04:05.000Z";
+
+/** Kind and thing of each, those of the clock left out: they come with the schedule's own pace. */
+const inShort = (events: readonly ToldEvent[]) =>
+  events.filter(({ event }) => event !== "clock").map(({ event, ref }) => (ref === null ? event : `${event} ${ref}`));
+
+const isRequest =
+  (operation: string) =>
+  (event: ToldEvent): boolean =>
+    event.event === "request" && event.request.operation === operation;
+
+async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
+  const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"] };
+  assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
+}
+
+/** Follows, and is past the first event. */
+async function following(t: Parameters<typeof eventStream>[0], world: TestEmulator) {
+  const stream = await eventStream(t, world);
+  assert.equal((await stream.next()).event, "begin");
+  return stream;
+}
+
+describe("the stream of events", () => {
+  it("begins where it is, and names the run of the emulator", async (t) => {
+    const world = await emulator(t);
+    await draft(world.api);
+    const stream = await eventStream(t, world);
+    const run = world.instanceId.slice(0, 8);
+    assert.deepEqual(await stream.next(), { id: `${run}-0`, at, event: "begin", ref: null });
+    await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
+    const { id, ref } = await stream.next();
+    assert.deepEqual([id, ref], [`${run}-1`, "request:3"]);
+  });
+
+  it("tells a contract, its e-mails and the request that it came by", async (t) => {
+    const world = await emulator(t);
+    const stream = await following(t, world);
+    await sent(world.api);
+    const events = await stream.until(isRequest("contracts.send"));
+    assert.deepEqual(
+      inShort(events).filter((line) => !line.startsWith("request")),
+      ["contract T-1", "contract T-1", "email email:1"],
+    );
+    assert.deepEqual(
+      events.flatMap((event) => (event.event === "contract" ? event.contract : [])),
+      [
+        { ...contractOne, contract_status: "DRAFT", status_before: null },
+        { ...contractOne, contract_status: "SIGN", status_before: "DRAFT" },
+      ],
+    );
+  });
+
+  it("tells a delivery when it is new, and each attempt, with the outcome", async (t) => {
+    const world = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribe(world, sink.url);
+    const stream = await following(t, world);
+    await draft(world.api);
+    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    sink.answer(200);
+    await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
+    const events = await stream.until((event) => event.event === "delivery" && event.delivery.outcome === "delivered");
+    const deliveries = events.flatMap((event) => (event.event === "delivery" ? [event] : []));
+    assert.deepEqual(
+      deliveries.map(({ at, ref, delivery: { outcome, attempt } }) => [
+        at.slice(11, 19),
+        ref,
+        outcome,
+        attempt && [attempt.number, attempt.status],
+      ]),
+      [
+        ["03:04:05", "delivery:1", "waiting", null],
+        ["03:04:05", "delivery:1", "retrying", [1, 503]],
+        ["03:09:05", "delivery:1", "retrying", [2, 503]],
+        ["03:19:05", "delivery:1", "delivered", [3, 200]],
+      ],
+    );
+    const [listed] = ((await world.ask("GET", "deliveries")).body as { items: Record<string, unknown>[] }).items;
+    const { attempt: _, ...last } = deliveries.at(-1)!.delivery;
+    const { attempts: __, ...shown } = listed!;
+    assert.deepEqual(last, shown, "as the list has it");
+  });
+
+  it("tells of the clock what is due now, of faults and snapshots which there are, and of devices who decided", async (t) => {
+    const world = await emulator(t);
+    const stream = await following(t, world);
+    const kind = (wanted: ToldEvent["event"]) => async () =>
+      (await stream.until(({ event }) => event === wanted)).at(-1)!;
+    const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
+
+    await world.ask("PUT", "clock", { body: { mode: "real", speed: 60 } });
+    await world.ask("PUT", "clock", { body: { mode: "manual" } });
+    let told = await clock!();
+    while (told.event === "clock" && told.clock.mode !== "manual") told = await clock!();
+    assert.deepEqual(told.event === "clock" && told.clock, (await world.ask("GET", "clock")).body);
+
+    const body = { direction: "incoming", operation: "contracts.create", status: 503 };
+    await world.ask("POST", "faults", { body });
+    const added = await faults!();
+    assert.deepEqual(added.event === "faults" && added.faults, (await world.ask("GET", "faults")).body);
+    await world.api("POST", "/api/v2.1/public/contracts/", { body: {} });
+    const met = await faults!();
+    assert.deepEqual(met.event === "faults" && met.faults.map(({ matched, hit }) => [matched, hit]), [[1, 1]]);
+
+    await world.ask("PUT", "snapshots/kept");
+    const saved = await snapshots!();
+    assert.deepEqual(saved.event === "snapshots" && saved.snapshots, (await world.ask("GET", "snapshots")).body);
+
+    const { user_code } = await device(world);
+    const waits = await devices!();
+    assert.deepEqual([waits.ref, waits.event === "device" && waits.device.status], [`device:${user_code}`, "PENDING"]);
+    await world.ask("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
+    const approved = await devices!();
+    assert.equal(approved.event === "device" && approved.device.status, "AUTHORIZED");
+  });
+
+  it("tells that another state is there: after a restore, an import and a reset", async (t) => {
+    const world = await emulator(t);
+    await world.ask("PUT", "snapshots/kept");
+    const exported = (await world.ask("GET", "state")).body;
+    const stream = await following(t, world);
+    const isState = ({ event }: ToldEvent) => event === "state";
+    for (const change of [
+      () => world.ask("POST", "snapshots/kept/restore"),
+      () => world.ask("PUT", "state", { body: exported }),
+      () => world.ask("POST", "reset"),
+    ]) {
+      assert.ok((await change()).status < 300);
+      await stream.until(isState);
+    }
+  });
+
+  it("does not tell that somebody reads from the control plane, who may do so because of an event", async (t) => {
+    const world = await emulator(t);
+    const stream = await following(t, world);
+    for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
+    await world.ask("DELETE", "requests");
+    const { event, ref } = await stream.next();
+    assert.deepEqual([event, ref], ["request", "request:6"]);
+  });
+
+  it("goes on where it ended, by its address or by the header of the standard, and tells nothing twice", async (t) => {
+    const world = await emulator(t);
+    const first = await following(t, world);
+    await draft(world.api);
+    const before = await first.until(isRequest("contracts.create"));
+    await first.close();
+    await draft(world.api);
+
+    const { id } = before.at(-1)!;
+    const after = await eventStream(t, world, { after: id });
+    const missed = await after.until(isRequest("contracts.create"));
+    assert.deepEqual(inShort(missed), ["contract T-2", "request request:3"]);
+
+    // A browser repeats its address, and says in the header how far it came.
+    const again = await eventStream(t, world, { after: before[0]!.id, lastEventId: id });
+    assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
+  });
+
+  it("begins anew with resync after what is not told any more, made up, or of another run", async (t) => {
+    const world = await emulator(t);
+    const stream = await following(t, world);
+    await draft(world.api);
+    const { id } = (await stream.until(isRequest("contracts.create"))).at(-1)!;
+    const other = await emulator(t);
+    const run = other.instanceId.slice(0, 8);
+    for (const after of [id, `${run}-1`, "made-up", ""]) {
+      const resumed = await eventStream(t, other, { after });
+      assert.deepEqual(await resumed.next(), { id: `${run}-0`, at, event: "resync", ref: null }, after);
+    }
+  });
+
+  it("says resync to whoever comes back after more than is kept, and to whoever reads too slowly", async (t) => {
+    const world = await emulator(t);
+    const [gone, slow] = [await following(t, world), await following(t, world)];
+    await draft(world.api);
+    const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
+    await gone.close();
+    // Each request is told with its target.
+    const long = `/?${"x".repeat(14_000)}`;
+    for (let i = 0; i < 50; i += 1) await Promise.all(Array.from({ length: 20 }, () => world.router("GET", long)));
+    const back = await eventStream(t, world, { after: id });
+    assert.equal((await back.next()).event, "resync");
+    await slow.until(({ event }) => event === "resync");
+    await draft(world.api);
+    await slow.until(({ ref }) => ref === "T-2");
+  });
+
+  it("goes on after a resync without a gap", async (t) => {
+    const world = await emulator(t);
+    const stream = await eventStream(t, world, { after: "0123abcd-7" });
+    const { id, event } = await stream.next();
+    assert.equal(event, "resync");
+    await stream.close();
+    await draft(world.api);
+    const resumed = await eventStream(t, world, { after: id });
+    const events = await resumed.until(isRequest("contracts.create"));
+    assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
+  });
+
+  it("serves seven at once, the same to each, and its number stands in what is kept", async (t) => {
+    const world = await emulator(t);
+    const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
+    const kept = async () => ((await world.ask("GET", "kept")).body as { events: { streams: number } }).events.streams;
+    assert.equal(await kept(), 7);
+    await draft(world.api);
+    const all = await Promise.all(streams.map((stream) => stream.until(isRequest("contracts.create"))));
+    for (const one of all) assert.deepEqual(one, all[0]);
+    for (const stream of streams) await stream.close();
+    while ((await kept()) > 0);
+  });
+
+  it("ends with the emulator", async (t) => {
+    const world = await emulator(t);
+    const stream = await following(t, world);
+    const ends = assert.rejects(
+      stream.until(() => false),
+      /ended|terminated/,
+    );
+    await world.close();
+    await ends;
+  });
+
+  it("is for those who may read the rest", async (t) => {
+    const world = await emulator(t);
+    const answer = await world.router("GET", "/_emulator/events");
+    assert.equal(plain(answer).status, 401);
+  });
+});
+
+const contractOne = {
+  contract_id: 1,
+  contract_name: "NDA with Acme",
+  cluster_id: "eu-1",
+  workspace_id: 1,
+  deleted: false,
+};

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
+import { Feed } from "../../../emulator/control/events/feed.ts";
+import { Faults } from "../../../emulator/faults/faults.ts";
+import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { sendEmail } from "../../../emulator/world/emails.ts";
+import { defaultSettings } from "../../../emulator/world/settings.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+
+/** A feed over a store of its own, and a wall that passes when it is told to. */
+async function scene(t: TestContext) {
+  const wall = new StandingWall();
+  const store = openMemoryStore({ collections, wall });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: 0 });
+  const feed = new Feed(
+    {
+      store,
+      clock,
+      wall,
+      requestLog: new RequestLog(),
+      faults: new Faults(),
+      snapshots: { watch: () => () => {}, list: async () => [] } as never,
+      runner: {} as never,
+      settings: defaultSettings,
+      clusters: [],
+    },
+    "5f3a9c1b-0000",
+  );
+  t.after(() => feed.close());
+  const send = (count = 1) =>
+    store.transaction("mail", (tx) => {
+      for (let i = 0; i < count; i += 1) sendEmail(tx, { purpose: "trial", recipient: "jo@acme.example", sent_at: 0 });
+    });
+  return { wall, feed, send };
+}
+
+/** Kinds of the events in the next frames, a heartbeat as `beat`. */
+async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<readonly string[]> {
+  const { value } = await stream.next();
+  const frames = String(value.text).split("\n\n").slice(0, -1);
+  return frames.map((frame) => (frame === ":" ? "beat" : JSON.parse(frame.split("data: ")[1]!).event));
+}
+
+describe("a feed", () => {
+  it("notes nothing before somebody follows it", async (t) => {
+    const { feed, send } = await scene(t);
+    await send();
+    assert.deepEqual(feed.amount, { streams: 0, count: 0, bytes: 0, max_bytes: 2 * 1024 * 1024, dropped: 0 });
+  });
+
+  it("beats where nothing goes on, so that nobody in between takes it for dead", async (t) => {
+    const { feed, wall, send } = await scene(t);
+    const stream = feed.follow(undefined, new AbortController().signal);
+    assert.deepEqual(await next(stream), ["begin"]);
+    for (let i = 0; i < 3; i += 1) {
+      const beat = next(stream);
+      await idle();
+      await wall.pass(15_000);
+      assert.deepEqual(await beat, ["beat"]);
+    }
+    const told = next(stream);
+    await send();
+    assert.deepEqual(await told, ["email"]);
+  });
+
+  it("goes on noting for a minute and a half after the last one has left, and then forgets", async (t) => {
+    const { feed, wall, send } = await scene(t);
+    const leave = async (after?: string) => {
+      const stream = feed.follow(after, new AbortController().signal);
+      const first = await next(stream);
+      await stream.return(undefined);
+      await idle();
+      return first;
+    };
+    assert.deepEqual(await leave(), ["begin"]);
+    await wall.pass(89_000);
+    await send();
+    await idle();
+    assert.deepEqual(await leave("5f3a9c1b-0"), ["email"], "and who comes back has as long again");
+    await wall.pass(89_000);
+    assert.deepEqual(await leave("5f3a9c1b-0"), ["email"]);
+    await wall.pass(90_000);
+    assert.deepEqual(await leave("5f3a9c1b-1"), ["resync"]);
+    assert.equal(feed.amount.bytes, 0);
+  });
+
+  it("tells of more than 4,000 changes at once that everything is to be asked for anew", async (t) => {
+    const { feed, wall, send } = await scene(t);
+    const stream = feed.follow(undefined, new AbortController().signal);
+    assert.deepEqual(await next(stream), ["begin"]);
+    await send(4_001);
+    assert.deepEqual(await next(stream), ["resync"]);
+    const told = next(stream);
+    await send();
+    await idle();
+    await wall.pass(50);
+    assert.deepEqual(await told, ["email"]);
+  });
+});

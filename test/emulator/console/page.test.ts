@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { describe, it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+
+/** What browsers and others make of a page goes by these. */
+const headersOf = (headers: Headers, ...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, headers.get(name)]));
+
+describe("the page of the console", () => {
+  it("is served without credentials, holds nothing of the state, and may load its own files alone", async (t) => {
+    const { router } = await emulator(t);
+    const { status, headers, body } = await router("GET", "/_emulator/ui/");
+    assert.equal(status, 200);
+    assert.deepEqual(
+      headersOf(
+        headers,
+        "cache-control",
+        "content-security-policy",
+        "content-type",
+        "cross-origin-opener-policy",
+        "referrer-policy",
+        "x-content-type-options",
+        "x-frame-options",
+      ),
+      {
+        "cache-control": "no-store",
+        "content-security-policy":
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        "content-type": "text/html; charset=utf-8",
+        "cross-origin-opener-policy": "same-origin",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+      },
+    );
+    const loaded = [...String(body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
+    assert.deepEqual(
+      loaded.map((url) => url.replace(/-\w+\./, "-HASH.")),
+      ["assets/icon-HASH.svg", "assets/console-HASH.css", "assets/main-HASH.js"],
+    );
+  });
+
+  it("names files by what is in them, so that browsers keep them for good", async (t) => {
+    const { router } = await emulator(t);
+    const page = String((await router("GET", "/_emulator/ui/")).body);
+    const found = await Promise.all(
+      [...page.matchAll(/assets\/[\w.-]+/g)].map(([url]) => router("GET", `/_emulator/ui/${url}`)),
+    );
+    assert.deepEqual(
+      found.map(({ status, headers }) => [
+        status,
+        headersOf(headers, "cache-control", "content-type", "x-content-type-options"),
+      ]),
+      ["image/svg+xml", "text/css; charset=utf-8", "text/javascript; charset=utf-8"].map((type) => [
+        200,
+        {
+          "cache-control": "public, max-age=31536000, immutable",
+          "content-type": type,
+          "x-content-type-options": "nosniff",
+        },
+      ]),
+    );
+  });
+
+  it("has no other file, whatever path leads out of it", async (t) => {
+    const { router, routerUrl } = await emulator(t);
+    const refused = {
+      error: {
+        code: "no_such_asset",
+        message: "The console has no file manifest.json.",
+        hint: "Load the page again: another version of svc may have taken the place of the one that made it.",
+      },
+    };
+    const { status, body } = await router("GET", "/_emulator/ui/assets/manifest.json");
+    assert.deepEqual([status, body], [404, refused]);
+    for (const name of ["..%2f..%2femulator.js", "%2e%2e/manifest.json", "constructor", "__proto__"]) {
+      const found = await statusOf(`${routerUrl}/_emulator/ui/assets/${name}`);
+      assert.equal(found, 404, name);
+    }
+  });
+
+  it("is refused within a frame, under the name of another host, and to scripts of other sites", async (t) => {
+    const url = `${(await emulator(t)).routerUrl}/_emulator/ui/`;
+    const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
+    const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [
+      ["a link on another site", { ...navigation, "sec-fetch-dest": "document" }, 200],
+      ["a frame of another site", { ...navigation, "sec-fetch-dest": "iframe" }, 403],
+      ["a script of another port", { "sec-fetch-mode": "cors", "sec-fetch-site": "same-site" }, 403],
+      ["a page that hides where it is from", { origin: "null" }, 403],
+      ["another host", { host: "evil.example" }, 403],
+    ];
+    for (const [what, headers, status] of asked) assert.equal(await statusOf(url, headers), status, what);
+  });
+});
+
+/** As it is written: no path is tidied up. */
+function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const path = url.slice(url.indexOf("/", "http://".length));
+    const asked = request({ hostname, port, path, headers }, (answer) => resolve(answer.resume().statusCode ?? 0));
+    asked.on("error", reject).end();
+  });
+}

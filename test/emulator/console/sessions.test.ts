@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { Sessions } from "../../../emulator/control/console/sessions.ts";
+import { seededIds } from "../../../src/base/ids.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { StandingWall } from "../../support/walls/standing-wall.ts";
+
+const refused = {
+  status: 403,
+  body: {
+    error: {
+      code: "session_code_refused",
+      message: "This code signs nobody in: each does so once, within a minute.",
+      hint: "Run `svc emulator open` for a new one.",
+    },
+  },
+};
+
+const stranger = {
+  status: 401,
+  body: {
+    error: {
+      code: "unauthorized",
+      message: "The control plane needs `authorization: Bearer <token>`.",
+      hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+    },
+  },
+};
+
+async function newCode({ ask }: TestEmulator): Promise<string> {
+  return ((await ask("POST", "sessions/codes")).body as { code: string }).code;
+}
+
+const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<string, string>> = {}) =>
+  router("POST", "/_emulator/sessions", { body: { code }, headers });
+
+/** Calls of a browser that was signed in. */
+async function signedIn(world: TestEmulator) {
+  const { body } = await begin(world, await newCode(world));
+  const { token } = body as { token: string };
+  return { token, ask: sender(world.controlUrl, { authorization: `Bearer ${token}` }) };
+}
+
+const standing = async (t: TestContext) => {
+  const world = await emulator(t);
+  return { world, browser: await signedIn(world) };
+};
+
+describe("a session of the console", () => {
+  it("is given for a code, and may then do what the control token may", async (t) => {
+    const world = await emulator(t);
+    const made = await world.ask("POST", "sessions/codes");
+    const { code, ...rest } = made.body as { code: string };
+    assert.deepEqual([made.status, rest], [201, { url: `${world.controlUrl}/ui/#code=${code}`, expires_in: 60 }]);
+
+    const { status, body, headers } = await begin(world, code);
+    const { token, ...about } = body as { token: string };
+    assert.deepEqual([status, about], [201, { instance_id: world.instanceId }]);
+    assert.equal(headers.get("set-cookie"), null);
+    assert.equal(headers.get("cache-control"), "no-store");
+
+    const ask = sender(world.controlUrl, { authorization: `Bearer ${token}` });
+    assert.deepEqual(await ask("GET", "clock").then(plain), await world.ask("GET", "clock").then(plain));
+    assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
+  });
+
+  it("is given once: a code that was used is refused, and so is one that never was", async (t) => {
+    const world = await emulator(t);
+    const code = await newCode(world);
+    assert.equal((await begin(world, code)).status, 201);
+    assert.deepEqual(await begin(world, code).then(plain), refused);
+    assert.deepEqual(await begin(world, "made-up").then(plain), refused);
+    assert.deepEqual(await begin(world, world.token).then(plain), refused);
+  });
+
+  it("is given within a minute of the wall", async () => {
+    const wall = new StandingWall();
+    const sessions = new Sessions(seededIds("sessions"), wall);
+    const [late, inTime] = [sessions.newCode(), sessions.newCode()];
+    await wall.pass(59_999);
+    const token = sessions.begin(inTime);
+    await wall.pass(1);
+    assert.deepEqual(
+      [token !== undefined && sessions.has(token), sessions.begin(late), sessions.begin(late)],
+      [true, undefined, undefined],
+    );
+  });
+
+  it("is given to nobody who asks from another origin, or under a name that was pointed here", async (t) => {
+    const world = await emulator(t);
+    const code = await newCode(world);
+    const { host } = new URL(world.routerUrl);
+    const tries: Readonly<Record<string, string>>[] = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: `http://${host.replace(/\d+$/, "1")}` },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ];
+    for (const headers of tries) assert.equal((await begin(world, code, headers)).status, 403, JSON.stringify(headers));
+    const honest = { origin: world.routerUrl, "sec-fetch-site": "same-origin" };
+    assert.equal((await begin(world, code, honest)).status, 201, "none of them used it up");
+  });
+
+  it("is of no use to pages of other sites, whatever they know", async (t) => {
+    const { world, browser } = await standing(t);
+    const get = (headers: Readonly<Record<string, string>>) => browser.ask("GET", "clock", { headers });
+    assert.equal((await get({ origin: "https://evil.example" })).status, 403);
+    assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
+    const cookie = `svc-session=${browser.token}; token=${browser.token}`;
+    const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
+    assert.deepEqual(plain(asked), stranger, "no cookie counts");
+    const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
+    assert.deepEqual(plain(inUrl), stranger, "nor an address");
+  });
+
+  it("ends when it says so, and no other one with it", async (t) => {
+    const { world, browser } = await standing(t);
+    const other = await signedIn(world);
+    assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), stranger);
+    assert.equal((await other.ask("GET", "clock")).status, 200);
+  });
+
+  it("ends with all others, and every code, when the owner of the control token says so", async (t) => {
+    const { world, browser } = await standing(t);
+    const code = await newCode(world);
+    assert.equal((await world.ask("DELETE", "sessions")).status, 204);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), stranger);
+    assert.deepEqual(await begin(world, code).then(plain), refused);
+  });
+
+  it("ends with the emulator: the next one, with the same control token, knows neither it nor a code", async (t) => {
+    const token = "the-same-for-both";
+    const first = await emulator(t, { token });
+    const browser = await signedIn(first);
+    const code = await newCode(first);
+    await first.close();
+    const next = await emulator(t, { token });
+    const ask = sender(next.controlUrl, { authorization: `Bearer ${browser.token}` });
+    assert.deepEqual(await ask("GET", "clock").then(plain), stranger);
+    assert.deepEqual(await begin(next, code).then(plain), refused);
+  });
+
+  it("leaves its secrets in no log", async (t) => {
+    const { world, browser } = await standing(t);
+    const code = await newCode(world);
+    await begin(world, code);
+    await browser.ask("GET", "clock");
+    const log = JSON.stringify((await world.ask("GET", "requests")).body);
+    const state = JSON.stringify((await world.ask("GET", "state")).body);
+    assert.deepEqual(
+      [code, browser.token].map((secret) => log.includes(secret) || state.includes(secret)),
+      [false, false],
+    );
+  });
+
+  it("is one of fifty: who signs in beyond that ends the oldest", () => {
+    const sessions = new Sessions(seededIds("sessions"), new StandingWall());
+    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode())!);
+    assert.deepEqual(
+      [sessions.has(tokens[0]!), sessions.has(tokens[1]!), sessions.has(tokens[50]!)],
+      [false, true, true],
+    );
+  });
+});

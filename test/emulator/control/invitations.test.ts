@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { sent } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { signingLink } from "../../support/identity/recipient-page.ts";
+import { assertRefused, quiet } from "../../support/refused.ts";
+
+const at = "2031-01-02T03:04:05.000Z";
+const bob = "bob@newco.example";
+
+interface Row {
+  readonly token: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly email: string | null;
+  readonly link: string;
+  readonly workspace_id: number;
+}
+
+const list = async ({ ask }: TestEmulator, query = "") =>
+  (await ask("GET", `invitations${query}`)).body as { items: readonly Row[]; total: number };
+
+const accept = ({ ask }: TestEmulator, token: string) =>
+  ask("POST", `invitations/by_token/${encodeURIComponent(token)}/accept`);
+
+/** A workspace of Zoe's, to which Bob is invited. */
+async function invited(on: TestEmulator): Promise<Row> {
+  const signup = { email: "zoe@newco.example", captcha: "yes" };
+  const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+  const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
+  const invited_users = [{ email: bob, first_name: "Bob" }];
+  await on.router("POST", "/router/v1/trial/signup/complete", { body: { ...form, token, invited_users } });
+  return (await list(on, `?email=${bob}`)).items[0]!;
+}
+
+describe("invitations.list", () => {
+  it("shows whom the clusters invited, newest first, and after them the tokens of the seed", async (t) => {
+    const on = await emulator(t);
+    const { token, link } = await invited(on);
+    const contract = await sent(on.api);
+    const { items, total } = await list(on);
+    assert.equal(total, items.length);
+    assert.deepEqual(
+      items.map(({ kind, email, workspace_id }) => [kind, email, workspace_id]),
+      [
+        ["counterparty", "jo@acme.example", 1],
+        ["creator", bob, 4],
+        ["creator", null, 1],
+        ["counterparty", null, 1],
+      ],
+    );
+    const [ofContract, ofMember, ofSeed] = items;
+    assert.match(ofContract!.token, /^counterparty-/);
+    assert.deepEqual(ofContract, {
+      token: ofContract!.token,
+      kind: "counterparty",
+      state: "PENDING",
+      email: "jo@acme.example",
+      name: "Jo Doe",
+      cluster_id: "eu-1",
+      workspace_id: 1,
+      contract_id: 1,
+      link: await signingLink(on, contract, "jo@acme.example"),
+      issued_at: at,
+    });
+    assert.deepEqual(ofMember, {
+      token,
+      kind: "creator",
+      state: "PENDING",
+      email: bob,
+      name: "Bob",
+      cluster_id: "eu-1",
+      workspace_id: 4,
+      contract_id: null,
+      link,
+      issued_at: at,
+    });
+    assert.equal(link, `${on.routerUrl}/auth/v3/invite_info/?token=${token}`);
+    assert.deepEqual(ofSeed, {
+      token: "creator-northwind",
+      kind: "creator",
+      state: "PENDING",
+      email: null,
+      name: null,
+      cluster_id: "eu-1",
+      workspace_id: 1,
+      contract_id: null,
+      link: `${on.routerUrl}/auth/v3/invite_info/?token=creator-northwind`,
+      issued_at: null,
+    });
+  });
+
+  it("searches by cluster, workspace, person, kind and state, and gives pages", async (t) => {
+    const on = await emulator(t);
+    await invited(on);
+    await sent(on.api);
+    const found = async (query: string) => {
+      const { items, total } = await list(on, `?${query}`);
+      return [total, ...items.map(({ email, token }) => email ?? token)];
+    };
+    assert.deepEqual(await found("limit=3&offset=1"), [4, bob, "creator-northwind", "counterparty-northwind"]);
+    assert.deepEqual(await found("offset=3"), [4, "counterparty-northwind"]);
+    assert.deepEqual(await found("offset=9"), [4]);
+    assert.deepEqual(await found("cluster=us-1"), [0]);
+    assert.deepEqual(await found("cluster=eu-1&limit=1"), [4, "jo@acme.example"]);
+    assert.deepEqual(await found("workspace=1&limit=2"), [3, "jo@acme.example", "creator-northwind"]);
+    assert.deepEqual(await found("email=%20BOB@newco.example"), [1, bob]);
+    assert.deepEqual(await found(`email=${bob}&workspace=1`), [0]);
+    assert.deepEqual(await found("kind=counterparty&workspace=1"), [2, "jo@acme.example", "counterparty-northwind"]);
+    assert.deepEqual(await found("state=ACCEPTED"), [0]);
+    assert.equal((await on.ask("GET", "invitations?kind=admin")).status, 400);
+  });
+
+  it("says that those to a contract ended with it, and leads to what the invitation says", async (t) => {
+    const on = await emulator(t);
+    const { id } = await sent(on.api);
+    await on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });
+    const { items } = await list(on, "?state=ENDED");
+    assert.deepEqual(
+      items.map(({ email }) => email),
+      ["jo@acme.example"],
+    );
+    assert.equal((await on.ask("POST", `contracts/${id}/delete`)).status, 200);
+    const [{ link }] = (await list(on, "?state=ENDED")).items as [Row];
+    const { status, body } = await on.router("GET", link.slice(on.routerUrl.length));
+    assert.deepEqual([status, (body as Row).state], [200, "ENDED"]);
+  });
+});
+
+describe("invitations.accept", () => {
+  it("makes the person an active member, maps their address and ends the token", async (t) => {
+    const on = await emulator(t);
+    const row = await invited(on);
+    const accepted = { ...row, state: "ACCEPTED" };
+    assert.deepEqual(plain(await accept(on, row.token)), { status: 200, body: accepted });
+    await quiet(on);
+    assert.deepEqual((await list(on, `?email=${bob}`)).items, [accepted]);
+    assert.equal((await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
+    const hash = emailHash(bob);
+    const mapped = await on.router("GET", `/router/v1/cluster_emails/email/${hash}`);
+    assert.deepEqual(plain(mapped), { status: 200, body: { email_hash: hash, cluster_id: "eu-1" } });
+    assert.deepEqual((await on.ask("GET", `owners?identifier=${row.token}`)).body, []);
+  });
+
+  const refusals: [string, number, (on: TestEmulator) => Promise<string>, object][] = [
+    [
+      "no-such-invitation",
+      404,
+      async () => "__proto__",
+      {
+        code: "no_such_invitation",
+        message: "No invitation has this token.",
+        hint: "List them with `svc emulator invitations`.",
+      },
+    ],
+    [
+      "invitation-of-nobody",
+      409,
+      async () => "creator-northwind",
+      {
+        code: "invitation_of_nobody",
+        message: "The seed gives this token to the workspace Northwind Legal and names nobody who could accept it.",
+        hint: "Invite somebody: `svc trial complete` with invited_users.",
+      },
+    ],
+    [
+      "invitation-to-contract",
+      409,
+      async (on) => {
+        await sent(on.api);
+        return (await list(on, "?email=jo@acme.example")).items[0]!.token;
+      },
+      {
+        code: "invitation_to_contract",
+        message:
+          "The invitation of jo@acme.example is to the contract T-1: it is not accepted, but ends with the contract.",
+        hint: "Open its link (`svc emulator invitations`), or sign for them: `svc emulator sign`.",
+      },
+    ],
+    [
+      "invitation-over",
+      409,
+      async (on) => {
+        const { token } = await invited(on);
+        assert.equal((await accept(on, token)).status, 200);
+        await quiet(on);
+        return token;
+      },
+      { code: "invitation_over", message: `${bob} has accepted this invitation already.` },
+    ],
+  ];
+  for (const [code, status, prepare, error] of refusals) {
+    it(`refuses with ${code}, and changes nothing`, async (t) => {
+      const on = await emulator(t);
+      const token = await prepare(on);
+      await assertRefused(on, () => accept(on, token), { status, body: { error } });
+    });
+  }
+});

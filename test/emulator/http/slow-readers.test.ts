@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import net from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { Backlog, Resync } from "../../../emulator/http/sending/event-stream.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+
+/** More than the system and the emulator together take off the hands of whoever writes to a socket that nobody reads. */
+const tooMany = 2_000;
+const long = "x".repeat(8_000);
+
+/** Somebody who asked for a stream of the control plane, has its head, and reads no further until told to. */
+async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, path: string) {
+  const { port, host } = new URL(routerUrl);
+  const socket = net.connect(Number(port), "127.0.0.1");
+  t.after(() => socket.destroy());
+  socket.write(`GET /_emulator/${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n\r\n`);
+  let text = "";
+  const heard = new Set<() => void>();
+  socket.on("data", (chunk) => {
+    text += chunk;
+    for (const tell of heard) tell();
+  });
+  const until = async (come: (text: string) => boolean) => {
+    while (!come(text)) await new Promise<void>((resolve) => heard.add(resolve));
+    return text;
+  };
+  await until((sofar) => sofar.includes("\r\n\r\n"));
+  socket.pause();
+  return {
+    async readUntil(come: (text: string) => boolean) {
+      socket.resume();
+      return until(come);
+    },
+  };
+}
+
+/** Sends so many requests at once over one connection, and waits for the last answer. */
+function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
+  const { port, host } = new URL(routerUrl);
+  const socket = net.connect(Number(port), "127.0.0.1");
+  for (let i = 1; i <= count; i += 1) {
+    const close = i === count ? "connection: close\r\n" : "";
+    socket.write(`GET /router/v1/clusters/?${i}-${long} HTTP/1.1\r\nhost: ${host}\r\n${close}\r\n`);
+  }
+  return new Promise((resolve) => socket.on("close", () => resolve()).resume());
+}
+
+describe("a reader of the request log that does not read", () => {
+  it("is told how many it missed, and then what comes", async (t) => {
+    const on = await emulator(t);
+    const reader = await slowReader(t, on, "requests/events?operation=clusters.list");
+    await flood(on, tooMany);
+    const text = await reader.readUntil((sofar) => sofar.includes(`?${tooMany}-`));
+
+    const shown = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)-/g)].map(([, number]) => Number(number));
+    const words = [...text.matchAll(/event: resync\ndata: \{"missed":(\d+)\}\n\n/g)].map(([, missed]) =>
+      Number(missed),
+    );
+    assert.equal(words.length, 1);
+    assert.equal(shown.length + words[0]!, tooMany);
+    const gap = shown.findIndex((number, i) => number !== i + 1);
+    assert.deepEqual(
+      shown,
+      Array.from({ length: tooMany }, (_, i) => i + 1).filter((number) => number <= gap || number > gap + words[0]!),
+    );
+    assert.ok(text.indexOf("event: resync") < text.indexOf(`?${shown[gap]}-`));
+  });
+});
+
+describe("what waits for a slow reader", () => {
+  it("is no more than a mebibyte, the newest", () => {
+    const backlog = new Backlog<number>();
+    for (let i = 0; i < 100; i += 1) backlog.add(i, 2 ** 16);
+    assert.deepEqual(backlog.take(), [new Resync(84), ...Array.from({ length: 16 }, (_, i) => 84 + i)]);
+    assert.deepEqual(backlog.take(), []);
+  });
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Failure } from "../../../src/api/failure.ts";
+import { failures } from "../../../src/api/failures.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { fillTemplate } from "../../../src/base/url-template.ts";
+import { plain } from "../../support/emulator.ts";
+import { keys, routed } from "../../support/routed.ts";
+
+const operations = registry as readonly Operation[];
+
+/** The first example of an operation, about that cluster in the place of eu-1. */
+function exampleOf({ method, path, examples }: Operation, cluster: string) {
+  const [{ params = {}, body } = {}] = JSON.parse(JSON.stringify(examples).replaceAll('"eu-1"', `"${cluster}"`));
+  return { method: [method].flat()[0]!, target: fillTemplate(path, params), ...(body !== undefined && { body }) };
+}
+
+const refusal = (code: keyof typeof failures, data: unknown) => {
+  const { status, body } = failures[code] as Failure<unknown>;
+  return { status, body: body(data) };
+};
+
+describe("what an operation declares of the cluster's key", () => {
+  const cases = [
+    ["missing-cluster-key", "eu-1", undefined],
+    ["invalid-cluster-key", "eu-1", "nobody's"],
+    ["foreign-cluster-key", "eu-1", keys["us-1"]],
+    ["unknown-cluster", "nowhere", keys["eu-1"]],
+  ] as const;
+  for (const [code, cluster, key] of cases) {
+    it(`is what it answers: ${code}`, async (t) => {
+      const { router } = await routed(t, { strict: ["keys"] });
+      const declaring = operations.filter(({ id, failures }) => failures.includes(code) && id !== "billing.event");
+      assert.ok(declaring.length > 10);
+      for (const operation of declaring) {
+        const { method, target, ...sent } = exampleOf(operation, cluster);
+        const headers: Record<string, string> = key === undefined ? {} : { "x-cluster-key": key };
+        const answer = await router(method, target, { ...sent, headers });
+        assert.deepEqual(plain(answer), refusal(code, { cluster }), operation.id);
+      }
+    });
+  }
+});

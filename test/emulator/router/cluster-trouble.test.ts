@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { Failure } from "../../../src/api/failure.ts";
+import { failures } from "../../../src/api/failures.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { plain } from "../../support/emulator.ts";
+import { type Routed, routed } from "../../support/routed.ts";
+import { apps, calls, mapped } from "./cluster-trouble.ts";
+
+const operations = registry as readonly Operation[];
+const troubles = ["cluster-unreachable", "no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
+type Trouble = (typeof troubles)[number];
+
+/** The answer to a trouble at eu-1. */
+function refusal(code: Trouble) {
+  const { status, body } = failures[code] as Failure<{ readonly cluster: string }>;
+  return { status, body: body({ cluster: "eu-1" }) };
+}
+
+/** Where nobody listens. */
+const closed = "http://127.0.0.1:9";
+
+/** A router in whose clusters things are so. */
+const worlds: Readonly<Record<Trouble, (t: TestContext) => Promise<Routed>>> = {
+  "cluster-unreachable": (t) => dead(t),
+  "no-cluster-reachable": (t) => dead(t),
+  "cluster-timeout": async (t) => {
+    const world = await routed(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
+    for (const cluster of [world.eu, world.us]) cluster.answer(() => {});
+    return world;
+  },
+  "forwarding-loop": (t) => routed(t, { apps }),
+};
+
+const dead = (t: TestContext) => {
+  const clusters = ["eu-1", "us-1"].map((id) => ({ id, label: id, key: `key-of-${id}`, external_url: closed }));
+  return routed(t, { seed: { clusters, apps } });
+};
+
+/** How the router marks what it forwards: the header that a cluster gets. */
+async function markOf(world: Routed): Promise<Record<string, string>> {
+  await world.router("GET", "/marked?cluster_id=eu-1");
+  return { via: world.eu.received.at(-1)!.headers.via! };
+}
+
+describe("what an operation declares of trouble with clusters", () => {
+  for (const code of troubles) {
+    it(`is what it answers: ${code}`, async (t) => {
+      const world = await worlds[code](t);
+      await mapped(world);
+      const more = code === "forwarding-loop" ? await markOf(world) : {};
+      for (const { id, failures: declared } of operations) {
+        if (!declared.includes(code)) continue;
+        const { toOne, toAll } = calls[id] ?? {};
+        const call =
+          code === "no-cluster-reachable" ? toAll : code === "cluster-unreachable" ? toOne : (toOne ?? toAll);
+        assert.ok(call, `${id} declares ${code}`);
+        assert.deepEqual(plain(await call(world, more)), refusal(code), id);
+      }
+    });
+  }
+
+  it("is no more than what can be: one cluster is unreachable, of several none is reachable", () => {
+    const asks = operations.filter(({ failures: declared }) => troubles.some((code) => declared.includes(code)));
+    assert.deepEqual(asks.map(({ id }) => id).sort(), Object.keys(calls).sort());
+    for (const { id, failures: declared } of asks) {
+      const { toOne, toAll } = calls[id]!;
+      assert.equal(declared.includes("cluster-unreachable"), toOne !== undefined, id);
+      assert.equal(declared.includes("no-cluster-reachable"), toAll !== undefined, id);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { openFileSnapshotStore } from "../../../../emulator/store/file/file-snapshot-store.ts";
+import { memorySnapshotStore } from "../../../../emulator/store/memory/memory-snapshot-store.ts";
+import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
+import { temporaryFolder } from "../../../support/store.ts";
+
+async function* text(...pieces: readonly string[]): AsyncGenerator<Uint8Array, void> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
+
+async function* failing(): AsyncGenerator<Uint8Array, void> {
+  yield Buffer.from("half");
+  throw new Error("no more");
+}
+
+async function read(snapshotStore: SnapshotStore, name: string): Promise<string | undefined> {
+  const document = await snapshotStore.open(name);
+  if (!document) return undefined;
+  let whole = "";
+  for await (const block of document) whole += Buffer.from(block).toString();
+  return whole;
+}
+
+const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
+  "in memory": async () => memorySnapshotStore(),
+  "in a folder": async (t) => openFileSnapshotStore({ folder: join(await temporaryFolder(t), "snapshots") }),
+};
+
+for (const [where, open] of Object.entries(stores)) {
+  describe(`a snapshot store ${where}`, () => {
+    it("gives back what was put there, the last of each name", async (t) => {
+      const snapshotStore = await open(t);
+      assert.deepEqual(await snapshotStore.list(), []);
+      await snapshotStore.put("a", text("one\ntw", "o\n"));
+      await snapshotStore.put("a10", text("ten\n"));
+      await snapshotStore.put("a9", text("nine"));
+      assert.equal(await read(snapshotStore, "a"), "one\ntwo\n");
+      await snapshotStore.put("A", text("three\n"));
+      assert.deepEqual(
+        (await snapshotStore.list()).map(({ name, bytes }) => [name, bytes]),
+        [
+          ["A", 6],
+          ["a9", 4],
+          ["a10", 4],
+        ],
+      );
+      assert.deepEqual([await read(snapshotStore, "A"), await read(snapshotStore, "b")], ["three\n", undefined]);
+      assert.deepEqual([await snapshotStore.remove("A"), await snapshotStore.remove("A")], [true, false]);
+    });
+
+    it("keeps what was there when the new one fails", async (t) => {
+      const snapshotStore = await open(t);
+      await snapshotStore.put("a", text("one"));
+      await assert.rejects(snapshotStore.put("a", failing()), { message: "no more" });
+      await assert.rejects(snapshotStore.put("b", failing()), { message: "no more" });
+      assert.deepEqual([await read(snapshotStore, "a"), (await snapshotStore.list()).length], ["one", 1]);
+    });
+  });
+}
+
+it("a snapshot store in a folder removes what an interrupted writing has left, and nothing else", async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const name of ["kept.json.0123456789ab.svc-tmp", "mine.txt", "mine.txt.0123456789ab.svc-tmp", "kept.json"])
+    await writeFile(join(folder, name), "x");
+  await openFileSnapshotStore({ folder });
+  assert.deepEqual((await readdir(folder)).sort(), ["kept.json", "mine.txt", "mine.txt.0123456789ab.svc-tmp"]);
+});

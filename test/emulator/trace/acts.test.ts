@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { sent } from "../../support/contracts.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { device } from "../../support/identity/devices.ts";
+import { hiddenIn } from "../../support/identity/forms.ts";
+import { done, signingLink } from "../../support/identity/recipient-page.ts";
+import { caller } from "../../support/traced.ts";
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+interface Node {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly trace: string;
+  readonly what: string;
+}
+
+const nodesOf = async ({ ask }: TestEmulator, ref: string) =>
+  ((await ask("GET", `traces/${ref}`)).body as { nodes: readonly Node[] }).nodes;
+
+/** Each cause of what a state holds, in a few words. */
+async function causesOf({ ask }: TestEmulator): Promise<readonly string[]> {
+  const { rows } = (await ask("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
+  return rows.causes.map(({ what }) => what);
+}
+
+/** Sends the form of a page of the emulator, with what a person types. */
+async function submit({ routerUrl }: TestEmulator, page: string, to: string, typed: Record<string, string>) {
+  const shown = await (await fetch(page)).text();
+  const body = String(new URLSearchParams({ ...hiddenIn(shown), ...typed }));
+  const { status } = await sender(routerUrl)("POST", to, { body, headers: form });
+  assert.ok(status < 400, String(status));
+}
+
+describe("what a person does on a page", () => {
+  it("is why a contract was signed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    await done(await signingLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
+    const nodes = await nodesOf(on, "T-1");
+    const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
+    const cause = nodes.find(({ id }) => id === signed?.parent);
+    assert.match(String(cause?.what), /^POST \/\S+$/);
+  });
+
+  it("is why a device was let in, and why somebody signed in with a provider", async (t) => {
+    const on = await emulator(t);
+    const { user_code } = await device(on);
+    const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
+    await submit(on, page, "/_emulator/device", { status: "AUTHORIZED", cluster_id: "us-1", email: "" });
+    const { body } = await on.router("GET", "/router/v1/trial/signup/oauth");
+    const { authorization_url } = body as { authorization_url: string };
+    await submit(on, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
+    const causes = await causesOf(on);
+    for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
+      assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
+    }
+  });
+});
+
+describe("a traceparent", () => {
+  const { trace, span } = caller;
+  const malformed = [
+    `00-${trace}-${span}`,
+    `00-${trace.toUpperCase()}-${span}-01`,
+    `00-${"0".repeat(32)}-${span}-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `ff-${trace}-${span}-01`,
+    `00-${trace}-${span}-01-more`,
+    `00-${trace}-${span}-01, 00-${trace}-${span}-01`,
+    "",
+  ];
+  for (const traceparent of malformed) {
+    it(`that is malformed is as good as none: ${JSON.stringify(traceparent)}`, async (t) => {
+      const on = await emulator(t);
+      const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
+      const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
+      assert.equal(answer.status, 201);
+      const [{ trace: own, ...node } = assert.fail()] = (await nodesOf(on, "request:1")) as readonly (Node & {
+        readonly parent_span: string | null;
+      })[];
+      assert.deepEqual([node.parent_span, own === trace, /^[0-9a-f]{32}$/.test(own)], [null, false, true]);
+    });
+  }
+
+  it("of a later version is taken for what it says", async (t) => {
+    const on = await emulator(t);
+    const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
+    const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };
+    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers });
+    assert.equal((await nodesOf(on, trace))[0]?.id, "request:1");
+  });
+});

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Pool } from "undici";
+import { spanOf } from "../../../src/api/trace-span.ts";
+import { otlpDocument } from "../../../src/base/otlp.ts";
+import { collector } from "../../support/collector.ts";
+import { draft } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { quiet } from "../../support/refused.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { allNodes, caller, eventful } from "../../support/traced.ts";
+
+const spansOf = (document: ReturnType<typeof otlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
+const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
+  spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
+
+describe("what happens", () => {
+  it("is sent as spans that equal the nodes of all traces, each once, and no parent is missing", async (t) => {
+    const sink = await collector(t);
+    const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    await eventful(t, on);
+    await quiet(on);
+    const nodes = await allNodes(on);
+    await on.close();
+    const spans = sink.spans();
+    assert.deepEqual(sorted(spans), sorted(spansOf(otlpDocument(nodes.map(spanOf), {}, { name: "svc", version: "" }))));
+    assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
+      "attempt",
+      "delivery",
+      "event",
+      "request",
+      "timer",
+    ]);
+    const known = new Set<string | undefined>([undefined, caller.span, ...spans.map(({ spanId }) => spanId)]);
+    assert.deepEqual(
+      spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
+      [],
+    );
+    assert.equal(JSON.stringify(spans).includes("s3cret"), false);
+  });
+
+  it("goes where the variables of OpenTelemetry say, with their headers, in the name that they give", async (t) => {
+    const sink = await collector(t);
+    const sent = async (otel: Record<string, string>) => {
+      const before = sink.received.length;
+      const on = await emulator(t, { otel });
+      await draft(on.api);
+      await on.close();
+      return sink.received.slice(before).map(({ url, headers }) => [url, headers["content-type"], headers["x-key"]]);
+    };
+    const type = "application/json";
+    const common = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${sink.url}/otlp/`,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=first%20one",
+      OTEL_RESOURCE_ATTRIBUTES: "team=contracts,service.name=of-the-resource",
+    };
+    assert.deepEqual(await sent(common), [["/otlp/v1/traces", type, "first one"]]);
+    assert.deepEqual(sink.resource(), { "service.name": "of-the-resource", team: "contracts" });
+    const ofTraces = {
+      ...common,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${sink.url}/mine`,
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: "X-Key=second",
+      OTEL_SERVICE_NAME: "named",
+    };
+    assert.deepEqual(await sent(ofTraces), [["/mine", type, "second"]]);
+    assert.deepEqual(sink.resource(), { "service.name": "named", team: "contracts" });
+    assert.deepEqual(await sent({ ...ofTraces, OTEL_SDK_DISABLED: "true" }), []);
+    assert.deepEqual(await sent({ OTEL_EXPORTER_OTLP_ENDPOINT: sink.url }), [["/v1/traces", type, undefined]]);
+    assert.deepEqual(sink.resource(), { "service.name": "svc-emulator" });
+  });
+
+  it("leaves for nowhere without the variables", async (t) => {
+    const on = await emulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
+    const { body } = await on.ask("GET", "kept");
+    const usual = await emulator(t, { otel: process.env });
+    assert.deepEqual((await usual.ask("GET", "kept")).body, body);
+    assert.equal((body as { spans: unknown }).spans, null);
+  });
+
+  it("is sent again after an answer that may pass, and not after any other", async (t) => {
+    const sink = await collector(t);
+    const lines: string[] = [];
+    const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, OTEL_EXPORTER_OTLP_HEADERS: "authorization=s3cret" };
+    let told = (_line: string) => {};
+    const first = new Promise<string>((resolve) => {
+      told = resolve;
+    });
+    const log = (line: string) => {
+      lines.push(line);
+      told(line);
+    };
+    const on = await emulator(t, { otel, log });
+    sink.answer(503);
+    await draft(on.api);
+    await first;
+    sink.answer(200);
+    await on.close();
+    const counts = sink.received.map(({ body }) => JSON.parse(body.toString()).resourceSpans[0].scopeSpans[0].spans);
+    assert.deepEqual(counts[1], counts[0]);
+    assert.deepEqual(
+      lines.map((line) => line.replace(sink.url, "it")),
+      [
+        "spans cannot be sent to it: it answered 503; what has no room is dropped, and counted",
+        "spans are sent to it again",
+      ],
+    );
+
+    const refusing = await emulator(t, { otel });
+    const refused = new Promise<void>((resolve) => {
+      sink.answer((_, response) => {
+        response.writeHead(400).end();
+        resolve();
+      });
+    });
+    await draft(refusing.api);
+    await refused;
+    sink.answer(200);
+    const before = sink.received.length;
+    await draft(refusing.api);
+    await refusing.close();
+    const later = sink.spans();
+    assert.equal(sink.received.length, before + 1);
+    assert.equal(new Set(later.map(({ spanId }) => spanId)).size, later.length - counts[0].length);
+  });
+
+  it("is noted where the variables cannot be meant so, without what they hold", async (t) => {
+    const lines: string[] = [];
+    const sink = await collector(t);
+    const log = (line: string) => lines.push(line);
+    const noted = async (otel: Record<string, string>) => {
+      const on = await emulator(t, { otel, log });
+      const { body } = await on.ask("GET", "kept");
+      await on.close();
+      return [lines.splice(0).length, (body as { spans: object | null }).spans === null];
+    };
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
+    assert.deepEqual(await noted({ OTEL_EXPORTER_OTLP_ENDPOINT: "s3cret" }), [1, true]);
+    assert.deepEqual(await noted({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://me:s3cret@127.0.0.1/" }), [1, true]);
+    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }), [1, true]);
+    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }), [1, false]);
+    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "s3cret,a=%ff,b=%0a" }), [3, false]);
+    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "s3cret" }), [1, false]);
+    assert.deepEqual(await noted({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), [0, true]);
+  });
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** What the heap holds, and nothing that is garbage. */
+function heldBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Takes what it is sent, and never answers. */
+async function silent(t: TestContext): Promise<string> {
+  const sink = await receiver(t);
+  sink.answer(() => {});
+  return sink.url;
+}
+
+describe("a collector that never answers", () => {
+  it("keeps nobody waiting, and what has no room is counted", async (t) => {
+    const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
+    const hurry = new AbortController();
+    const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
+    const pool = new Pool(on.routerUrl, { connections: 8 });
+    t.after(() => pool.destroy());
+    let made = 0;
+    const statuses = new Set<number>();
+    const some = async (count: number) => {
+      const until = made + count;
+      const each = async () => {
+        while (made < until) {
+          made += 1;
+          const { statusCode, body } = await pool.request({
+            method: "POST",
+            path: bulk.clients.path,
+            headers: { "content-type": "application/json", "x-cluster-key": clusterKey },
+            body: JSON.stringify(bulkBody("clients", id, [`client-${made}`])),
+          });
+          statuses.add(statusCode);
+          await body.dump();
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, each));
+    };
+    await some(2_000);
+    const before = heldBytes();
+    await some(10_000);
+    const grown = heldBytes() - before;
+    assert.deepEqual([...statuses], [200]);
+    assert.ok(grown < 20_000_000, `${grown} bytes`);
+    const { body } = await on.ask("GET", "kept");
+    const { spans } = body as { spans: { sent: number; waiting: number; dropped: number } };
+    assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 12_000]);
+    assert.ok(spans.dropped > 9_000, JSON.stringify(spans));
+    hurry.abort();
+    await on.close({ hurry: hurry.signal });
+  });
+});

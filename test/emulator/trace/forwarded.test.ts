@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { request, sent } from "../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { quiet } from "../../support/refused.ts";
+import { routed } from "../../support/routed.ts";
+import { caller, traceparent } from "../../support/traced.ts";
+
+interface Node {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly parent_span: string | null;
+  readonly span: string;
+  readonly what: string;
+  readonly because: string;
+}
+
+async function nodesOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<readonly Node[]> {
+  const { status, body } = await ask("GET", `traces/${ref}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return (body as { nodes: readonly Node[] }).nodes;
+}
+
+describe("a request that the router sends on", () => {
+  it("leads to the one that its cluster gets, in the caller's trace", async (t) => {
+    const on = await emulator(t);
+    const { clientId = "", clientSecret = "" } = on.clusters[0]!;
+    const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
+    const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: request(), headers });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const nodes = await nodesOf(on, caller.trace);
+    const [first, second] = nodes;
+    assert.deepEqual(
+      [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
+      [
+        ["request:1", null, caller.span, "somebody called, in a trace of their own"],
+        ["request:2", "request:1", first?.span, "request:1 led to it"],
+      ],
+    );
+    assert.match(String(first?.what), /^catch-all POST /);
+    assert.match(String(second?.what), /^contracts\.create POST /);
+    assert.ok(nodes.slice(2).every(({ parent }) => parent !== null && parent !== "request:1"));
+    assert.deepEqual(await nodesOf(on, "request:1"), nodes);
+  });
+
+  it("is told to no cluster of others, and to nobody who looks into an inbox", async (t) => {
+    const outside = await routed(t);
+    await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });
+    for (const { received } of [outside.eu, outside.us]) {
+      const [got] = received;
+      assert.deepEqual([got?.headers["x-svc-link"], got?.url], ["mine", "/api/v1/anything"]);
+    }
+    const on = await emulator(t);
+    await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1" } });
+    await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1", "X-Svc-Link": "mine" } });
+    const { items } = (await on.ask("GET", "clusters/us-1/inbox")).body as {
+      items: readonly { readonly headers: readonly (readonly [name: string, value: string])[] }[];
+    };
+    assert.deepEqual(
+      items.map(({ headers }) => headers.filter(([name]) => name.toLowerCase() === "x-svc-link")),
+      [[], [["X-Svc-Link", "mine"]]],
+    );
+  });
+});
+
+describe("what a cluster reports to the router", () => {
+  it("follows from what it reports", async (t) => {
+    const on = await emulator(t);
+    await sent(on.api);
+    await quiet(on);
+    const nodes = await nodesOf(on, "request:2");
+    const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
+    assert.ok(reports.length > 0);
+    assert.deepEqual([...new Set(reports.map(({ parent }) => parent))], ["request:2"]);
+  });
+});

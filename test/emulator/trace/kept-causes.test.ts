@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { CauseRow } from "../../../emulator/store/cause.ts";
+import { sent } from "../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { temporaryFolder } from "../../support/store.ts";
+
+const start = "2031-01-02T03:04:05Z";
+const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
+const dead = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
+
+interface Rows {
+  readonly causes: readonly CauseRow[];
+  readonly webhook_events: readonly { readonly activity: string; readonly cause: string }[];
+  readonly webhook_attempts: readonly {
+    readonly cause: string;
+    readonly moved_by: string | null;
+    readonly at: number;
+  }[];
+  readonly schedule: readonly { readonly kind: string; readonly cause: string }[];
+}
+
+async function rowsOf({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
+  const { body } = await ask("GET", "state");
+  return (body as { rows: Rows }).rows;
+}
+
+/** The kept causes in few words: what, after which one, and by which move of time. */
+const told = ({ causes }: Pick<Rows, "causes">) =>
+  causes.map(({ id, what, before, moved_by }) => [id, what, before, moved_by].filter(Boolean).join(" | "));
+
+const eventsOf = ({ webhook_events }: Rows) => webhook_events.map(({ activity, cause }) => `${cause} ${activity}`);
+
+const opening = [
+  "request:1 | webhooks.create POST /api/v2.1/public/webhooks/",
+  "request:2 | contracts.create POST /api/v2.1/public/contracts/",
+  "request:3 | contracts.send POST /api/v2.1/public/contracts/T-1/send_to_counterparties",
+];
+
+/** A contract that is out for signature; nobody listens to the webhook that is told of it. */
+async function outForSignature(t: TestContext, options = {}): Promise<TestEmulator> {
+  const on = await emulator(t, { ...manual, ...options });
+  await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+  await sent(on.api);
+  return on;
+}
+
+describe("what follows from a request", () => {
+  it("names it, and the request is kept with it", async (t) => {
+    const on = await outForSignature(t);
+    const waiting = (await rowsOf(on)).schedule.filter(({ kind }) => kind === "email-delivery");
+    assert.deepEqual(
+      waiting.map(({ cause }) => cause),
+      ["request:3"],
+    );
+    await on.ask("POST", "contracts/T-1/sign", { body: {} });
+    await on.ask("GET", "webhooks");
+    const rows = await rowsOf(on);
+    assert.deepEqual(told(rows).slice(0, 3), opening);
+    const signing = rows.causes.find(
+      ({ what }) => what === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
+    );
+    assert.ok(signing);
+    const events = eventsOf(rows);
+    assert.ok(events.includes("request:2 CONTRACT_CREATED"), events.join());
+    assert.ok(events.includes(`${signing.id} CONTRACT_SIGNED`), events.join());
+  });
+
+  it("says who moved time, where it came due by that", async (t) => {
+    const on = await outForSignature(t, { autoSignMs: 600_000 });
+    await on.clock.advance({ by: "PT15M" });
+    const rows = await rowsOf(on);
+    const moved = rows.causes.find(({ id }) => id.startsWith("advance:"))?.id;
+    assert.deepEqual(
+      told(rows).filter((line) => line.startsWith("timer:")),
+      [
+        `timer:2 | the provider of e-mails reports a delivery | request:3 | ${moved}`,
+        `timer:3 | auto-sign | request:3 | ${moved}`,
+      ],
+    );
+    assert.ok(eventsOf(rows).includes("timer:3 CONTRACT_SIGNED"));
+    assert.deepEqual(
+      rows.webhook_attempts.map(({ cause, moved_by, at }) => [cause, moved_by, (at - Date.parse(start)) / 60_000]),
+      [
+        ["timer:3", moved, 10],
+        ["timer:3", moved, 15],
+      ],
+    );
+  });
+
+  it("has the trace of the caller, and what is malformed is as good as none", async (t) => {
+    const on = await emulator(t, manual);
+    const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const span = "00f067aa0ba902b7";
+    const given = [
+      `00-${trace}-${span}-01`,
+      `00-${trace}-${span}`,
+      `00-${trace.toUpperCase()}-${span}-01`,
+      "",
+      undefined,
+    ];
+    for (const traceparent of given) {
+      const headers = traceparent === undefined ? undefined : { traceparent };
+      await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
+    }
+    const { causes } = await rowsOf(on);
+    assert.deepEqual(
+      causes.map((row) => [row.trace === trace, row.parent_span]),
+      [
+        [true, span],
+        [false, null],
+        [false, null],
+        [false, null],
+        [false, null],
+      ],
+    );
+    assert.equal(new Set(causes.map((row) => row.trace)).size, 5);
+    for (const row of causes) assert.match(row.trace, /^[0-9a-f]{32}$/);
+  });
+
+  it("is never told of a number that another request had before a restart or an import", async (t) => {
+    const file = join(await temporaryFolder(t), "emulator.json");
+    const first = await outForSignature(t, { file });
+    const before = await first.ask("GET", "state");
+    await first.close();
+    const second = await emulator(t, { ...manual, file });
+    await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+    const after = told(await rowsOf(second));
+    assert.deepEqual(after.slice(0, 3), opening);
+    const fresh = await emulator(t, manual);
+    await fresh.ask("PUT", "state", { body: before.body });
+    await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+    assert.deepEqual(told(await rowsOf(fresh)).slice(0, 3), opening);
+  });
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { draft } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
+const other = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
+const headerOf = ({ trace, span }: typeof caller) => ({ traceparent: `00-${trace}-${span}-01` });
+
+interface Node {
+  readonly id: string;
+  readonly trace: string;
+  readonly span: string;
+}
+
+/** What a receiver gets: an answer of 503, the retry, and a resend that somebody asked for in a trace of their own. */
+async function told(t: TestContext, options: object) {
+  const sink = await receiver(t);
+  const on = await emulator(t, {
+    deterministic: true,
+    clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
+    ...options,
+  });
+  const webhook = { title: "a", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+  await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+  const { number } = await draft(on.api);
+  await on.ask("GET", "clock");
+  sink.answer(503);
+  const body = { activity: "CONTRACT_CREATED", contract_id: number };
+  await on.ask("POST", "activities", { body, headers: headerOf(caller) });
+  await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+  await on.ask("POST", "deliveries/2/resend", { headers: headerOf(other) });
+  const { nodes } = (await on.ask("GET", "traces/delivery:2")).body as { nodes: readonly Node[] };
+  return { nodes, got: sink.received.slice(-3) };
+}
+
+/** All that came over the wire, but the port of the receiver. */
+const bytesOf = (got: Awaited<ReturnType<typeof told>>["got"]) =>
+  got.map(({ method, url, rawHeaders, body }) => {
+    const host = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+    return [method, url, rawHeaders.filter((_, i) => i !== host + 1), body.toString("latin1")];
+  });
+
+describe("receivers", () => {
+  it("get the same bytes whether traces are told or not, but for the one header", async (t) => {
+    const [silent, telling] = [await told(t, {}), await told(t, { traceWebhooks: true })];
+    const without = telling.got.map(({ rawHeaders, ...rest }) => {
+      const at = rawHeaders.indexOf("traceparent");
+      assert.ok(at >= 0);
+      return { ...rest, rawHeaders: rawHeaders.filter((_, i) => i !== at && i !== at + 1) };
+    });
+    assert.deepEqual(bytesOf(without), bytesOf(silent.got));
+  });
+
+  it("get the headers of the service alone", async (t) => {
+    const { got } = await told(t, {});
+    assert.deepEqual(
+      got.map(({ headers }) => Object.keys(headers).sort()),
+      got.map(() => ["connection", "content-length", "content-type", "host", "x-svc-webhook-content-hash"]),
+    );
+  });
+
+  it("are told the trace, and the span of each attempt, with --trace-webhooks", async (t) => {
+    const { nodes, got } = await told(t, { traceWebhooks: true });
+    const spans = [1, 2, 3].map((number) => nodes.find(({ id }) => id === `attempt:2.${number}`));
+    assert.deepEqual(
+      got.map(({ headers }) => headers.traceparent),
+      spans.map((node) => `00-${node?.trace}-${node?.span}-01`),
+    );
+    assert.deepEqual(
+      spans.map((node) => node?.trace),
+      [caller.trace, caller.trace, other.trace],
+    );
+    assert.equal(new Set(spans.map((node) => node?.span)).size, 3);
+  });
+});

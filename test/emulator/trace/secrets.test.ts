@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
+import { otlpDocument } from "../../../src/base/otlp.ts";
+import { sent } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { done, signingLink } from "../../support/identity/recipient-page.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const jo = "jo@acme.example";
+const own = ["s3cret-in-the-query", "s3cret-in-the-address", "s3cret-in-a-header", "s3cret-of-an-invitation"];
+
+/** Every text of the state that stands under the name of a secret. */
+function secretsIn(value: unknown, name = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => secretsIn(one, name));
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, key));
+  }
+  const isSecret = /(?:secret|token|tokens|hmac_key|^key|password|code)$/.test(name) && !/country|object/.test(name);
+  return isSecret && typeof value === "string" && value.length >= 8 ? [value] : [];
+}
+
+describe("a trace", () => {
+  it("holds no secret, whatever happened: the whole journey of a contract", async (t) => {
+    const sink = await receiver(t);
+    const on = await emulator(t, { deterministic: true });
+    const url = `${sink.url.replace("//", `//me:${own[1]}@`)}/hook?token=${own[0]}`;
+    const webhook = {
+      title: "a",
+      url,
+      only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"],
+      custom_headers: { "x-key": own[2] },
+    };
+    const plainUrl = `${sink.url}/hook?token=${own[0]}`;
+    const { status } = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    if (status !== 201) await on.api("POST", "/api/v2.1/public/webhooks/", { body: { ...webhook, url: plainUrl } });
+    const contract = await sent(on.api);
+    const link = await signingLink(on, contract, jo);
+    await done(link, { act: "sign", text: "Fine" });
+    await on.router("GET", `/invite/by_token/${own[3]}?code=${own[0]}`);
+    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
+
+    const state = (await on.ask("GET", "state")).body as { rows: { causes: readonly { id: string }[] } };
+    const key = new URL(link).searchParams;
+    const secrets = new Set([
+      ...own,
+      ...secretsIn({ ...state, on: on.token }),
+      on.token,
+      ...[...key.values()].filter((value) => !value.includes("@")),
+    ]);
+    assert.ok(key.has("key") || key.size > 1, link);
+    assert.ok(secrets.size > own.length + 5);
+    const found: TraceNode[] = [];
+    for (const ref of ["T-1", "webhook:1", ...state.rows.causes.map(({ id }) => id)]) {
+      const { body } = await on.ask("GET", `traces/${ref}`);
+      found.push(...(body as { nodes: readonly TraceNode[] }).nodes);
+    }
+    assert.ok(found.some(({ what }) => what.includes("/hook")));
+    const text = JSON.stringify([found, otlpDocument(found.map(spanOf), {}, { name: "svc", version: "1" })]);
+    assert.deepEqual(
+      [...secrets].filter((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret))),
+      [],
+    );
+  });
+});

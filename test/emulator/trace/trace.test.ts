@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const start = "2031-01-02T03:04:05Z";
+const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
+const dead = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
+const traceparent = `00-${caller.trace}-${caller.span}-01`;
+
+interface Trace {
+  readonly nodes: readonly Node[];
+  readonly planned: readonly {
+    readonly parent: string;
+    readonly due: string;
+    readonly what: string;
+    readonly because: string;
+  }[];
+  readonly more: boolean;
+}
+interface Node {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly trace: string;
+  readonly span: string;
+  readonly parent_span: string | null;
+  readonly what: string;
+  readonly because: string;
+}
+
+async function traceOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<Trace> {
+  const { status, body } = await ask("GET", `traces/${ref}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as Trace;
+}
+
+/** Each node as its parent and itself. */
+const told = ({ nodes }: Pick<Trace, "nodes">): string[] =>
+  nodes.map(({ id, parent }) => (parent === null ? id : `${parent} > ${id}`));
+
+const subscribe = (on: TestEmulator, webhook: object = dead) =>
+  on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+
+describe("a trace", () => {
+  it("is found by any of its parts", async (t) => {
+    const on = await emulator(t, manual);
+    await subscribe(on);
+    await draft(on.api);
+    const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
+    for (const ref of ["T-1", "delivery:1", "event:3", "webhook:1", "attempt:1.1"]) {
+      const found = told(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
+      assert.deepEqual(found, whole, ref);
+    }
+    const { nodes } = await traceOf(on, "request:2");
+    assert.deepEqual(
+      told({ nodes }).filter((line) => /delivery|attempt/.test(line)),
+      whole.slice(2),
+    );
+    assert.deepEqual((await traceOf(on, nodes[0]!.trace)).nodes, nodes);
+  });
+
+  it("tells of what is still to come, below what asked for it", async (t) => {
+    const on = await emulator(t, { ...manual, autoSignMs: 600_000 });
+    await sent(on.api);
+    const { planned } = await traceOf(on, "T-1");
+    assert.deepEqual(
+      planned.map(({ parent, due, what }) => `${parent} ${due} ${what}`),
+      [
+        "request:2 2031-01-02T03:05:05.000Z the provider of e-mails reports a delivery",
+        "request:2 2031-01-02T03:14:05.000Z auto-sign",
+      ],
+    );
+    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
+    const after = await traceOf(on, "request:2");
+    assert.deepEqual(after.planned, []);
+    const timers = after.nodes.filter(({ id }) => id.startsWith("timer:"));
+    // Clusters report to the router meanwhile: how many requests there were before is not ours to say.
+    const [, advance] = / (request:\d+) moved time$/.exec(timers[0]?.because ?? "") ?? [];
+    const because = `request:2 put it into the queue; ${advance} moved time`;
+    assert.deepEqual(
+      timers.map(({ parent, what, because }) => [parent, what, because]),
+      [
+        ["request:2", "the provider of e-mails reports a delivery", because],
+        ["request:2", "auto-sign", because],
+      ],
+    );
+    const moved = told(await traceOf(on, String(advance)));
+    assert.ok(moved.includes("request:2 > timer:2"), moved.join("\n"));
+  });
+
+  it("has the caller's id in all that follows, and hangs below the caller's span", async (t) => {
+    const on = await emulator(t, manual);
+    await subscribe(on);
+    const { id } = await draft(on.api);
+    const headers = { traceparent };
+    await on.ask("POST", "activities", {
+      body: { activity: "CONTRACT_CREATED", contract_id: Number(id.slice(2)) },
+      headers,
+    });
+    await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { nodes } = await traceOf(on, caller.trace);
+    assert.deepEqual(told({ nodes }), [
+      "request:3",
+      "request:3 > event:4",
+      "event:4 > delivery:2",
+      "delivery:2 > attempt:2.1",
+      "delivery:2 > attempt:2.2",
+    ]);
+    assert.deepEqual([...new Set(nodes.map(({ trace }) => trace))], [caller.trace]);
+    assert.equal(nodes[0]?.parent_span, caller.span);
+    for (const { parent, parent_span } of nodes.slice(1)) {
+      assert.equal(nodes.find(({ id }) => id === parent)?.span, parent_span);
+    }
+  });
+
+  it("names what asked for a resend, in whose trace that attempt is", async (t) => {
+    const sink = await receiver(t);
+    const on = await emulator(t, manual);
+    await subscribe(on, { ...dead, url: sink.url });
+    await draft(on.api);
+    await on.ask("GET", "clock");
+    await on.ask("POST", "deliveries/1/resend", { headers: { traceparent } });
+    const whole = await traceOf(on, "delivery:1");
+    assert.deepEqual(told(whole), [
+      "request:2",
+      "request:2 > event:3",
+      "event:3 > delivery:1",
+      "delivery:1 > attempt:1.1",
+      "request:4",
+      "request:4 > attempt:1.2",
+    ]);
+    assert.equal(whole.nodes.at(-1)?.because, "request:4 asked to send it once more");
+    assert.deepEqual(told(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
+  });
+
+  it("names the trouble that interfered, and what scripted it", async (t) => {
+    const sink = await receiver(t);
+    const on = await emulator(t, manual);
+    await subscribe(on, { ...dead, url: sink.url });
+    for (const effect of ["delay", "drop"]) {
+      const body = { direction: "outgoing", effect, count: 1 };
+      assert.equal((await on.ask("POST", "faults", { body })).status, 201);
+    }
+    await draft(on.api);
+    await on.ask("GET", "clock");
+    const [planned] = (await traceOf(on, "delivery:1")).planned;
+    assert.deepEqual(
+      [planned?.due, planned?.because],
+      ["2031-01-02T03:05:05.000Z", "the first attempt; scripted: delay (request:2)"],
+    );
+    await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
+    const reasons = async (ref: string) =>
+      (await traceOf(on, ref)).nodes.flatMap(({ id, what, because }) =>
+        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ moved/, "somebody moved")]] : [],
+      );
+    assert.deepEqual(await reasons("delivery:1"), [
+      ["attempt 1: 200", "the first attempt; somebody moved time; scripted: delay (request:2)"],
+    ]);
+    await draft(on.api);
+    await on.ask("GET", "clock");
+    assert.deepEqual(await reasons("delivery:2"), [
+      ["attempt 1: dropped", "the first attempt; scripted: drop (request:3)"],
+    ]);
+    const script = await traceOf(on, "request:3");
+    assert.deepEqual(script.nodes[0]?.what, "faults.add POST /_emulator/faults");
+  });
+
+  it("is refused where nothing is kept, and where the name means nothing", async (t) => {
+    const on = await emulator(t, manual);
+    const codeOf = async (path: string) => {
+      const { status, body } = await on.ask("GET", path);
+      return `${status} ${(body as { error: { code: string } }).error.code}`;
+    };
+    for (const ref of ["request:1", "T-1", "delivery:1", "event:1", "webhook:1", "timer:9", caller.trace]) {
+      for (const path of [`traces/${ref}`, `traces/${ref}/events`]) {
+        assert.equal(await codeOf(path), "404 no_such_trace", path);
+      }
+    }
+    for (const ref of ["x", "T-0", "request:", "delivery:-1", "0".repeat(32), "T-1%00", "__proto__"]) {
+      for (const path of [`traces/${ref}`, `traces/${ref}/events`]) {
+        assert.equal(await codeOf(path), "404 malformed_ref", path);
+      }
+    }
+  });
+});

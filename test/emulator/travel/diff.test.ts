@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { quiet } from "../../support/refused.ts";
+import { restore, save, subscribed } from "./travel.ts";
+
+interface Diff {
+  readonly same: boolean;
+  readonly total: number;
+  readonly items: readonly { readonly what: string; readonly fields: readonly object[] }[];
+}
+
+async function diff({ ask }: TestEmulator, query: string): Promise<Diff> {
+  const { status, body } = await ask("GET", `snapshots/${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as Diff;
+}
+
+const whats = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
+
+describe("the difference since a snapshot", () => {
+  it("is none after a restore", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    await save(on, "drafted");
+    await draft(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.equal((await diff(on, "drafted/diff")).same, false);
+    await restore(on, "drafted");
+    assert.deepEqual(await diff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
+  });
+
+  it("is what a signature did, in words of the domain first: contract, event, delivery, schedule", async (t) => {
+    const on = await emulator(t);
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribed(on, sink.url, "CONTRACT_SIGNED");
+    const { id } = await sent(on.api);
+    // Its e-mails are out.
+    await on.ask("POST", "clock/advance", { body: { until_idle: true } });
+    await save(on, "sent");
+    const jo = { email: "jo@acme.example" };
+    assert.equal((await on.ask("POST", `contracts/${id}/sign`, { body: jo })).status, 200);
+    await on.ask("GET", "wait?outcome=retrying&timeout_ms=20000");
+    await quiet(on);
+    const changes = await diff(on, "sent/diff");
+    assert.deepEqual(whats(changes), [
+      "contract T-1: SIGN → EXECUTED",
+      "event 9: CONTRACT_SIGNED of T-1",
+      "event 10: CONTRACT_PROCESS_METRIC_UPDATED of T-1",
+      "event 11: CONTRACT_EXECUTED of T-1",
+      "event 12: CONTRACT_PROCESS_METRIC_UPDATED of T-1",
+      "delivery 1: CONTRACT_SIGNED to webhook 1, planned for 2031-01-02T03:10:05.000Z",
+      "attempt 1 of delivery 1: 503 at 2031-01-02T03:05:05.000Z",
+      "schedule: deliver 1 is due at 2031-01-02T03:10:05.000Z",
+      "invitations [redacted]: changed (state)",
+      "webhook 1: changed (failure_count)",
+      "counterparty tokens: 0 added, 1 removed, 0 of another cluster",
+    ]);
+    assert.deepEqual(changes.items.at(-2)?.fields, [{ field: "failure_count", from: 0, to: 1 }]);
+    assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
+  });
+
+  it("is none while time only passes by itself", async (t) => {
+    const on = await emulator(t, { clock: { mode: "real", speed: 1_000 } });
+    await save(on, "begun");
+    assert.equal((await diff(on, "begun/diff")).same, true);
+    await on.ask("PUT", "clock", { body: { mode: "manual" } });
+    assert.equal((await diff(on, "begun/diff")).same, false);
+  });
+});

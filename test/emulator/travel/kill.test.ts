@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import { systemWall } from "../../../src/base/clock.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
+
+/** `npm run kills` makes 200. */
+const kills = Number(process.env.KILLS ?? 12);
+
+/** A kill comes so many milliseconds after the request at most: some before it is begun, some after it is answered. */
+const longestMs = 120;
+
+const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
+  ((await ask("GET", "state")).body as { rows: unknown }).rows;
+
+describe("kill -9 amid save, restore and rewind", () => {
+  it(`leaves the old state or the new one, and snapshots whole or not at all, in ${kills} kills`, async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const options = { file, clock: { mode: "manual" } } as const;
+    const first = await emulator(t, options);
+    await draft(first.api);
+    await first.snapshot("begun");
+    const begun = await rowsIn(first);
+    await first.close();
+    const outcomes = { old: 0, new: 0 };
+    let killed = await emulatorProcess(t, options);
+    for (let kill = 0; kill < kills; kill += 1) {
+      const before = await rowsIn(killed);
+      await draft(killed.api);
+      const old = await rowsIn(killed);
+      const [ask, next] = (
+        [
+          [() => killed.ask("PUT", `snapshots/kept-${kill}`), old],
+          [() => killed.ask("POST", "snapshots/begun/restore"), begun],
+          [() => killed.ask("POST", "rewind", { body: { steps: 1 } }), before],
+        ] as const
+      )[kill % 3]!;
+      const asked = ask().catch(() => undefined);
+      await systemWall.sleep(Math.random() * longestMs);
+      await killed.kill();
+      await asked;
+      killed = await emulatorProcess(t, options);
+      outcomes[await found(killed, { old, next })] += 1;
+    }
+    t.diagnostic(`${kills} kills: ${JSON.stringify(outcomes)}`);
+  });
+});
+
+/** Which of the two states a start finds; it fails with any other, and over a snapshot that is not whole. */
+async function found(
+  on: EmulatorProcess,
+  { old, next }: { readonly old: unknown; readonly next: unknown },
+): Promise<"old" | "new"> {
+  const rows = await rowsIn(on);
+  const isOld = isDeepStrictEqual(rows, old);
+  if (!isOld) assert.deepEqual(rows, next);
+  const names = ((await on.ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
+  for (const name of names) assert.equal((await on.ask("GET", `snapshots/${name}`)).status, 200, name);
+  for (const name of names) if (name.startsWith("kept-")) await on.ask("DELETE", `snapshots/${name}`);
+  return isOld ? "old" : "new";
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { Emulator } from "../../../emulator/index.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { draft, sent, statusOf } from "../../support/contracts.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { bytesSince, stateOf, subscribed } from "./travel.ts";
+
+describe("a program", () => {
+  it("keeps the state, and goes back to it by name or by what it was given", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const at = on.clock.now();
+    assert.deepEqual(await on.snapshot("drafted"), { name: "drafted", at });
+    const drafted = await stateOf(on);
+    const unnamed = await on.snapshot();
+    assert.deepEqual(unnamed, { name: "snapshot-1", at });
+    assert.deepEqual(await on.snapshot(), { name: "snapshot-2", at });
+
+    await on.clock.advance({ by: "PT1H" });
+    const other = await draft(on.api);
+    assert.deepEqual(await on.restore("drafted"), { keptAs: "before-1" });
+    assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
+    assert.deepEqual(await on.restore("before-1"), { keptAs: "before-2" });
+    assert.equal(await statusOf(on.api, other), "DRAFT");
+    assert.deepEqual(await on.restore(unnamed), { keptAs: "before-3" });
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.deepEqual(await stateOf(on), drafted);
+  });
+
+  it("is refused a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
+    const on = await emulator(t);
+    await on.snapshot("taken");
+    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotThere" });
+    assert.equal((await on.snapshot("Taken", { replace: true })).name, "Taken");
+    for (const name of ["../state", "", "before-1"])
+      await assert.rejects(on.snapshot(name), { name: "InvalidOptions" });
+    await assert.rejects(on.restore("gone"), { name: "NoSuchSnapshot" });
+  });
+});
+
+describe("a fork", () => {
+  it("begins with the present state, on ports of its own, and leaves the original as it is", async (t) => {
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const contract = await sent(on.api);
+    await on.clock.advance({ by: "PT1M" });
+    const state = await stateOf(on);
+    const fork = await forked(t, on);
+    assert.deepEqual(await stateOf(fork), state);
+    assert.deepEqual([fork.file, fork.clock.mode, fork.clock.now()], [undefined, "manual", on.clock.now()]);
+    const places = ({ routerUrl, clusters, token }: Emulator) => [routerUrl, token, ...clusters.map(({ url }) => url)];
+    assert.deepEqual(
+      places(fork).filter((place) => places(on).includes(place)),
+      [],
+    );
+
+    assert.equal((await fork.ask("POST", `contracts/${contract.id}/sign`, { body: {} })).status, 200);
+    await fork.clock.advance({ by: "PT1H" });
+    assert.deepEqual([await statusOf(fork.api, contract), await statusOf(on.api, contract)], ["EXECUTED", "SIGN"]);
+    assert.deepEqual(await stateOf(on), state);
+    const { body: snapshots } = await on.ask("GET", "snapshots");
+    assert.deepEqual(snapshots, []);
+  });
+
+  it("goes on byte for byte as the original does, and when that has ended", async (t) => {
+    const on = await emulator(t, { deterministic: true });
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribed(on, sink.url);
+    await draft(on.api);
+    const fork = await forked(t, on);
+    const goOn = async (one: TestEmulator) => {
+      const from = sink.received.length;
+      const advanced = await one.clock.advance({ by: "PT2H35M" });
+      const made = await draft(one.api);
+      await one.clock.advance({ untilIdle: true });
+      return { advanced, made, bytes: bytesSince(sink, from) };
+    };
+    const first = await goOn(on);
+    await on.close();
+    assert.equal(first.bytes.length, 5);
+    assert.deepEqual(await goOn(fork), first);
+  });
+
+  it("has the uploads and scripted faults of the original, each from then on its own", async (t) => {
+    const on = await emulator(t);
+    const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
+    const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
+    assert.equal(
+      (await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } })).status,
+      200,
+    );
+    await on.ask("POST", "faults", {
+      body: { direction: "incoming", operation: "contracts.create", status: 503, count: 1 },
+    });
+    const fork = await forked(t, on);
+    const shown = await fork.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    const { signed_url } = shown.body as { signed_url: string };
+    assert.ok(signed_url.startsWith(fork.clusters[0]!.url), signed_url);
+    assert.equal(await (await fetch(signed_url)).text(), "bytes");
+    const create = async ({ api }: TestEmulator) =>
+      (await api("POST", "/api/v2.1/public/contracts/", { body: {} })).status;
+    assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
+  });
+
+  it("may be forked, and many at once", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);
+    const again = await forked(t, forks[0]);
+    for (const fork of [...forks, again]) assert.equal(await statusOf(fork.api, contract), "DRAFT");
+    assert.equal(new Set([...forks, again].map(({ routerUrl }) => routerUrl)).size, 4);
+  });
+});
+
+/** A fork as tests use it, which is closed when the test ends. */
+async function forked(t: TestContext, on: Emulator): Promise<TestEmulator> {
+  const fork = await on.fork();
+  t.after(() => fork.close());
+  const [{ url, clientId, clientSecret }] = fork.clusters as [Emulator["clusters"][number]];
+  return Object.assign(fork, {
+    router: sender(fork.routerUrl),
+    api: sender(url, { "client-id": clientId ?? "", "client-secret": clientSecret ?? "" }),
+    ask: sender(fork.controlUrl, { authorization: `Bearer ${fork.token}` }),
+  });
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { svcVersion } from "../../../src/base/version.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+import { type Answer, emulator, plain } from "../../support/emulator.ts";
+import { assertRefused } from "../../support/refused.ts";
+import { save } from "./travel.ts";
+
+const refusal = (status: number, code: string, message: string, hint?: string) => ({
+  status,
+  body: { error: { code, message, ...(hint !== undefined && { hint }) } },
+});
+const unusable = (name: string, reason: string) =>
+  refusal(409, "unusable_snapshot", `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`);
+
+/** Which line it is depends on what the demo seed holds. */
+async function anyLine(answer: Promise<Answer>): Promise<Answer> {
+  const { body, ...rest } = await answer;
+  return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
+}
+
+describe("a snapshot that is not there", () => {
+  it("is neither shown, restored, compared nor removed (no-such-snapshot)", async (t) => {
+    const on = await emulator(t);
+    const there = (known: string) =>
+      refusal(
+        404,
+        "no_such_snapshot",
+        `No snapshot is called gone; there are: ${known}.`,
+        "List them with `svc emulator snapshot list`.",
+      );
+    assert.deepEqual(plain(await on.ask("GET", "snapshots/gone")), there("none"));
+    await save(on, "a");
+    await save(on, "b");
+    await assertRefused(on, () => on.ask("POST", "snapshots/gone/restore"), there("a, b"));
+    assert.deepEqual(plain(await on.ask("GET", "snapshots/gone/diff")), there("a, b"));
+    assert.deepEqual(plain(await on.ask("GET", "snapshots/a/diff?to=gone")), there("a, b"));
+    assert.deepEqual(plain(await on.ask("DELETE", "snapshots/gone")), there("a, b"));
+  });
+});
+
+describe("the name of a snapshot", () => {
+  it("is not given twice, whatever its case, unless the first may go (snapshot-there)", async (t) => {
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    await save(on, "Prepared");
+    const hint = "Choose another name, or let it be replaced: --replace.";
+    const taken = refusal(409, "snapshot_there", "There is a snapshot Prepared already.", hint);
+    assert.deepEqual(plain(await on.ask("PUT", "snapshots/prepared")), taken);
+    assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
+    const { body } = await on.ask("GET", "snapshots");
+    assert.deepEqual(
+      (body as { name: string }[]).map(({ name }) => name),
+      ["prepared"],
+    );
+  });
+
+  for (const name of ["..", ".hidden", "a%2Fb", "..%2Femulator", "a b", "a".repeat(65), "before-1", "BEFORE-2"]) {
+    it(`is not ${name}`, async (t) => {
+      const { ask } = await emulator(t);
+      const { status } = await ask("PUT", `snapshots/${name}`);
+      assert.ok(status === 400 || status === 404 || status === 405, String(status));
+      assert.deepEqual((await ask("GET", "snapshots")).body, []);
+    });
+  }
+});
+
+describe("a snapshot whose file is not as it was written", () => {
+  const harm: Record<string, readonly [harm: (file: string) => Promise<unknown>, reason: string]> = {
+    truncated: [(file) => truncate(file, 5_000), "line N: the line is damaged"],
+    "cut at the end of a line": [
+      async (file) => writeFile(file, (await readFile(file, "utf8")).split("\n").slice(0, -3).join("\n")),
+      "line N: the file ends too early",
+    ],
+    "changed by hand": [
+      async (file) => writeFile(file, (await readFile(file, "utf8")).replace("Ada", "Eve")),
+      "line N: the checksum does not fit: something above this line was changed",
+    ],
+    "not one": [(file) => writeFile(file, "hello\n"), "line N: the line is damaged"],
+    empty: [(file) => truncate(file, 0), "line N: the file ends too early"],
+    "of another version": [
+      async (file) => {
+        const text = await readFile(file, "utf8");
+        await writeFile(
+          file,
+          text
+            .replace(`"written_by": "${svcVersion}"`, '"written_by": "9.9.9"')
+            .replace('"contracts":', '"contracts":9'),
+        );
+      },
+      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc knows those up to 2",
+    ],
+  };
+  for (const [what, [change, reason]] of Object.entries(harm)) {
+    it(`is refused: ${what} (unusable-snapshot)`, async (t) => {
+      const file = join(await testFolder(t), "emulator.json");
+      const on = await emulator(t, { file });
+      await save(on, "harmed");
+      await draft(on.api);
+      await change(join(`${file}.snapshots`, "harmed.json"));
+      await assertRefused(on, () => anyLine(on.ask("POST", "snapshots/harmed/restore")), unusable("harmed", reason));
+      for (const read of ["snapshots/harmed", "snapshots/harmed/diff"]) {
+        assert.deepEqual(plain(await anyLine(on.ask("GET", read))), unusable("harmed", reason), read);
+      }
+      assert.deepEqual(((await on.ask("GET", "snapshots")).body as { name: string }[]).length, 1);
+    });
+  }
+
+  it("is refused: renamed", async (t) => {
+    const folder = join(await testFolder(t), "emulator.json");
+    const on = await emulator(t, { file: folder });
+    await save(on, "one");
+    await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
+    const reason = "it is the snapshot one, renamed; give it back that name";
+    await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
+  });
+
+  it("is refused: an exported state", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const on = await emulator(t, { file });
+    await save(on, "exported");
+    const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
+    await writeFile(join(`${file}.snapshots`, "exported.json"), await response.text());
+    const { status, body } = await on.ask("POST", "snapshots/exported/restore");
+    assert.equal(status, 409);
+    assert.match(JSON.stringify(body), /the checksum does not fit/);
+  });
+
+  it("is refused: of other clusters", async (t) => {
+    const [one, two] = [join(await testFolder(t), "emulator.json"), join(await testFolder(t), "emulator.json")];
+    const other = await emulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
+    await save(other, "foreign");
+    const on = await emulator(t, { file: two });
+    await save(on, "foreign");
+    await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
+    const reason = "it is of the clusters in-1, but eu-1, us-1 are running";
+    await assertRefused(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { draft, sent, statusOf } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
+
+describe("going back to a snapshot", () => {
+  it("lets the same happen again, byte for byte: time, ids and retries go on as if nothing had happened", async (t) => {
+    const on = await emulator(t, { deterministic: true });
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribed(on, sink.url);
+    const contract = await sent(on.api);
+    await save(on, "sent");
+
+    const goOn = async () => {
+      const from = sink.received.length;
+      const signed = await on.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
+      const advanced = await on.ask("POST", "clock/advance", { body: { by: "PT2H35M" } });
+      const made = await draft(on.api);
+      const details = await on.api("GET", `/api/v2.1/public/contracts/${made.id}/`);
+      return { signed: signed.body, advanced: advanced.body, details: details.body, bytes: bytesSince(sink, from) };
+    };
+    const first = await goOn();
+    assert.equal(first.bytes.length, 5);
+    assert.equal((await restore(on, "sent")).now, "2031-01-02T03:04:05.000Z");
+    assert.deepEqual(await goOn(), first);
+  });
+
+  it("leaves the state as it was when it was saved, and keeps the one that was left", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    await save(on, "drafted");
+    const saved = await stateOf(on);
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    const other = await draft(on.api);
+    const left = await stateOf(on);
+
+    assert.deepEqual(await restore(on, "drafted"), {
+      name: "drafted",
+      now: "2031-01-02T03:04:05.000Z",
+      kept_as: "before-1",
+      dropped: [],
+    });
+    assert.deepEqual(await stateOf(on), saved);
+    assert.equal((await restore(on, "before-1")).kept_as, "before-2");
+    assert.deepEqual(await stateOf(on), left);
+    assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
+  });
+
+  it("keeps what each of several at once has left", async (t) => {
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    await draft(on.api);
+    await save(on, "drafted");
+    const restored = await Promise.all([restore(on, "drafted"), restore(on, "drafted"), restore(on, "drafted")]);
+    assert.deepEqual(
+      restored.map((each) => each.kept_as),
+      ["before-1", "before-2", "before-3"],
+    );
+  });
+
+  it("gives a name to one of several that are saved at once", async (t) => {
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const saved = await Promise.all([1, 2].map(() => on.ask("PUT", "snapshots/twice")));
+    assert.deepEqual(saved.map(({ status }) => status).sort(), [201, 409]);
+  });
+});

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+import { assertRefused } from "../../support/refused.ts";
+import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
+
+/** An emulator whose state is in a file, with time that stands still. */
+async function onFile(t: TestContext, more: EmulatorOptions = {}) {
+  const file = join(await testFolder(t), "emulator.json");
+  const options = { file, deterministic: true, ...more };
+  return { file, options, on: await emulator(t, options) };
+}
+
+async function rewind({ ask }: TestEmulator, body: object): Promise<Record<string, unknown>> {
+  const answer = plain(await ask("POST", "rewind", { body }));
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body as Record<string, unknown>;
+}
+
+/** The whole state as its export has it, byte for byte. */
+async function exported({ controlUrl, token }: TestEmulator): Promise<string> {
+  return (await fetch(`${controlUrl}/state`, { headers: { authorization: `Bearer ${token}` } })).text();
+}
+
+/** The newest request for an operation, as traces call it. */
+async function requestFor({ ask }: TestEmulator, operation: string): Promise<string> {
+  const { body } = await ask("GET", `requests?operation=${operation}`);
+  const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
+  return `request:${Math.max(...ids)}`;
+}
+
+const advance = ({ ask }: TestEmulator, target: object) => ask("POST", "clock/advance", { body: target });
+const names = async ({ ask }: TestEmulator) => (await ask("GET", "snapshots")).body as { name: string }[];
+
+const refusal = (status: number, code: string, message: string, hint: string) => ({
+  status,
+  body: { error: { code, message, hint } },
+});
+const beyond = (wanted: string, reach: string) =>
+  refusal(
+    409,
+    "beyond_history",
+    `The history of the present state has nothing of ${wanted}; ${reach}. Nothing was changed.`,
+    "Start with a larger --history to keep more. `svc emulator snapshot list` shows what was kept besides.",
+  );
+const toTheBeginning = "it reaches back to the beginning of the state";
+const noHistory = refusal(
+  409,
+  "no_history",
+  "Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.",
+  "Keep states to go back to with `svc emulator snapshot save NAME`.",
+);
+
+describe("a rewind", () => {
+  it("to before a request leaves the state that was exported there, and lets the same happen again", async (t) => {
+    const { on } = await onFile(t);
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribed(on, sink.url);
+    const contract = await sent(on.api);
+    await advance(on, { until_idle: true });
+    const there = await exported(on);
+    const goOn = async () => {
+      const from = sink.received.length;
+      const signed = await on.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
+      const advanced = await advance(on, { by: "PT2H35M" });
+      const made = await draft(on.api);
+      return { signed: signed.body, advanced: advanced.body, made, bytes: bytesSince(sink, from) };
+    };
+    const first = await goOn();
+    const left = await stateOf(on);
+    const before = await requestFor(on, "emulator-contracts.sign");
+    const { undone, ...rest } = await rewind(on, { before });
+    assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", kept_as: "before-1", dropped: [] });
+    assert.ok((undone as number) > 5, String(undone));
+    assert.equal(await exported(on), there);
+    assert.deepEqual(await goOn(), first);
+    await restore(on, "before-1");
+    assert.deepEqual(await stateOf(on), left);
+  });
+
+  it("goes back step by step, each request or move of time that changed something, also over restarts", async (t) => {
+    const { on, options } = await onFile(t);
+    const states = [await exported(on)];
+    for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
+      await step();
+      states.push(await exported(on));
+    }
+    await on.close();
+    const again = await emulator(t, options);
+    await draft(again.api);
+    await rewind(again, { steps: 1 });
+    // The restart itself has begun a new sequence of ids.
+    const { rows } = JSON.parse(states[3]!);
+    assert.deepEqual(JSON.parse(await exported(again)).rows, rows);
+    await rewind(again, { steps: 1 });
+    assert.equal(await exported(again), states[2]);
+    await rewind(again, { steps: 2 });
+    assert.equal(await exported(again), states[0]);
+    assert.deepEqual(
+      plain(await again.ask("POST", "rewind", { body: { steps: 1 } })),
+      beyond("a request or move of time", toTheBeginning),
+    );
+  });
+
+  it("to a virtual time shows the state as it was then, and that time", async (t) => {
+    const { on } = await onFile(t);
+    const sink = await receiver(t);
+    sink.answer(503);
+    await subscribed(on, sink.url);
+    await draft(on.api);
+    await advance(on, { by: "PT9M" });
+    const there = JSON.parse(await exported(on)).rows;
+    await advance(on, { by: "PT5H" });
+    const { now } = await rewind(on, { to: "2031-01-02T03:13:05.000Z" });
+    assert.equal(now, "2031-01-02T03:13:05.000Z");
+    assert.deepEqual(JSON.parse(await exported(on)).rows, there);
+    await rewind(on, { to: "2031-01-02T03:10:00.000Z" });
+    assert.equal(on.clock.now(), Date.parse("2031-01-02T03:10:00.000Z"));
+    const { body } = await on.ask("GET", "deliveries");
+    const [delivery] = (body as { items: { attempts: unknown[]; next_attempt_at: string }[] }).items;
+    assert.deepEqual([delivery!.attempts.length, delivery!.next_attempt_at], [2, "2031-01-02T03:19:05.000Z"]);
+  });
+
+  it("after a restore leads on along what led to the snapshot, and never to what was left", async (t) => {
+    const { on } = await onFile(t);
+    await draft(on.api);
+    const one = await exported(on);
+    await draft(on.api);
+    await on.snapshot("two");
+    await draft(on.api);
+    const third = await requestFor(on, "contracts.create");
+    await restore(on, "two");
+    await assertRefused(on, () => on.ask("POST", "rewind", { body: { before: third } }), beyond(third, toTheBeginning));
+    await rewind(on, { steps: 1 });
+    assert.equal(await exported(on), one);
+  });
+
+  it("begins anew with a state that is imported or reset: nothing led to it here", async (t) => {
+    const { on } = await onFile(t);
+    await draft(on.api);
+    await on.ask("POST", "reset");
+    const reset = await exported(on);
+    await draft(on.api);
+    await rewind(on, { steps: 1 });
+    assert.equal(await exported(on), reset);
+    const { status } = await on.ask("POST", "rewind", { body: { steps: 1 } });
+    assert.equal(status, 409);
+  });
+
+  it("is a program's, too", async (t) => {
+    const { on } = await onFile(t);
+    const state = await stateOf(on);
+    await draft(on.api);
+    assert.deepEqual(await on.rewind({ steps: 1 }), { keptAs: "before-1" });
+    assert.deepEqual(await stateOf(on), state);
+    for (const target of [{ steps: 0 }, { before: "T 1" }, { to: "yesterday" }]) {
+      await assert.rejects(on.rewind(target), { name: "InvalidOptions" });
+    }
+    await assert.rejects(on.rewind({ before: "request:99" }), { name: "BeyondHistory" });
+  });
+});
+
+describe("what a rewind is refused for, while nothing is changed", () => {
+  it("is a time that lies ahead (not-behind), a cause that nobody knows (beyond-history)", async (t) => {
+    const { on } = await onFile(t);
+    await draft(on.api);
+    const ahead = "Virtual time is 2031-01-02T03:04:05.000Z, and what is asked for lies ahead of it.";
+    const cases: [object, ReturnType<typeof refusal>][] = [
+      [
+        { to: "2031-01-02T03:04:06Z" },
+        refusal(400, "not_behind", ahead, "Move time ahead with `svc emulator clock advance`."),
+      ],
+      [{ before: "request:999" }, beyond("request:999", toTheBeginning)],
+      [{ steps: 50 }, beyond("50 requests and moves of time", toTheBeginning)],
+      [{ to: "2030-01-01T00:00:00Z" }, beyond("2030-01-01T00:00:00Z", toTheBeginning)],
+    ];
+    for (const [body, expected] of cases) await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
+    for (const body of [{}, { steps: 1, before: "request:1" }, { steps: 0 }, { before: "../x" }]) {
+      assert.equal((await on.ask("POST", "rewind", { body })).status, 400, JSON.stringify(body));
+    }
+    assert.deepEqual(await names(on), []);
+  });
+
+  it("is that nothing is kept: in memory, and without a history (no-history)", async (t) => {
+    const { on } = await onFile(t, { historyBytes: 0 });
+    for (const one of [on, await emulator(t)]) {
+      await draft(one.api);
+      await assertRefused(one, () => one.ask("POST", "rewind", { body: { steps: 1 } }), noHistory);
+    }
+  });
+});
+
+describe("the history that is kept", () => {
+  const sizeOf = async (file: string): Promise<number> => {
+    const folder = `${file}.history`;
+    const files = await readdir(folder).catch(() => []);
+    const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  };
+
+  it("takes no more of the disk than it may, whatever is written, and says how far it reaches then", async (t) => {
+    const historyBytes = 60_000;
+    const { file, options } = await onFile(t, { historyBytes });
+    const sizes: number[] = [];
+    for (let start = 0; start < 6; start += 1) {
+      const on = await emulator(t, { ...options, file: `${file}.2` });
+      for (let i = 0; i < 5; i += 1) await draft(on.api);
+      await advance(on, { by: "PT1H" });
+      await on.close();
+      sizes.push(await sizeOf(`${file}.2`));
+    }
+    assert.ok(Math.max(...sizes) > historyBytes / 3 && Math.max(...sizes) <= historyBytes, sizes.join(", "));
+    const on = await emulator(t, { ...options, file: `${file}.2` });
+    const { status, body } = plain(await on.ask("POST", "rewind", { body: { steps: 100 } }));
+    assert.equal(status, 409);
+    const { message } = (body as { error: { message: string } }).error;
+    const [, reach] = /; it reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
+    assert.ok(Date.parse(reach!) > Date.parse("2031-01-02T03:04:05Z"), message);
+    await rewind(on, { to: reach });
+    await on.close();
+    const without = await emulator(t, { ...options, file: `${file}.2`, historyBytes: 0 });
+    await without.close();
+    assert.equal(await sizeOf(`${file}.2`), 0);
+  });
+});

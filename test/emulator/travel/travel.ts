@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { plain, type TestEmulator } from "../../support/emulator.ts";
+import type { Receiver } from "../../support/receiver.ts";
+
+/** Subscribes a receiver to what happens to contracts, and answers the id of the subscription. */
+export async function subscribed(
+  { api }: TestEmulator,
+  url: string,
+  ...activities: readonly string[]
+): Promise<number> {
+  const only_for_activities = activities.length > 0 ? activities : ["CONTRACT_CREATED", "CONTRACT_SIGNED"];
+  const { status, body } = await api("POST", "/api/v2.1/public/webhooks/", {
+    body: { title: "Hooks", url, only_for_activities },
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return (body as { id: number }).id;
+}
+
+export async function save({ ask }: TestEmulator, name: string): Promise<void> {
+  const answer = await ask("PUT", `snapshots/${name}`);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+}
+
+/** Goes back to a snapshot, and gives the answer. */
+export async function restore({ ask }: TestEmulator, name: string): Promise<Restored> {
+  const { status, body } = plain(await ask("POST", `snapshots/${name}/restore`));
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as Restored;
+}
+
+interface Restored {
+  readonly name: string;
+  readonly now: string;
+  readonly kept_as: string;
+  readonly dropped: readonly { readonly kind: string; readonly ref: string }[];
+}
+
+/** The whole state as it is exported. */
+export const stateOf = async ({ ask }: TestEmulator): Promise<unknown> => (await ask("GET", "state")).body;
+
+/** What a receiver got from then on: raw headers and body of each request. */
+export const bytesSince = ({ received }: Receiver, from: number): readonly string[] =>
+  received.slice(from).map(({ url, rawHeaders, body }) => [url, ...rawHeaders, body.toString("latin1")].join("\n"));

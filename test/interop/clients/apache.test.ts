@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, watch } from "node:fs";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it, type TestContext } from "node:test";
+import { request } from "undici";
+import { works } from "../../support/foreign/program.ts";
+import { signInWorld } from "../../support/foreign/sign-in.ts";
+
+const modules = "/usr/lib/apache2/modules";
+const isThere = (await works("apache2", "-v")) && (await works("test", "-r", join(modules, "mod_auth_openidc.so")));
+const skip = isThere ? false : "needs Debian's apache2 and libapache2-mod-auth-openidc";
+
+/** Where nobody listens now: a server that takes its port from a file cannot say which one it got. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Apache before one page that signed-in people see alone, as the module's own first example has it. */
+async function apache(t: TestContext, issuer: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-apache-"));
+  await chmod(folder, 0o755);
+  await writeFile(join(folder, "page.txt"), "for members\n");
+  const log = join(folder, "log");
+  await writeFile(log, "");
+  const port = await freePort();
+  const own = `http://127.0.0.1:${port}`;
+  const loaded = ["mpm_event", "authn_core", "authz_core", "authz_user", "headers", "auth_openidc"];
+  const configuration = [
+    `ServerRoot ${folder}`,
+    `DocumentRoot ${folder}`,
+    `PidFile ${folder}/pid`,
+    `ErrorLog ${log}`,
+    `Listen 127.0.0.1:${port}`,
+    `ServerName 127.0.0.1:${port}`,
+    ...(process.getuid?.() === 0 ? ["User www-data", "Group www-data"] : []),
+    ...loaded.map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`),
+    `OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration`,
+    "OIDCClientID portal",
+    'OIDCClientSecret "s3cret:+%"',
+    `OIDCRedirectURI ${own}/callback`,
+    "OIDCCryptoPassphrase of-the-app",
+    'OIDCScope "openid profile email"',
+    "<Location />",
+    "  AuthType openid-connect",
+    "  Require valid-user",
+    '  Header set x-user "expr=%{REMOTE_USER}"',
+    '  Header set x-email "%{OIDC_CLAIM_email}e"',
+    "</Location>",
+  ];
+  await writeFile(join(folder, "apache.conf"), `${configuration.join("\n")}\n`);
+  const child = spawn("apache2", ["-D", "FOREGROUND", "-f", join(folder, "apache.conf")], { stdio: "ignore" });
+  const gone = once(child, "close");
+  t.after(async () => {
+    child.kill("SIGTERM");
+    await gone;
+    await rm(folder, { recursive: true, force: true });
+  });
+  await new Promise<void>((up, down) => {
+    const look = () => {
+      if (!readFileSync(log, "utf8").includes("resuming normal operations")) return;
+      watcher.close();
+      up();
+    };
+    const watcher = watch(log, look);
+    look();
+    void gone.then(() => down(new Error(`Apache ended: ${readFileSync(log, "utf8")}`)));
+  });
+  return own;
+}
+
+it("mod_auth_openidc, as Debian ships it, signs a person in before a page of Apache", { skip }, async (t) => {
+  const world = await signInWorld(t);
+  const own = await apache(t, world.routerUrl);
+  const cookies = new Map<string, string>();
+  // The module takes what Node's own fetch says of itself for a script, and asks no script to sign in.
+  const ask = async (url: string | URL) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const { statusCode: status, headers, body } = await request(url, { headers: { cookie, accept: "text/html" } });
+    for (const line of [headers["set-cookie"] ?? []].flat()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+    return { status, headers, text: await body.text() };
+  };
+  const begun = await ask(`${own}/page.txt`);
+  assert.equal(begun.status, 302, begun.text);
+  const link = new URL(String(begun.headers.location));
+  assert.deepEqual([link.origin, link.searchParams.has("code_challenge")], [world.routerUrl, false]);
+  link.searchParams.set("svc_user", "ada@northwind.example");
+  const back = await ask(link);
+  const signedIn = await ask(String(back.headers.location));
+  assert.equal(signedIn.headers.location, `${own}/page.txt`, signedIn.text);
+  const { status, text, headers } = await ask(`${own}/page.txt`);
+  assert.deepEqual(
+    [status, text, headers["x-user"], headers["x-email"]],
+    [200, "for members\n", `11@${world.routerUrl}`, "ada@northwind.example"],
+  );
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "node:test";
+import { collector } from "../../support/collector.ts";
+import { emulator } from "../../support/emulator.ts";
+import { pythonPackages } from "../../support/foreign/installed.ts";
+import { told } from "../../support/foreign/program.ts";
+import { quiet } from "../../support/refused.ts";
+import { temporaryFolder } from "../../support/store.ts";
+import { allNodes, caller, eventful } from "../../support/traced.ts";
+
+const made = await pythonPackages("opentelemetry-proto-1.38.0", "opentelemetry-proto==1.38.0");
+const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };
+
+it("OpenTelemetry's own messages read every span that an emulator sends", { skip: made.missing }, async (t) => {
+  if (made.missing !== undefined) return;
+  const sink = await collector(t);
+  const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+  await eventful(t, on);
+  await quiet(on);
+  const nodes = await allNodes(on);
+  await on.close();
+  const cwd = await temporaryFolder(t);
+  await writeFile(join(cwd, "exports"), sink.received.map(({ body }) => `${body}\n`).join(""));
+  const program = new URL("./opentelemetry/read.py", import.meta.url).pathname;
+  const read = (await told(join(made.folder, "bin/python"), [program, "exports"], { cwd })) as {
+    services: readonly string[];
+    spans: readonly { spanId: string; parentSpanId?: string }[];
+  };
+  assert.deepEqual(read.services, ["svc-emulator"]);
+  const byId = <One extends { spanId: string }>(all: readonly One[]) =>
+    all.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
+  assert.deepEqual(
+    byId(read.spans),
+    byId(
+      nodes.map(({ trace, span, parent_span, what, kind }) => ({
+        traceId: trace,
+        spanId: span,
+        ...(parent_span !== null && { parentSpanId: parent_span }),
+        name: what,
+        kind: `SPAN_KIND_${kinds[kind] ?? "INTERNAL"}`,
+      })),
+    ),
+  );
+  const known = new Set<string | undefined>([undefined, caller.span, ...read.spans.map(({ spanId }) => spanId)]);
+  assert.deepEqual(
+    read.spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
+    [],
+  );
+});

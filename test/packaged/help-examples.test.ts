@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { type Example, triedOut } from "../support/cli/examples-stage.ts";
+import { type Built, runCli } from "../support/cli/run-cli.ts";
+import { tarball } from "../support/tarball.ts";
+
+describe("the examples of all help pages, pasted where the tarball is installed", () => {
+  it("work, one by one, each in a folder of its own, with what they speak of", async (t) => {
+    const built = await installed(t);
+    const pages = await Promise.all(
+      (await commands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
+    );
+    const examples = typed(pages.map(examplesOn).join(""));
+    assert.ok(examples.length > 300, `${examples.length} examples`);
+    assert.deepEqual(await triedOut(t, examples, built), { wrong: {}, unused: [] });
+  });
+});
+
+/** The command line of the tarball, loaded into this process: hundreds of processes would take minutes. */
+async function installed(t: TestContext): Promise<Built> {
+  const folder = await testFolder(t);
+  await promisify(execFile)("tar", ["-xzf", tarball, "-C", folder]);
+  const { commandLine } = createRequire(import.meta.url)(join(folder, "package/dist/start.cjs"));
+  return { main: commandLine().main, program: [process.execPath, join(folder, "package/bin/svc.js")] };
+}
+
+/** The words of every command. */
+async function commands(built: Built): Promise<string[][]> {
+  const { out } = await runCli("help --json", { built });
+  return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
+}
+
+/** What stands under `Examples:`, as it is shown: their titles are comments to a shell. */
+const examplesOn = (page: string): string => /^Examples:\n((?: {2}.*\n)*)/m.exec(page)?.[1] ?? "";
+
+/** In place of the program: tells the words that follow it, and what is piped in, each with a zero byte behind it. */
+const telling = `svc() { printf '%s\\0' "$#" "$@"; if [ -p /dev/stdin ]; then cat; fi; printf '\\0'; }`;
+
+/** What a shell makes of what is pasted into it. */
+function typed(pasted: string): Example[] {
+  const script = [telling, pasted].join("\n");
+  const told = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const parts = told.toString("utf8").split("\0").slice(0, -1);
+  const examples: Example[] = [];
+  while (parts.length > 0) {
+    const argv = parts.splice(0, Number(parts.shift()));
+    const stdin = parts.shift()!;
+    examples.push(stdin === "" ? { argv } : { argv, stdin });
+  }
+  return examples;
+}

@@ -1,0 +1,286 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import type { TestContext } from "node:test";
+import { receiveActivity } from "../../../src/api/router/chat-b.ts";
+import { exitCodeOf, signalCodes } from "../../../src/cli/exit.ts";
+import { contractDocument, emptyPdf } from "../../../src/cli/tour/documents.ts";
+import type { CommandExample } from "../../../src/derive/command-spec.ts";
+import { contentHash } from "../../../src/schemes/webhook.ts";
+import { receiver } from "../receiver.ts";
+import { type CliEmulator, cliEmulator } from "./cli-emulator.ts";
+import type { Built, RunOptions, RunResult } from "./run-cli.ts";
+
+const create = "contracts create --data nda.json";
+const sent = [create, "contracts send T-1"];
+const counterparty = "contracts counterparties create --no-is-individual --organization-name Acme";
+const contact = "contracts contacts create 1 --name Jo --email jo@acme.example";
+const upload = "contracts upload-review --contract-name Paper --contract-type-id 301 --file-name nda.pdf";
+const paper = `${upload} --file-base64 @nda.pdf --counterparty-organization-name Acme`;
+const approval = "--set approvals.0.name=x --set approvals.0.notes=x --set approvals.0.approver_user_id=12";
+const keyPointer = "--set key_pointers.0.key_pointer_field_name=expiry_date --set key_pointers.0.value=2032-01-01";
+const activities = "--only-for-activities CONTRACT_SIGNED --only-for-activities CONTRACT_VOIDED";
+const subscribed = [create, `webhooks create --title x --url RECEIVER ${activities}`];
+const told = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
+const job = "router map-clients clients.csv --column id --cluster eu-1";
+const staging = "config set router_url ROUTER --profile staging";
+const deviceCode = "auth device-code --client-id demo-cli";
+
+/** Names that help gives to what services make up, by the field of the answer that has the real one. */
+const madeUp: Readonly<Record<string, string>> = {
+  "WDJB-MJHT": "user_code",
+  WDJBMJHT: "user_code",
+  dc_19ab: "device_code",
+  trl_5e1d: "token",
+};
+
+/** What has happened before an example, by its first words; the longest that fit count. */
+const before: Readonly<Record<string, readonly string[]>> = {
+  "auth device-decide": [deviceCode],
+  "auth device-login --finish": ["auth device-login --client-id demo-cli --no-wait"],
+  "auth device-token": [deviceCode, "emulator device approve WDJB-MJHT"],
+  "config list": [staging],
+  "config remove": [staging],
+  "config unset": ["config set client_secret --secret-file secret.txt"],
+  "config use": [staging],
+  contracts: [create],
+  "contracts addresses": [counterparty],
+  "contracts addresses update": [
+    counterparty,
+    "contracts addresses create 1 --line-one x --city-name Leeds --country-name x",
+  ],
+  "contracts contacts": [counterparty, contact],
+  "contracts contacts update-many": [
+    counterparty,
+    contact,
+    "contracts contacts create 1 --name Kim --email kim@acme.example",
+  ],
+  "contracts counterparties": [counterparty],
+  "contracts intake-form": [paper],
+  "contracts key-pointers update": [create, `contracts key-pointers set T-1 ${keyPointer}`],
+  "contracts relate": [create, create],
+  "contracts resend-email": sent,
+  "contracts unmark": sent,
+  "contracts user-tasks create": ["intake create --title Help --workflow-id 201"],
+  "doctor --profile": [staging],
+  emulator: [create],
+  "emulator approve": [create, `contracts approvals create T-1 ${approval}`],
+  "emulator complete-review": [paper],
+  "emulator decline": sent,
+  "emulator deliveries": told,
+  "emulator device approve": [deviceCode],
+  "emulator device deny": [deviceCode],
+  "emulator fault remove": ["emulator fault add --direction outgoing --effect duplicate"],
+  "emulator snapshot": ["emulator snapshot save prepared"],
+  "emulator snapshot save": [],
+  "emulator resume": [create, "emulator hold T-1"],
+  "emulator sign": sent,
+  "emulator wait-for --activity": told,
+  "emulator wait-for --contract": [...sent, "emulator sign T-1"],
+  "emulator webhooks": subscribed,
+  intake: ["intake create --title Help --workflow-id 201"],
+  "router jobs": [job],
+  "router show-client": [job],
+  "trial complete": ["trial signup --email ada@example.com --captcha pass"],
+  "webhooks delete": subscribed,
+  "webhooks re-trigger": [...told, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
+  "webhooks replay": told,
+  "webhooks trigger": subscribed,
+  "webhooks why": told,
+};
+
+/** The secrets of the demo's connected apps. */
+const env = { SVC_BASIC_AUTH: "billing:demo-billing-password", SVC_CRM_A_CLIENT_SECRET: "demo-crm-a-secret" };
+
+const team = { team: { id: "T-NORTHWIND" } };
+const saved = "hooks/0001-CONTRACT_SIGNED";
+
+/** What lies in the folder, where it is spoken of. */
+function files({ emulator: { clusters } }: CliEmulator): Record<string, string | Buffer> {
+  const { hmacKey } = clusters[0]!;
+  return {
+    "activity.json": JSON.stringify({ ...receiveActivity.examples[0].body, serviceUrl: "https://chat-b.example/eu" }),
+    "annex.docx": "docx",
+    "annex.pdf": emptyPdf(),
+    "billing.secret": env.SVC_BASIC_AUTH.slice("billing:".length),
+    "body.json": "{}",
+    "chat-a-teams.csv": "id\nT-NORTHWIND\n",
+    "chat-a.secret": "s3cret",
+    "clients.csv": "id\ndemo-cli\n",
+    "counterparty-tokens.csv": "id\ncounterparty-northwind\n",
+    "creator-tokens.csv": "id\ncreator-northwind\n",
+    "crm-a.secret": env.SVC_CRM_A_CLIENT_SECRET,
+    "crm-b.secret": "demo-crm-b-secret",
+    "emails.csv": "id\njo@acme.example\n",
+    "envelope.json": "{}",
+    "event.json": JSON.stringify({ event_type: "subscription_created", content: { customer: { id: "eu-1_1" } } }),
+    "external-integrations.csv": "id\ntenant-northwind\n",
+    "hmac.key": hmacKey!,
+    [`${saved}.json`]: "{}",
+    [`${saved}.headers`]: `x-svc-webhook-content-hash: ${contentHash(hmacKey!, Buffer.from("{}"))}\n`,
+    "msa.pdf": emptyPdf(),
+    "nda-2029.pdf": emptyPdf(),
+    "nda-v2.pdf": emptyPdf(),
+    "nda.json": JSON.stringify(contractDocument),
+    "nda.pdf": emptyPdf(),
+    "order-form-7.pdf": emptyPdf(),
+    "payload.txt": `payload=${encodeURIComponent(JSON.stringify(team))}`,
+    "prices.txt": "10 EUR",
+    "secret.txt": "s3cret",
+    "token.txt": "t0ken",
+    "vendor-agreement.pdf": emptyPdf(),
+    "workspace.csv": "kind,identifier\nemail,ada@northwind.example\n",
+  };
+}
+
+/** Programs of a user's project, which examples run. */
+const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n" };
+
+/** What an example becomes where its own words would leave this machine, or take ports of somebody else. */
+const here: Readonly<Record<string, string>> = {
+  "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
+  "emulator start": "emulator start --port 0",
+};
+
+/** What is left behind, and what ends it. */
+const afterwards: Readonly<Record<string, string>> = {
+  "emulator start --detach": "emulator stop --file .svc/emulator.json",
+};
+
+/** A command line as it is typed, without `svc`. */
+export type Example = Pick<CommandExample, "argv" | "stdin">;
+
+const { pending } = exitCodeOf;
+
+type Svc = (line: string) => Promise<RunResult>;
+
+/** What somebody does who reads that. Whatever goes on until it is stopped says that Ctrl-C does so. */
+const reactions: readonly { readonly reads: RegExp; react(found: string, svc: Svc, stop: () => void): unknown }[] = [
+  { reads: /Ctrl-C (?:stops|ends) it/, react: (_, __, stop) => stop() },
+  { reads: /"type":"ready"/, react: (_, svc) => svc("webhooks trigger CONTRACT_SIGNED") },
+  { reads: /waiting for EXECUTED/, react: (_, svc) => svc("emulator sign T-1") },
+  {
+    reads: /\b[B-Z]{4}-[B-Z]{4}\b/,
+    // One that an emulator inside the command has made is known to nobody else.
+    react: async (code, svc, stop) => (await svc(`emulator device approve ${code}`)).exit === 0 || stop(),
+  },
+];
+
+/** Somebody at the terminal, who reads all that is printed and does each thing once. */
+function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean } {
+  const left = new Set(reactions);
+  let signalled = false;
+  let stop = () => {};
+  const read = (text: string) => {
+    for (const reaction of left) {
+      const [found] = reaction.reads.exec(text) ?? [];
+      if (found === undefined) continue;
+      left.delete(reaction);
+      setImmediate(() => reaction.react(found, svc, stop));
+    }
+  };
+  return {
+    onOutput: read,
+    onError: read,
+    onStart: ({ signal }) => {
+      stop = () => {
+        signalled = true;
+        signal("SIGINT");
+      };
+    },
+    hasStopped: () => signalled,
+  };
+}
+
+interface Staged extends RunResult {
+  /** Whether Ctrl-C has ended it. */
+  readonly stopped: boolean;
+}
+
+/**
+ * Runs an example on an emulator of its own with the demo seed, where what it speaks of has happened; what takes a
+ * person, one does, and Ctrl-C ends what goes on. Left out: the command line of the sources.
+ */
+async function staged(t: TestContext, { argv, stdin }: Example, built?: Built): Promise<Staged> {
+  const stage = await cliEmulator(t);
+  const { cwd, emulator } = stage;
+  const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, ...(built && { built }) });
+  const { url } = await receiver(t);
+  const line = argv.join(" ");
+  const [key = ""] = Object.keys(before)
+    .filter((start) => line.startsWith(start))
+    .sort((a, b) => b.length - a.length);
+  const story = before[key] ?? [];
+  await mkdir(join(cwd, "hooks"));
+  await mkdir(join(cwd, "bin"));
+  for (const [name, content] of Object.entries(programs)) await writeFile(join(cwd, name), content, { mode: 0o755 });
+  for (const [name, content] of Object.entries(files(stage))) {
+    if ([...story, line].some((one) => one.includes(name.replace(".headers", ""))))
+      await writeFile(join(cwd, name), content);
+  }
+  if (line.includes("--from prepared")) await svc("emulator state export -o prepared");
+  if (line.includes("state.json")) await svc("emulator state export -o state.json");
+  const answered: Record<string, unknown> = {};
+  const real = (word: string): string => String(answered[madeUp[word] ?? ""] ?? word);
+  for (const earlier of story) {
+    const words = earlier.replace("RECEIVER", url).replace("ROUTER", emulator.routerUrl).split(" ");
+    const result = await svc([...words.map(real), "--json"]);
+    if (![0, pending].includes(result.exit)) return { ...result, err: `${earlier}: ${result.err}`, stopped: false };
+    Object.assign(answered, JSON.parse(result.out || "{}"));
+  }
+  const [start] = Object.keys(here).filter((words) => line.startsWith(words));
+  const own = start === undefined ? argv : [...here[start]!.split(" "), ...argv.slice(start.split(" ").length)];
+  const someone = attended(svc);
+  const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", url)))], {
+    env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
+    tty: line.endsWith("--edit"),
+    ...(stdin === undefined ? {} : { stdin }),
+    ...someone,
+  });
+  const end = afterwards[line];
+  if (end !== undefined) await svc(end);
+  return { ...result, stopped: someone.hasStopped() };
+}
+
+/** Examples that speak of what no demo can hold, with the exit code that says so. */
+const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonly string[]]>> = {
+  "no address was printed that holds this code": [4, ["emulator console session"]],
+  "no page was shown that holds this form": [4, ["emulator device-form", "emulator provider-form"]],
+  "the state is kept in memory": [2, ["emulator repair"]],
+  "no provider gave this code, this state or this token": [
+    1,
+    ["auth oauth-callback", "auth oauth-signup-callback", "oidc token", "trial oauth-"],
+  ],
+  "no contract has a DOCX": [1, ["contracts download-docx"]],
+  "no upload has this id": [5, ["files download", "files show"]],
+  "no upload has this id either": [1, ["intake create --title Review the reseller"]],
+  "not everybody has signed yet": [8, ["contracts status T-1 --exit-status"]],
+  "nobody has approved it yet": [8, ["auth device-login --client-id demo-cli --no-wait", "auth device-login --finish"]],
+  "the signature is cut short": [1, ["webhooks verify body.json", "webhooks explain"]],
+  "scripts repeat the name of what they destroy": [2, ["router offboard eu-1 --client-ids"]],
+  "scripts do not type secrets": [2, ["config set cluster_keys"]],
+  "no job has this id": [5, ["router jobs resume job_"]],
+  "nobody was invited with this token": [5, ["emulator invitations accept"]],
+  "in memory nothing is kept of what was": [1, ["emulator rewind"]],
+  "the page names other files": [5, ["emulator console asset"]],
+  "no console made this code": [4, ["emulator console session"]],
+  "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
+  "no issuer made this token": [4, ["chat-b messaging --file activity.json --token-file", "chat-b messaging --file -"]],
+  "nobody signed this request": [4, ["crm-b open --signed-request"]],
+};
+
+const beginnings = Object.values(elsewhere).flatMap(([exit, starts]) => starts.map((start) => ({ exit, start })));
+
+/** Runs them all, one by one. What exited in another way than it should, and rows above that no example needs. */
+export async function triedOut(t: TestContext, examples: readonly Example[], built?: Built) {
+  const wrong: Record<string, string> = {};
+  const unused = new Set(beginnings.map(({ start }) => start));
+  for (const example of examples) {
+    const line = example.argv.join(" ");
+    const { exit, err, stopped } = await staged(t, example, built);
+    const other = beginnings.find(({ start }) => line.startsWith(start));
+    if (other) unused.delete(other.start);
+    const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);
+    if (exit !== expected) wrong[line] = `${exit} ${err.split("\n")[0]}`;
+  }
+  return { wrong, unused: [...unused] };
+}

@@ -1,0 +1,38 @@
+import type { TraceNode } from "../../src/api/trace-span.ts";
+import { sent } from "./contracts.ts";
+import type { TestEmulator } from "./emulator.ts";
+import { receiver } from "./receiver.ts";
+
+/** Somebody's own trace, as the header that tells of it. */
+export const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" } as const;
+export const traceparent = `00-${caller.trace}-${caller.span}-01`;
+
+/** Lets something of every kind happen: requests, retries, a resend, timers, scripted trouble, moves of time. */
+export async function eventful(t: Parameters<typeof receiver>[0], on: Pick<TestEmulator, "api" | "ask">) {
+  const sink = await receiver(t);
+  for (const url of ["http://127.0.0.1:9/", `${sink.url}/hook?token=s3cret`]) {
+    const webhook = { title: "a", url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
+    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+  }
+  await on.ask("POST", "faults", { body: { direction: "outgoing", effect: "delay", count: 1 } });
+  await sent(on.api);
+  await sent(on.api);
+  await on.ask("POST", "contracts/T-1/sign", { body: {}, headers: { traceparent } });
+  await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
+  await on.ask("POST", "deliveries/1/resend", { body: {} });
+  await on.ask("POST", "clock/advance", { body: { by: "PT3H" } });
+}
+
+/** All nodes of everything that is kept, each once. */
+export async function allNodes({ ask }: Pick<TestEmulator, "ask">): Promise<TraceNode[]> {
+  const { rows } = (await ask("GET", "state")).body as {
+    rows: Record<"causes" | "webhook_events", readonly { readonly id: string | number }[]>;
+  };
+  const refs = [...rows.causes.map(({ id }) => id), ...rows.webhook_events.map(({ id }) => `event:${id}`)];
+  const nodes = new Map<string, TraceNode>();
+  for (const ref of refs) {
+    const { body } = await ask("GET", `traces/${ref}`);
+    for (const node of (body as { nodes: readonly TraceNode[] }).nodes) nodes.set(node.id, node);
+  }
+  return [...nodes.values()];
+}
