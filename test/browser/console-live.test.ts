@@ -66,6 +66,8 @@ describe("what the console shows while things go on", { skip }, () => {
     await draft(second.api);
     await page.getByText("svc emulator open").waitFor();
     await openConsole(page, second, "#/contracts");
-    assert.equal(await page.getByRole("list", { name: "Contracts" }).getByRole("listitem").count(), 1);
+    const contracts = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
+    await contracts.first().waitFor();
+    assert.equal(await contracts.count(), 1);
   });
 });

@@ -10,6 +10,7 @@ export const programs = {
   "blob-collector": "test/emulator/store/file/collector.ts",
   "typescript-five": "test/interop/typescript-five.ts",
   "follow-tests": "test/runner/follow-tests.ts",
+  "failed-files": "test/runner/failed-files.ts",
   // The name by which the emulator looks for it.
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;
