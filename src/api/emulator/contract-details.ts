@@ -6,6 +6,7 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { MovedContract } from "./contracts.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 const ours = assumed(
   "The application shows and changes it, no public route does; the control plane is the emulator's own.",
@@ -24,26 +25,20 @@ export const listControlContracts = operation({
   path: "/_emulator/contracts",
   auth: "control-token",
   request: {
-    query: z.object({
-      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
-      offset: z.int().min(0).default(0).describe("How many to pass over first"),
-    }),
+    query: z.object(pageQuery),
   },
   responses: {
     200: json(
-      z.strictObject({
-        items: z.array(
-          z.strictObject({
-            ...MovedContract.shape,
-            cluster_id: z.string(),
-            workspace_id: z.int(),
-            created_at: timestamp,
-            updated_at: timestamp,
-            deleted_at: timestamp.nullable(),
-          }),
-        ),
-        total: z.int().describe("How many there are on all pages"),
-      }),
+      pageOf(
+        z.strictObject({
+          ...MovedContract.shape,
+          cluster_id: z.string(),
+          workspace_id: z.int(),
+          created_at: timestamp,
+          updated_at: timestamp,
+          deleted_at: timestamp.nullable(),
+        }),
+      ),
     ),
   },
   failures: [],

@@ -5,6 +5,8 @@ import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { contractFilter } from "./contract-filter.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
@@ -38,10 +40,7 @@ const delivery = {
   created_at: timestamp,
 };
 
-const Deliveries = z.strictObject({
-  items: z.array(z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) })),
-  total: z.int().describe("How many there are on all pages"),
-});
+const Deliveries = pageOf(z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) }));
 
 const WholeDelivery = z.strictObject({
   ...delivery,
@@ -61,11 +60,7 @@ const WholeDelivery = z.strictObject({
 const filters = {
   webhook: z.int().optional().describe("Only of this subscription"),
   activity: z.enum(activities).optional().describe("Only of this activity"),
-  contract: z
-    .string()
-    .regex(/^([TH]-)?[1-9]\d{0,14}$/)
-    .optional()
-    .describe("Only of this contract: 12 or T-12"),
+  contract: contractFilter,
   outcome: DeliveryOutcome.optional().describe("Only with this outcome"),
 };
 
@@ -93,8 +88,7 @@ export const listDeliveries = operation({
   request: {
     query: z.object({
       ...filters,
-      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
-      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+      ...pageQuery,
     }),
   },
   responses: { 200: json(Deliveries) },

@@ -4,6 +4,8 @@ import { emailPurposes, mailerEventNames } from "../mailer-events.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { contractFilter } from "./contract-filter.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 const ours = assumed("The control plane is the emulator's own (DECISIONS.md, R27).");
 
@@ -30,10 +32,6 @@ export const Email = z.strictObject({
     .describe("What the provider has reported, oldest first; the last 100"),
 });
 
-const limit = z.int().min(1).max(500).default(50).describe("How many at most");
-const offset = z.int().min(0).default(0).describe("How many to pass over first");
-const total = z.int().describe("How many there are on all pages");
-
 export const listEmails = operation({
   id: "emails.list",
   service: emulator,
@@ -45,18 +43,13 @@ export const listEmails = operation({
   auth: "control-token",
   request: {
     query: z.object({
-      contract: z
-        .string()
-        .regex(/^([TH]-)?[1-9]\d{0,14}$/)
-        .optional()
-        .describe("Only of this contract: 12 or T-12"),
+      contract: contractFilter,
       recipient: z.string().optional().describe("Only to this address"),
       purpose: z.enum(emailPurposes).optional().describe("Only for this"),
-      limit,
-      offset,
+      ...pageQuery,
     }),
   },
-  responses: { 200: json(z.strictObject({ items: z.array(Email), total })) },
+  responses: { 200: json(pageOf(Email)) },
   failures: [],
   cli: {
     command: "emulator emails",
@@ -74,20 +67,17 @@ export const listBlackhole = operation({
   method: "GET",
   path: "/_emulator/blackhole",
   auth: "control-token",
-  request: { query: z.object({ limit, offset }) },
+  request: { query: z.object(pageQuery) },
   responses: {
     200: json(
-      z.strictObject({
-        items: z.array(
-          z.strictObject({
-            id: z.int(),
-            received_at: timestamp,
-            content_type: z.string().nullable(),
-            body: z.string().describe("The bytes, in base64"),
-          }),
-        ),
-        total,
-      }),
+      pageOf(
+        z.strictObject({
+          id: z.int(),
+          received_at: timestamp,
+          content_type: z.string().nullable(),
+          body: z.string().describe("The bytes, in base64"),
+        }),
+      ),
     ),
   },
   failures: [],

@@ -3,6 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 const ours = assumed(
   "People read of an invitation in their mail; the control plane stands in for that (DECISIONS.md, R34).",
@@ -37,14 +38,11 @@ export const listInvitations = operation({
       email: z.string().optional().describe("Only of this person"),
       kind: z.enum(["creator", "counterparty"]).optional().describe("Only of members, or of people of the other side"),
       state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).optional().describe("Only in this state"),
-      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
-      offset: z.int().min(0).default(0).describe("How many to pass over first"),
+      ...pageQuery,
     }),
   },
   responses: {
-    200: json(
-      z.strictObject({ items: z.array(Invitation), total: z.int().describe("How many there are on all pages") }),
-    ),
+    200: json(pageOf(Invitation)),
   },
   failures: [],
   cli: {

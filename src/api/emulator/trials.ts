@@ -4,6 +4,7 @@ import { json, operation } from "../operation.ts";
 import { OAuthProviderType } from "../router/external-oauth.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 const Trial = z.strictObject({
   id: z.int(),
@@ -36,13 +37,10 @@ export const listTrials = operation({
   path: "/_emulator/trials",
   auth: "control-token",
   request: {
-    query: z.object({
-      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
-      offset: z.int().min(0).default(0).describe("How many to pass over first"),
-    }),
+    query: z.object(pageQuery),
   },
   responses: {
-    200: json(z.strictObject({ items: z.array(Trial), total: z.int().describe("How many there are on all pages") })),
+    200: json(pageOf(Trial)),
   },
   failures: [],
   cli: {

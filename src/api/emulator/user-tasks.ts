@@ -5,6 +5,7 @@ import { taskCategories } from "../contracts/user-tasks.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { pageOf, pageQuery } from "./page.ts";
 
 export const listUserTasks = operation({
   id: "user-tasks.list",
@@ -14,26 +15,20 @@ export const listUserTasks = operation({
   path: "/_emulator/user-tasks",
   auth: "control-token",
   request: {
-    query: z.object({
-      limit: z.int().min(1).max(500).default(50).describe("How many at most"),
-      offset: z.int().min(0).default(0).describe("How many to pass over first"),
-    }),
+    query: z.object(pageQuery),
   },
   responses: {
     200: json(
-      z.strictObject({
-        items: z.array(
-          z.strictObject({
-            ...Task.shape,
-            workspace_id: z.int(),
-            task_category: z.enum(taskCategories),
-            assignees: z.array(z.strictObject({ email: z.string(), assignee_type: z.string() })),
-            intake_ids: z.array(z.int()),
-            created_at: timestamp,
-          }),
-        ),
-        total: z.int().describe("How many there are on all pages"),
-      }),
+      pageOf(
+        z.strictObject({
+          ...Task.shape,
+          workspace_id: z.int(),
+          task_category: z.enum(taskCategories),
+          assignees: z.array(z.strictObject({ email: z.string(), assignee_type: z.string() })),
+          intake_ids: z.array(z.int()),
+          created_at: timestamp,
+        }),
+      ),
     ),
   },
   failures: [],

@@ -5,13 +5,8 @@ import { ContractStatus } from "../contracts/shapes/records.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { contractFilter } from "./contract-filter.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
-
-const contract = z
-  .string()
-  .regex(/^([TH]-)?[1-9]\d{0,14}$/)
-  .optional()
-  .describe("Only of this contract: 12 or T-12");
 
 const Awaited = z
   .object({
@@ -21,7 +16,7 @@ const Awaited = z
       .describe("Until this activity has happened; with outcome: only of this one"),
     outcome: DeliveryOutcome.optional().describe("Until a delivery has this outcome"),
     contract_status: ContractStatus.optional().describe("Until the contract has this status"),
-    contract,
+    contract: contractFilter,
     webhook: z.int().optional().describe("With outcome: only deliveries to this subscription"),
     count: z.int().min(1).max(1_000).default(1).describe("Until there are so many"),
     since: z.iso

@@ -1,0 +1,8 @@
+import * as z from "zod";
+
+/** Which contract what is listed is to be of, in both forms in which people have its id. */
+export const contractFilter = z
+  .string()
+  .regex(/^([TH]-)?[1-9]\d{0,14}$/)
+  .optional()
+  .describe("Only of this contract: 12 or T-12");
