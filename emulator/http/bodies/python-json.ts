@@ -81,8 +81,8 @@ export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
 
 function parse<Value>(text: string, making: Making<Value>): Value {
   const reader = new Reader(text, making);
-  const value = reader.value(reader.skip(0), 0);
-  const end = reader.skip(reader.next);
+  const value = reader.value(reader.afterSpace(0), 0);
+  const end = reader.afterSpace(reader.next);
   if (end !== text.length) throw new JsonSyntaxError("Extra data", end);
   return value;
 }
@@ -99,7 +99,7 @@ class Reader<Value> {
   }
 
   /** The index of the first character at or after `at` that is not white space. */
-  skip(at: number): number {
+  afterSpace(at: number): number {
     space.lastIndex = at;
     space.test(this.#text);
     return space.lastIndex;
@@ -135,7 +135,7 @@ class Reader<Value> {
 
   #object(start: number, depth: number): Value {
     const members = new Map<string, Value>();
-    let at = this.skip(start);
+    let at = this.afterSpace(start);
     if (this.#text[at] === "}") {
       this.next = at + 1;
       return this.#making.object(members);
@@ -143,13 +143,13 @@ class Reader<Value> {
     for (;;) {
       if (this.#text[at] !== '"') throw new JsonSyntaxError("Expecting property name enclosed in double quotes", at);
       const key = this.#string(at + 1);
-      at = this.skip(this.next);
+      at = this.afterSpace(this.next);
       if (this.#text[at] !== ":") throw new JsonSyntaxError("Expecting ':' delimiter", at);
-      members.set(key, this.value(this.skip(at + 1), depth));
-      at = this.skip(this.next);
+      members.set(key, this.value(this.afterSpace(at + 1), depth));
+      at = this.afterSpace(this.next);
       if (this.#text[at] === "}") break;
       if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.skip(at + 1);
+      at = this.afterSpace(at + 1);
     }
     this.next = at + 1;
     return this.#making.object(members);
@@ -157,17 +157,17 @@ class Reader<Value> {
 
   #array(start: number, depth: number): Value {
     const items: Value[] = [];
-    let at = this.skip(start);
+    let at = this.afterSpace(start);
     if (this.#text[at] === "]") {
       this.next = at + 1;
       return items as Value;
     }
     for (;;) {
       items.push(this.value(at, depth));
-      at = this.skip(this.next);
+      at = this.afterSpace(this.next);
       if (this.#text[at] === "]") break;
       if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.skip(at + 1);
+      at = this.afterSpace(at + 1);
     }
     this.next = at + 1;
     return items as Value;

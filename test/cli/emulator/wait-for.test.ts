@@ -18,13 +18,13 @@ async function slowLog(t: TestContext) {
   await emulator.router("GET", "/router/v1/clusters/");
   const { body } = await emulator.ask("GET", "requests?operation=clusters.list");
   const { items } = body as { items: object[] };
-  const stub = await receiver(t);
-  stub.answer((_, response) =>
+  const service = await receiver(t);
+  service.answer((_, response) =>
     response
       .writeHead(200, { "content-type": "text/event-stream" })
       .end(`event: resync\ndata: {"missed":12}\n\ndata: ${JSON.stringify(items[0])}\n\n`),
   );
-  return { url: stub.url, token: emulator.token };
+  return { url: service.url, token: emulator.token };
 }
 
 describe("svc emulator wait-for", () => {
