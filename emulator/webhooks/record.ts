@@ -6,6 +6,7 @@ import { attempts, type Delivery, deliveries, faultOf } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
 import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
+import { attemptName } from "./trace-names.ts";
 
 interface Made {
   readonly entry: Entry;
@@ -26,7 +27,7 @@ interface Made {
 export function recordOutcome(tx: Transaction, made: Made): string {
   const { entry, delivery, subscription, attempted, resend, workerTick, news } = made;
   const ok = succeeded(attempted.posted);
-  const disabled = subscription !== undefined && count(tx, subscription, ok) !== "ACTIVE";
+  const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
@@ -43,13 +44,17 @@ export function recordOutcome(tx: Transaction, made: Made): string {
 }
 
 /** DECISIONS.md, C18: per subscription, over all its deliveries. Returns its status after that. */
-function count(tx: Transaction, subscription: Subscription, ok: boolean): SubscriptionStatus {
-  const failure_count = ok ? 0 : subscription.failure_count + 1;
-  const disable = subscription.status === "ACTIVE" && failure_count >= failuresUntilDisabled;
+function count(tx: Transaction, subscription: Subscription, { delivery, attempted }: Made): SubscriptionStatus {
+  const failure_count = succeeded(attempted.posted) ? 0 : subscription.failure_count + 1;
   if (failure_count === subscription.failure_count) return subscription.status;
-  const status = disable ? "DISABLED_BY_ERROR" : subscription.status;
-  tx.put(subscriptions, { ...subscription, failure_count, status });
-  return status;
+  const counted = { ...subscription, failure_count };
+  if (subscription.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
+    tx.put(subscriptions, counted);
+    return subscription.status;
+  }
+  const disabled = { at: attempted.at, by: attemptName(delivery.id, delivery.attempts + 1) };
+  tx.put(subscriptions, { ...counted, status: "DISABLED_BY_ERROR", disabled });
+  return "DISABLED_BY_ERROR";
 }
 
 type Change = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;

@@ -19,6 +19,8 @@ export const Subscription = z.strictObject({
   status: SubscriptionStatus,
   /** Attempts without 2xx since the last 2xx, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
+  /** Since when, and by what (`request:12`, `attempt:3.6`); null while it is active, or where nothing is known of it. */
+  disabled: z.strictObject({ at: z.int(), by: z.string().nullable() }).nullable(),
   /** Id of the user who made it. */
   created_by: z.int(),
   /** Virtual milliseconds. */
@@ -29,6 +31,8 @@ export type Subscription = z.infer<typeof Subscription>;
 export const subscriptions = rows<Subscription, "workspace" | "wants">({
   name: "webhook_subscriptions",
   schema: Subscription,
+  version: 2,
+  migrate: [(row) => ({ ...row, disabled: null })],
   key: (row) => String(row.id),
   indexes: {
     workspace: (row) => row.workspace_id,
@@ -44,14 +48,20 @@ export const concurrencyKeyOf = (webhookId: number): string => `webhook:${webhoo
 
 /**
  * What a person does in the application's settings: enabling sets the counter to 0 and resends nothing, disabling
- * lets what comes due be skipped (DECISIONS.md, C18). Returns the row; undefined when there is none.
+ * lets what comes due be skipped (DECISIONS.md, C18). Returns the row; undefined when there is none. `at`: virtual
+ * milliseconds.
  */
-export async function switchSubscription(tx: Transaction, id: number, on: boolean): Promise<Subscription | undefined> {
+export async function switchSubscription(
+  tx: Transaction,
+  id: number,
+  on: boolean,
+  at: number,
+): Promise<Subscription | undefined> {
   const row = await tx.get(subscriptions, String(id));
-  if (!row) return undefined;
+  if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
   const changed: Subscription = on
-    ? { ...row, status: "ACTIVE", failure_count: 0 }
-    : { ...row, status: "DISABLED_BY_USER" };
+    ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }
+    : { ...row, status: "DISABLED_BY_USER", disabled: { at, by: tx.cause?.id ?? null } };
   tx.put(subscriptions, changed);
   return changed;
 }

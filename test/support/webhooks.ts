@@ -134,6 +134,7 @@ export const subscriptionOf = (id: number, url: string): Subscription => ({
   custom_headers: {},
   status: "ACTIVE",
   failure_count: 0,
+  disabled: null,
   created_by: 1,
   created_at: begin,
 });

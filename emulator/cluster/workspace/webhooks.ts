@@ -31,6 +31,7 @@ export const webhookHandlers = {
         custom_headers: custom.headers,
         status: "ACTIVE",
         failure_count: 0,
+        disabled: null,
         created_by: caller.user.id,
         created_at: clock.now(),
       };

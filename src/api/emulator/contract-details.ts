@@ -6,7 +6,7 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { MovedContract } from "./contracts.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const ours = assumed(
   "The application shows and changes it, no public route does; the control plane is the emulator's own.",

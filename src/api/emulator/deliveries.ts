@@ -5,8 +5,8 @@ import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { contractFilter } from "./contract-filter.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { contractFilter } from "./shapes/contract-filter.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 

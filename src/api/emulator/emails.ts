@@ -4,8 +4,8 @@ import { emailPurposes, mailerEventNames } from "../mailer-events.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { contractFilter } from "./contract-filter.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { contractFilter } from "./shapes/contract-filter.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const ours = assumed("The control plane is the emulator's own (DECISIONS.md, R27).");
 

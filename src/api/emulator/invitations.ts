@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const ours = assumed(
   "People read of an invitation in their mail; the control plane stands in for that (DECISIONS.md, R34).",

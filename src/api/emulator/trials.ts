@@ -4,7 +4,7 @@ import { json, operation } from "../operation.ts";
 import { OAuthProviderType } from "../router/external-oauth.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const Trial = z.strictObject({
   id: z.int(),

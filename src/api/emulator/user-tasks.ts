@@ -5,7 +5,7 @@ import { taskCategories } from "../contracts/user-tasks.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { pageOf, pageQuery } from "./page.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
 
 export const listUserTasks = operation({
   id: "user-tasks.list",

@@ -5,8 +5,8 @@ import { ContractStatus } from "../contracts/shapes/records.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { contractFilter } from "./contract-filter.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
+import { contractFilter } from "./shapes/contract-filter.ts";
 
 const Awaited = z
   .object({

@@ -17,6 +17,8 @@ const Webhook = z.strictObject({
   custom_headers: z.array(z.string()).describe("Their names; the values may be secrets"),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
   failure_count: z.int().describe("Attempts without 2xx since the last 2xx; the sixth disables"),
+  disabled_at: timestamp.nullable().describe("Null: it is active, or nobody knows since when"),
+  disabled_by: z.string().nullable().describe("What disabled it, for svc emulator trace: request:12, attempt:3.6"),
   created_at: timestamp,
 });
 

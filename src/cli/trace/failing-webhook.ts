@@ -33,7 +33,7 @@ export function findings(webhook: Webhook, deliveries: readonly Delivery[], trac
   return {
     webhook: { id, title, url, status, failure_count, only_for_activities: webhook.only_for_activities },
     failing: status !== "ACTIVE" || failed.length > 0 || deliveries.length === 0 || neverReached,
-    disabled: disabledBy(webhook, failed),
+    disabled: webhook.disabled_at === null ? null : { at: webhook.disabled_at, by: webhook.disabled_by },
     since: failed[0]?.at ?? null,
     because_of: causesOf(failed, trace),
     last_delivered_at: attempts[lastGood]?.at ?? null,
@@ -73,13 +73,6 @@ function attemptsOf(deliveries: readonly Delivery[], { nodes }: Trace) {
       })),
     )
     .sort((a, b) => a.at.localeCompare(b.at) || a.delivery - b.delivery || a.number - b.number);
-}
-
-/** The failure by which the emulator disabled it: those that a person asked for afterwards count on. */
-function disabledBy({ status, failure_count: inRow }: Webhook, failed: readonly Attempt[]) {
-  if (status !== "DISABLED_BY_ERROR" || inRow > failed.length) return null;
-  const by = failed[failed.length - inRow + failuresUntilDisabled - 1];
-  return by ? { at: by.at, by: `attempt:${by.delivery}.${by.number}` } : null;
 }
 
 /** What led to the deliveries that fail, each once, in the order in which it happened. */
@@ -159,11 +152,12 @@ const nextLine = (at: string, { enable, next_because: why }: Findings): Line => 
 ];
 
 function verdict({ webhook, disabled, attempts, skipped, not_allowed: forbidden }: Findings): Line[] {
+  const since = disabled === null ? "" : ` ${disabled.at}${disabled.by === null ? "" : `, by ${disabled.by}`}`;
   if (webhook.status === "DISABLED_BY_ERROR") {
-    const since = disabled === null ? "" : ` ${disabled.at}, by ${disabled.by},`;
-    return [`Disabled${since} after ${failuresUntilDisabled} failures in a row; nothing is sent to it.`];
+    const after = `after ${failuresUntilDisabled} failures in a row`;
+    return [`Disabled${since}${since && ","} ${after}; nothing is sent to it.`];
   }
-  if (webhook.status === "DISABLED_BY_USER") return ["Disabled by a person; nothing is sent to it."];
+  if (webhook.status === "DISABLED_BY_USER") return [`Disabled by a person${since}; nothing is sent to it.`];
   if (forbidden) return ["Its address is not allowed: svc emulator start --webhook-allow HOST allows it."];
   if (attempts.length > 0 || skipped > 0) return [];
   const wanted = webhook.only_for_activities.join(", ");

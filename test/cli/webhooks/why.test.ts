@@ -43,6 +43,25 @@ describe("svc webhooks why", () => {
     assert.match(out, /To enable it again, once the receiver is repaired: svc emulator webhooks enable 1\n$/);
   });
 
+  it("says since when a person has disabled it, and by which request", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await emulator.clock.advance({ by: 60_000 });
+    const disabled = await json<{ disabled_at: string; disabled_by: string }>("emulator webhooks disable 1");
+    assert.equal(disabled.disabled_at, "2031-01-02T03:05:05.000Z");
+    assert.match(disabled.disabled_by, /^request:\d+$/);
+    await emulator.clock.advance({ by: 60_000 });
+    const { out } = await svc("webhooks why 1");
+    assert.equal(
+      out.split("\n")[2],
+      `Disabled by a person 2031-01-02T03:05:05.000Z, by ${disabled.disabled_by}; nothing is sent to it.`,
+    );
+    const again = await json<object>("emulator webhooks disable 1");
+    assert.deepEqual(again, disabled);
+    const enabled = await json<object>("emulator webhooks enable 1");
+    assert.deepEqual(enabled, { ...disabled, status: "ACTIVE", disabled_at: null, disabled_by: null });
+  });
+
   it("tells the story that the log of deliveries tells: what is planned while it is disabled is skipped", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));

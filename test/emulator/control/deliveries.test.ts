@@ -22,6 +22,8 @@ describe("subscriptions, over the control plane", () => {
           custom_headers: ["X-Token"],
           status: "ACTIVE",
           failure_count: 0,
+          disabled_at: null,
+          disabled_by: null,
           created_at: now,
         },
       ],

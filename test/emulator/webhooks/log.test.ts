@@ -82,7 +82,7 @@ describe("sending again", () => {
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
-    await office.store.transaction("off", (tx) => switchSubscription(tx, id, false));
+    await office.store.transaction("off", (tx) => switchSubscription(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
     await office.runner.idle();
     await office.store.transaction("on", async (tx) => {

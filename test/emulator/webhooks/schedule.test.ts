@@ -135,11 +135,11 @@ describe("the retry schedule", () => {
   });
 
   it("goes on after enabling, and does not send again what was skipped", async (t) => {
-    const { subscribe, happen, runner, story, store, subscription } = await post(t);
+    const { subscribe, happen, runner, story, store, subscription, clock } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
-    const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on));
+    const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on, clock.now()));
 
     await happen("CONTRACT_CREATED");
     await runner.idle();
