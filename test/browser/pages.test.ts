@@ -63,10 +63,7 @@ describe("every page in a browser", { skip }, () => {
       const page = await tab(t);
       await open(await stage(t, page));
       const links: string[] = await page.evaluate("[...document.links].map(({ href }) => href)");
-      for (const link of links) {
-        const answer = await page.goto(link);
-        assert.equal(answer?.status(), 200, link);
-      }
+      for (const link of links) assert.equal((await page.request.get(link)).status(), 200, link);
       assert.equal(links.length, linksOf[name] ?? 0);
     });
   }

@@ -3,10 +3,9 @@ import { delimiter, join } from "node:path";
 import { after, type TestContext } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** Debian's Chromium, if it is on the path. */
-export const executable = (process.env.PATH ?? "")
-  .split(delimiter)
-  .map((folder) => join(folder, "chromium"))
+/** Debian's Chromium, if it is on the path; without its windows, where that is there: a tab costs a fifth then. */
+export const executable = ["chromium-headless-shell", "chromium"]
+  .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
   .find(runs);
 
 function runs(path: string): boolean {
@@ -30,22 +29,30 @@ export interface Tab extends Page {
   readonly complaints: readonly string[];
 }
 
+let started: Promise<Browser> | undefined;
+
+/** The browser of this process: begun with an empty profile for the first tab, and again where it was lost. */
+function running(): Promise<Browser> {
+  started ??= chromium
+    .launch({ executablePath: executable!, args: quiet })
+    .then((browser) => browser.on("disconnected", () => (started = undefined)));
+  return started;
+}
+
 /**
- * The browser of one test file: started with an empty profile for the first tab, ended after the last test. Where it
- * is not installed, `skip` says so: give it to `describe`.
+ * The browser of the test files of a process: ended after the last test. Where it is not installed, `skip` says so: give
+ * it to `describe`.
  */
 export function browser(): {
   readonly skip: string | false;
   /** Closed when the test ends, before anything that the test started earlier. */
   tab(t: Pick<TestContext, "after">, options?: BrowserContextOptions): Promise<Tab>;
 } {
-  let started: Promise<Browser> | undefined;
   after(async () => (await started)?.close());
   return {
     skip: executable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
     async tab(t, options) {
-      started ??= chromium.launch({ executablePath: executable!, args: quiet });
-      const context = await (await started).newContext(options);
+      const context = await (await running()).newContext(options);
       t.after(() => context.close());
       context.setDefaultTimeout(patienceMs);
       const page = await context.newPage();
