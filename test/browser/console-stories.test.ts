@@ -10,14 +10,13 @@ const { skip, tab } = browser();
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
 
-/** Tab until something of this name has the focus. */
-async function tabTo(page: Tab, name: string): Promise<void> {
+/** Tab until it, which may be yet to come, has the focus. */
+async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
+  const wanted = page.getByRole(role, { name, exact: true, disabled: false });
+  await wanted.waitFor();
   for (let stops = 0; stops < 80; stops += 1) {
     await page.keyboard.press("Tab");
-    const focused = await page.evaluate(
-      "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim()",
-    );
-    if (focused === name) return;
+    if ((await wanted.and(page.locator(":focus")).count()) > 0) return;
   }
   assert.fail(`No stop is called ${name}`);
 }
@@ -55,32 +54,32 @@ describe("the console, as somebody uses it", { skip }, () => {
     const { world, hooks } = await failingWebhook(t);
     const contract = await sent(world.api);
     await openConsole(page, world);
-    await tabTo(page, "Contracts");
+    await tabTo(page, "link", "Contracts");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
-    await tabTo(page, "T-2NDA with Acmeeu-1 · workspace 1SIGN03:04:05");
+    await tabTo(page, "link", /^T-2 ?NDA with Acme/);
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Sign as Jo Doe", exact: true }).waitFor();
-    await tabTo(page, "Sign as Jo Doe");
+    await tabTo(page, "button", "Sign as Jo Doe");
     await page.keyboard.press("Enter");
     await outcome(page, "T-2 is EXECUTED");
     assert.equal(await statusOf(world.api, contract), "EXECUTED");
     await page.getByRole("img", { name: "The contract is in EXECUTED. From here it goes nowhere." }).waitFor();
 
-    await tabTo(page, "Next");
+    await tabTo(page, "button", "Next");
     await page.keyboard.press("Enter");
     await outcome(page, "it is 03:0");
-    await tabTo(page, "Timeline");
+    await tabTo(page, "link", "Timeline");
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
-    await tabTo(page, "Delivery 1: attempt 1 of 6, at once, 503");
+    await tabTo(page, "button", "Delivery 1: attempt 1 of 6, at once, 503");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Why delivery:1" }).getByText("attempt 1: 503").waitFor();
     await page.keyboard.press("Escape");
     hooks.answer(200);
-    await tabTo(page, "Send 2 again");
+    await tabTo(page, "button", "Send 2 again");
     await page.keyboard.press("Enter");
     await outcome(page, "Sent again: 200");
   });

@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { ClockBar } from "../clock/clock-bar.tsx";
 import { CommandPopover } from "../parts/command-popover.tsx";
 import { route } from "../state/route.ts";
@@ -12,7 +12,8 @@ import { viewOf } from "./views.tsx";
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = viewOf(view);
-  useEffect(() => {
+  // Before anybody sees the view: a page and its title change together.
+  useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
   }, [title, id]);
