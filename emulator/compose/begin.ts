@@ -135,7 +135,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   now = () => clock.now();
   const stale = staleTime(clock, wall);
   if (stale !== undefined) log(stale);
-  const forwarder = createForwarder({ mark: `svc-${instanceId}`, links });
+  const forwarder = createForwarder({ wall, mark: `svc-${instanceId}`, links });
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,
@@ -165,7 +165,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
         clock,
         wall,
         deterministic: settings.deterministic,
-        line: routerLine({ forwarder, wall, timeoutMs: settings.upstreamTimeoutMs, routerUrl: whenOpen }),
+        line: routerLine({ forwarder, timeoutMs: settings.upstreamTimeoutMs, routerUrl: whenOpen }),
         giveUp: log,
       }),
       ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults), news: deliveries }),

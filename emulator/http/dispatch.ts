@@ -40,8 +40,8 @@ interface Setup {
   readonly departures: Departures;
   readonly causeRow: MakeCauseRow;
   readonly links?: RequestLinks | undefined;
-  /** Who waits for a caller to go away. */
-  readonly waiting: Set<AbortController>;
+  /** Who is told when a caller goes away. */
+  readonly waiting: Set<() => void>;
 }
 
 const controlPrefix = "/_emulator/";
@@ -103,8 +103,9 @@ export class Dispatch {
       const answer = match
         ? await serve(match, raw, target.search, exchange)
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
-      await this.#setup.beforeAnswer?.(exchange.id);
-      await exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
+      if (this.#setup.beforeAnswer) await this.#setup.beforeAnswer(exchange.id);
+      const streaming = exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
+      if (streaming) await streaming;
     } catch (error) {
       await exchange.rescue(error, dialect, id ?? "an undeclared path");
     } finally {

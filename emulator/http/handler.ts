@@ -33,6 +33,8 @@ export interface ReceivedRequest {
   readonly origin: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
+  /** Calls when the caller goes away before it has its answer: a signal costs more than the rest of a short request. */
+  whenGone(tell: () => void): void;
   /** The request as the reason for what it changes. */
   readonly cause: Cause;
 }

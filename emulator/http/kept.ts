@@ -7,15 +7,12 @@ export interface KeptAmount {
   readonly dropped: number;
 }
 
-interface Weighed<Row> {
-  readonly row: Row;
-  readonly bytes: number;
-}
-
 /** Rows in memory that together weigh no more than so many bytes: the oldest is dropped first. */
 export class Kept<Row> {
   readonly #maxBytes: number;
-  #rows: (Weighed<Row> | undefined)[] = [];
+  #rows: (Row | undefined)[] = [];
+  /** What each weighs. */
+  #weights: number[] = [];
   /** Where the oldest is; before it nothing is left. */
   #oldest = 0;
   #bytes = 0;
@@ -26,18 +23,20 @@ export class Kept<Row> {
   }
 
   add(row: Row, bytes: number): void {
-    this.#rows.push({ row, bytes });
+    this.#rows.push(row);
+    this.#weights.push(bytes);
     this.#bytes += bytes;
     while (this.#bytes > this.#maxBytes) this.#dropOldest();
   }
 
   /** Oldest first. */
   list(): Row[] {
-    return this.#rows.slice(this.#oldest).map((weighed) => weighed!.row);
+    return this.#rows.slice(this.#oldest) as Row[];
   }
 
   clear(): void {
     this.#rows = [];
+    this.#weights = [];
     this.#oldest = 0;
     this.#bytes = 0;
     this.#dropped = 0;
@@ -49,13 +48,14 @@ export class Kept<Row> {
   }
 
   #dropOldest(): void {
-    this.#bytes -= this.#rows[this.#oldest]!.bytes;
+    this.#bytes -= this.#weights[this.#oldest]!;
     this.#rows[this.#oldest] = undefined;
     this.#oldest += 1;
     this.#dropped += 1;
     // Now and then, so that moving all the others costs next to nothing for each.
     if (2 * this.#oldest > this.#rows.length) {
       this.#rows = this.#rows.slice(this.#oldest);
+      this.#weights = this.#weights.slice(this.#oldest);
       this.#oldest = 0;
     }
   }

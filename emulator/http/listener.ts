@@ -84,7 +84,7 @@ export interface Listener {
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const strictBodies = options.settings.strict.has("bodies");
-  const waiting = new Set<AbortController>();
+  const waiting = new Set<() => void>();
   const limits = options.arrival ?? arrivalLimits;
   const arrivals = new Arrivals(options.wall, limits);
   const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
@@ -118,7 +118,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = refuseLate;
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
-      for (const abort of waiting) abort.abort();
+      for (const end of waiting) end();
       arrivals.stop();
       departures.stop();
       const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);

@@ -8,15 +8,15 @@ const noBytes = Buffer.alloc(0);
 export class Received implements ReceivedRequest {
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #open: Set<AbortController>;
+  readonly #open: Set<() => void>;
   #abort: AbortController | undefined;
   readonly target: string;
   body: Buffer = noBytes;
   /** Set by the exchange that it belongs to. */
   cause!: Cause;
 
-  /** `open` holds who waits for the caller to go away, so that closing the listener can end them too. */
-  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<AbortController>) {
+  /** `open` holds who is told when the caller goes away, so that closing the listener can end them too. */
+  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>) {
     this.#raw = raw;
     this.#response = response;
     this.#open = open;
@@ -48,13 +48,20 @@ export class Received implements ReceivedRequest {
     if (!this.#abort) {
       const abort = new AbortController();
       this.#abort = abort;
-      this.#open.add(abort);
-      this.#response.once("close", () => {
-        this.#open.delete(abort);
-        if (!this.#response.writableFinished) abort.abort();
-      });
-      if (this.#response.destroyed) abort.abort();
+      this.whenGone(() => abort.abort());
     }
     return this.#abort.signal;
+  }
+
+  whenGone(tell: () => void): void {
+    if (this.#response.destroyed) {
+      tell();
+      return;
+    }
+    this.#open.add(tell);
+    this.#response.once("close", () => {
+      this.#open.delete(tell);
+      if (!this.#response.writableFinished) tell();
+    });
   }
 }

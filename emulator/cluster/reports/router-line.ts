@@ -1,4 +1,3 @@
-import type { Wall } from "../../../src/base/clock.ts";
 import { ask } from "../../http/outgoing/ask.ts";
 import type { Forwarder } from "../../http/outgoing/forward.ts";
 import type { Cause } from "../../store/cause.ts";
@@ -21,19 +20,18 @@ export type Ask = (method: "GET" | "POST" | "DELETE", path: string, body?: unkno
 
 interface LineOptions {
   readonly forwarder: Forwarder;
-  readonly wall: Wall;
   readonly timeoutMs: number;
   /** Where the router listens, once it takes requests. */
   readonly routerUrl: Promise<string>;
 }
 
-export const routerLine = ({ forwarder, wall, timeoutMs, routerUrl }: LineOptions): RouterLine => ({
+export const routerLine = ({ forwarder, timeoutMs, routerUrl }: LineOptions): RouterLine => ({
   async ask({ key, cause }, method, target, content) {
     const origin = await routerUrl;
     const rawHeaders = ["content-type", "application/json", "x-cluster-key", key];
     const body = Buffer.from(content === undefined ? "" : JSON.stringify(content));
     const request = { method, target, rawHeaders, body, remoteAddress: "127.0.0.1", origin, cause };
-    const result = await ask({ forwarder, wall, timeoutMs }, origin, request);
+    const result = await ask({ forwarder, timeoutMs }, origin, request);
     return result.kind === "answered" ? result.status : undefined;
   },
 });

@@ -1,7 +1,6 @@
-import type { Wall } from "../../../src/base/clock.ts";
-import { late, within } from "../../../src/base/within.ts";
+import { late } from "../../../src/base/within.ts";
 import { TooLong, wholeBody } from "../bodies/whole.ts";
-import { type Forwardable, type Forwarder, nobodyWaits } from "./forward.ts";
+import type { Forwardable, Forwarder } from "./forward.ts";
 
 /** What came of a request whose answer is read whole. */
 export type AskResult =
@@ -16,7 +15,6 @@ export type AskResult =
 
 interface AskOptions {
   readonly forwarder: Forwarder;
-  readonly wall: Wall;
   /** From sending to the last byte of the answer. */
   readonly timeoutMs: number;
   /** A longer answer counts as none. */
@@ -25,18 +23,18 @@ interface AskOptions {
 
 /** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
 export async function ask(
-  { forwarder, wall, timeoutMs, maxBytes }: AskOptions,
+  { forwarder, timeoutMs, maxBytes }: AskOptions,
   url: string,
   request: Forwardable,
 ): Promise<AskResult> {
-  const gaveUp = new AbortController();
-  const result = await within(wall, timeoutMs, exchange());
+  const sending = forwarder.send(url, request);
+  const result = await forwarder.within(timeoutMs, exchange());
   if (result !== late) return result;
-  gaveUp.abort(nobodyWaits);
+  sending.breakOff();
   return { kind: "late" };
 
   async function exchange(): Promise<AskResult> {
-    const sent = await forwarder.send(url, request, gaveUp.signal);
+    const sent = await sending.sent;
     if (sent.kind === "unreachable") return sent;
     const { status, rawHeaders, body } = sent.answer;
     try {

@@ -1,10 +1,13 @@
 import { Agent, errors } from "undici";
+import type { Wall } from "../../../src/base/clock.ts";
+import type { late } from "../../../src/base/within.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
+import { Patience } from "./patience.ts";
 
 /** What of a received request is sent on. */
 export type Forwardable = Pick<
@@ -20,21 +23,31 @@ export type Sent =
   | { readonly kind: "answered"; readonly answer: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
+/** A request on its way. */
+export interface Sending {
+  /** The head of the answer; its body is streamed. Never rejects. */
+  readonly sent: Promise<Sent>;
+  /** Nobody waits for the answer any more. */
+  breakOff(): void;
+}
+
 /** Sends received requests on to other servers, over real HTTP. */
 export interface Forwarder {
   /**
-   * Sends method, target, headers and body unchanged (hop-by-hop headers aside; `via` and `x-forwarded-*` added) and
-   * resolves with the head of the answer; its body is streamed. Redirects are not followed. Never rejects.
+   * Sends method, target, headers and body unchanged (hop-by-hop headers aside; `via` and `x-forwarded-*` added).
+   * Redirects are not followed.
    */
-  send(url: string, request: Forwardable, signal?: AbortSignal): Promise<Sent>;
+  send(url: string, request: Forwardable): Sending;
+  /** What of that gives `work`, or `late` when that takes longer than `ms` of wall time. The work itself goes on. */
+  within<T>(ms: number, work: Promise<T>): Promise<T | typeof late>;
   /** Whether this forwarder sent the request itself: somewhere a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
   /** Ends all connections, those in use too. */
   close(): Promise<void>;
 }
 
-/** The reason to break off with. One for all: a default one is made anew, with its stack, for each request. */
-export const nobodyWaits = new Error("Nobody waits for the answer any more");
+/** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
+const nobodyWaits = new Error("Nobody waits for the answer any more");
 
 /** RFC 9110, 7.6.1, and what belongs to one connection or one message framing alone. */
 const hopByHop = new Set([
@@ -51,64 +64,80 @@ const hopByHop = new Set([
   "expect",
   // Counted anew from the body, which a GET leaves behind.
   "content-length",
-  // That of the receiver; the caller's goes into x-forwarded-host.
-  "host",
 ]);
 
-/** What tells the next server by whom, and for whom, a request is sent on; made anew by each proxy. */
-const ours = new Set(["via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"]);
-
 interface ForwarderOptions {
+  readonly wall: Wall;
   /** The pseudonym in `via` by which the forwarder knows its own requests again. */
   readonly mark: string;
   /** Undefined: nobody who receives them is to know what led to them. */
   readonly links?: RequestLinks;
 }
 
-export function createForwarder({ mark, links }: ForwarderOptions): Forwarder {
+export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwarder {
   const agent = new Agent({ connections: 256, pipelining: 1, connect: { timeout: 10_000 } });
+  const patience = new Patience(wall);
   return {
-    send(url, request, signal) {
+    send(url, request) {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`;
       const headers = headersToSend(request, mark);
       const link = request.cause && links?.offer(base.origin, request.cause);
       if (link !== undefined) headers.push(...linkOf(link));
       const body = request.body.length > 0 ? request.body : null;
-      return new Promise((resolve) => {
-        const exchange = new ForwardExchange((forwarded) => {
-          if (link !== undefined) links?.end(link);
-          if ("answer" in forwarded) resolve({ kind: "answered", ...forwarded });
-          else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
-        });
-        signal?.addEventListener("abort", () => exchange.breakOff(signal.reason), { once: true });
-        agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
+      let resolve = (_: Sent) => {};
+      const sent = new Promise<Sent>((settle) => {
+        resolve = settle;
       });
+      const exchange = new ForwardExchange((forwarded) => {
+        if (link !== undefined) links?.end(link);
+        if ("answer" in forwarded) resolve({ kind: "answered", answer: forwarded.answer });
+        else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
+      });
+      agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
+      return { sent, breakOff: () => exchange.breakOff(nobodyWaits) };
     },
+    within: (ms, work) => patience.within(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
-    close: () => agent.destroy(),
+    close() {
+      patience.stop();
+      return agent.destroy();
+    },
   };
 }
 
+/** In one pass: this is done for each forwarded request. */
 function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark: string): string[] {
-  const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
-  const valuesOf = (wanted: string) => names.flatMap((name, i) => (name === wanted && rawHeaders[2 * i + 1]) || []);
-  const ofConnection = valuesOf("connection")
-    .flatMap((value) => value.split(","))
-    .map((name) => name.trim().toLowerCase());
-  const sent: string[] = [];
-  for (const [i, name] of names.entries()) {
-    if (hopByHop.has(name) || ours.has(name) || ofConnection.includes(name)) continue;
-    sent.push(rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!);
+  let sent: string[] = [];
+  let via = "";
+  let forwardedFor = "";
+  let host: string | undefined;
+  let forwardedHost: string | undefined;
+  let protocol: string | undefined;
+  let connection = "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const value = rawHeaders[i + 1]!;
+    const name = rawHeaders[i]!.toLowerCase();
+    if (name === "via") via += value && `${value}, `;
+    else if (name === "x-forwarded-for") forwardedFor += value && `${value}, `;
+    else if (name === "x-forwarded-host") forwardedHost ||= value;
+    else if (name === "x-forwarded-proto") protocol ||= value;
+    else if (name === "host") host ||= value;
+    else if (name === "connection") connection += `${value},`;
+    else if (!hopByHop.has(name)) sent.push(rawHeaders[i]!, value);
   }
-  sent.push("via", [...valuesOf("via"), `1.1 ${mark}`].join(", "));
-  sent.push("x-forwarded-for", [...valuesOf("x-forwarded-for"), remoteAddress].join(", "));
+  const named = connection.split(",").map((option) => option.trim().toLowerCase());
+  const ofConnection = named.filter((name) => name !== "" && !hopByHop.has(name));
+  if (ofConnection.length > 0) sent = withoutNames(sent, ofConnection);
+  sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
   // A proxy in front of us knows better which host and scheme the caller spoke to.
-  const [host = origin.slice(origin.indexOf("//") + 2)] = [...valuesOf("x-forwarded-host"), ...valuesOf("host")];
-  const [protocol = origin.slice(0, origin.indexOf(":"))] = valuesOf("x-forwarded-proto");
-  sent.push("x-forwarded-host", host, "x-forwarded-proto", protocol);
+  sent.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
+  sent.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
   return sent;
 }
+
+const withoutNames = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
+  rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
 function reasonOf(error: unknown): string {
   if (error instanceof errors.UndiciError) return error.code;

@@ -16,6 +16,8 @@ export class OperationTable {
   readonly all: readonly Bound[];
   readonly #routes: Routes;
   readonly #catchAll: Bound | undefined;
+  /** The methods that it takes. */
+  readonly #caught: ReadonlySet<string>;
   /** For a GET that asks for events: the operation at `<path>/events`. */
   readonly #streams: ReadonlyMap<Bound, Bound>;
   readonly #lenientSlashes: boolean;
@@ -24,6 +26,7 @@ export class OperationTable {
     this.all = all;
     this.#routes = new Routes(all);
     this.#catchAll = all.find(({ isCatchAll }) => isCatchAll);
+    this.#caught = new Set(this.#catchAll && methodsOf(this.#catchAll));
     this.#streams = streamsOf(all);
     this.#lenientSlashes = lenientSlashes;
   }
@@ -32,7 +35,7 @@ export class OperationTable {
   match({ method = "", headers }: IncomingMessage, { isPath, path }: Target): Match | undefined {
     const found = this.#routes.find(method, path);
     if (found) return this.#wanted(found, headers.accept);
-    if (isPath && this.#catchAll && methodsOf(this.#catchAll).includes(method)) {
+    if (isPath && this.#catchAll && this.#caught.has(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }
     return this.#lenientSlashes ? this.otherSlash(method, path) : undefined;

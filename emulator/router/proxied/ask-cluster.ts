@@ -28,11 +28,11 @@ const maxAnswerBytes = 1024 * 1024;
 
 /** Asks one cluster, in the time that a forwarded request may take. */
 export async function askCluster(
-  { forwarder, wall, settings }: AskContext,
+  { forwarder, settings }: AskContext,
   { url }: Pick<Cluster, "url">,
   request: Forwardable,
 ): Promise<ClusterReply> {
-  const options = { forwarder, wall, timeoutMs: settings.upstreamTimeoutMs, maxBytes: maxAnswerBytes };
+  const options = { forwarder, timeoutMs: settings.upstreamTimeoutMs, maxBytes: maxAnswerBytes };
   // The answer is read here, so it must not be compressed for the caller.
   const result = await ask(options, url, without("accept-encoding", request));
   if (result.kind !== "answered") return result;

@@ -1,4 +1,4 @@
-import { late, within } from "../../../src/base/within.ts";
+import { late } from "../../../src/base/within.ts";
 import type { Sent } from "../../http/outgoing/forward.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -23,8 +23,8 @@ export async function broadcast(
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.url, call.request);
-    const sent = await within(call.wall, timeoutMs, sending);
-    if (sent === late) void sending.then((after) => drop(call, { cluster, sent: after }, "late"));
+    const sent = await call.forwarder.within(timeoutMs, sending.sent);
+    if (sent === late) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };
   });
 

@@ -1,5 +1,4 @@
-import { late, within } from "../../../src/base/within.ts";
-import { nobodyWaits } from "../../http/outgoing/forward.ts";
+import { late } from "../../../src/base/within.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll, CallToOne, ForwardCall } from "../world.ts";
@@ -33,11 +32,11 @@ export async function forwardToOne(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  const gaveUp = new AbortController();
-  call.request.signal.addEventListener("abort", () => gaveUp.abort(nobodyWaits), { once: true });
-  const sent = await within(call.wall, timeoutMs, call.forwarder.send(cluster.url, call.request, gaveUp.signal));
+  const sending = call.forwarder.send(cluster.url, call.request);
+  call.request.whenGone(() => sending.breakOff());
+  const sent = await call.forwarder.within(timeoutMs, sending.sent);
   if (sent === late) {
-    gaveUp.abort(nobodyWaits);
+    sending.breakOff();
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });

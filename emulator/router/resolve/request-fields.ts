@@ -5,12 +5,13 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 export type Fields = (name: string) => readonly string[];
 
 export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
-  const query = new URLSearchParams(queryOf(request.target));
+  const search = queryOf(request.target);
+  const query = search === "" ? undefined : new URLSearchParams(search);
   const form = formOf(request);
   const object = form || request.body.length === 0 ? undefined : jsonObject(request.body);
   return (name) =>
     [
-      query.getAll(name).at(-1),
+      query?.getAll(name).at(-1),
       form?.getAll(name).at(-1) ?? textAt(object, name),
       request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
     ].filter((value): value is string => value !== undefined && value !== "");

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import replyFrom from "@fastify/reply-from";
 import { fastify } from "fastify";
 import { type Load, send } from "./load.ts";
 
@@ -26,6 +27,16 @@ const roles: Readonly<Record<string, Role>> = {
       for (const hash of email_hash_list) owners.set(hash, cluster_id);
       return true;
     });
+    return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
+  },
+
+  /** The bare counterpart of the router: hands every request on. */
+  async proxy({ upstream }: { upstream: string }) {
+    const app = fastify();
+    app.register(replyFrom, { base: upstream, undici: { connections: 256, pipelining: 1 } });
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+    app.all("/*", (request, reply) => void reply.from(request.raw.url ?? "/"));
     return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
   },
 

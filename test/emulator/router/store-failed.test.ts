@@ -28,7 +28,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   });
   Object.defineProperty(refusing, "writable", { value: false });
 
-  const forwarder = createForwarder({ mark: "test" });
+  const forwarder = createForwarder({ wall: systemWall, mark: "test" });
   const world: RouterWorld = {
     ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:9", external: true }],

@@ -95,6 +95,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     remoteAddress: "127.0.0.1",
     origin: url,
     signal: new AbortController().signal,
+    whenGone() {},
     cause: { id: "request:1" },
   };
   return { world, request, object };
