@@ -21,6 +21,8 @@ export type EmulatorEvent =
       /** 0: the connection ended without an answer. */
       readonly status: number;
       readonly failure: string | null;
+      /** Name of the token that the control plane was asked with; null: nobody said. */
+      readonly caller: string | null;
       /** Codes of what was accepted by leniency. */
       readonly findings: readonly string[];
       readonly duration_ms: number;
@@ -154,6 +156,7 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
   target: redactUrl(entry.target),
   status: entry.status,
   failure: entry.failure ?? null,
+  caller: entry.caller ?? null,
   findings: findings.map(({ code }) => code),
   duration_ms: durationMs,
 });

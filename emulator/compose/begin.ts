@@ -30,6 +30,7 @@ import { Snapshots } from "../travel/snapshots.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
+import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
 import { watchActivity } from "./activity.ts";
 import { Closing } from "./closing.ts";
@@ -125,6 +126,8 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   });
   const { store, blobs, snapshotStore, kept } = state;
   closing.push(() => store.close());
+  if (origin) await store.transaction("tokens.drop", dropTokens);
+  const tokens = new ControlTokens(store, wall);
   requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
 
   const spans = spansOf(options, { store, wall, log });
@@ -206,6 +209,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     runner,
     faults,
     clusters,
+    tokens,
     report: log,
   });
   const feed = new Feed({ ...world, requestLog, faults, snapshots, runner, clusters }, instanceId);
@@ -223,6 +227,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     inboxes,
     instance,
     sessions: new Sessions(randomIds(), wall),
+    tokens,
     readConsole: consoleReader(),
   };
   await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });

@@ -1,5 +1,5 @@
 import { registry } from "../../src/api/registry.ts";
-import { controlAuthenticators } from "../control/credentials.ts";
+import { controlAuthenticators } from "../control/access/credentials.ts";
 import { controlHandlers } from "../control/handlers.ts";
 import type { ControlWorld } from "../control/world.ts";
 import { type Part, part } from "../http/parts.ts";
@@ -24,7 +24,7 @@ export const routerParts = (
   part({
     operations: of("emulator"),
     handlers: controlHandlers,
-    authenticate: controlAuthenticators(token, worlds.control.sessions),
+    authenticate: controlAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
     world: worlds.control,
   }),
 ];

@@ -1,3 +1,4 @@
+import { tokenHandlers } from "./access/tokens.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { controlClusterHandlers } from "./clusters.ts";
@@ -54,4 +55,5 @@ export const controlHandlers = {
   ...providerHandlers,
   ...consoleHandlers,
   ...eventHandlers,
+  ...tokenHandlers,
 } satisfies Required<ControlHandlers>;

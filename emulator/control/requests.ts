@@ -69,6 +69,7 @@ export function requestRecord(entry: LoggedRequest) {
     headers: redactHeaders(entry.rawHeaders),
     status,
     failure: failure ?? null,
+    caller: entry.caller ?? null,
     findings: findings.map(({ code, detail }) =>
       detail === undefined ? { code } : { code, detail: redactText(detail) },
     ),

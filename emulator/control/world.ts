@@ -10,11 +10,12 @@ import type { Transaction } from "../store/port.ts";
 import type { TraceExport } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import type { Cluster } from "../world/clusters.ts";
+import type { ControlTokens } from "../world/control-tokens.ts";
 import type { RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
+import type { ControlCaller } from "./access/credentials.ts";
 import type { ReadConsole } from "./console/bundle.ts";
 import type { Sessions } from "./console/sessions.ts";
-import type { ControlCaller } from "./credentials.ts";
 import type { Followed } from "./events/followed.ts";
 
 /** What the handlers of the control plane may use. */
@@ -34,6 +35,7 @@ export interface ControlWorld extends World {
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
   readonly sessions: Sessions;
+  readonly tokens: ControlTokens;
   readonly feed: Followed;
   readonly readConsole: ReadConsole;
 }

@@ -47,6 +47,7 @@ export class Exchange implements Cause {
   readonly #at: number;
   readonly #wallAt: number;
   #findings: Finding[] | undefined;
+  #caller: string | undefined;
 
   constructor(
     running: Running,
@@ -98,6 +99,11 @@ export class Exchange implements Cause {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
   };
+
+  /** Says who calls, once that is found out. */
+  named(caller: string): void {
+    this.#caller = caller;
+  }
 
   report(bug: EmulatorBug): void {
     this.#running.report(bug);
@@ -161,6 +167,7 @@ export class Exchange implements Cause {
       rawHeaders: log.shared(rawHeaders),
       status,
       failure,
+      caller: this.#caller,
       findings: this.#findings ?? noFindings,
       at: this.#at,
       wallAt: this.#wallAt,

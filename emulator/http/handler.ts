@@ -88,6 +88,8 @@ export interface AuthenticationCall<W extends object = World> {
   readonly operation: Operation;
   readonly world: W;
   readonly finding: Finding;
+  /** Its line in the request log. */
+  readonly line: { named(caller: string): void };
 }
 
 /**

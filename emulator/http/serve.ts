@@ -59,7 +59,7 @@ export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promi
   const { operation, world, authenticate } = bound;
   if (!authenticate || bound.checks[0] !== "credentials") return undefined;
   try {
-    await authenticate(exchange.received, { operation, world, finding: exchange.finding });
+    await authenticate(exchange.received, { operation, world, finding: exchange.finding, line: exchange });
     return undefined;
   } catch (error) {
     if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
@@ -81,7 +81,7 @@ async function handle(
 
   for (const check of bound.checks) {
     if (check === "credentials") {
-      caller = bound.authenticate!(received, { operation, world, finding });
+      caller = bound.authenticate!(received, { operation, world, finding, line: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
       if (bound.reads === "stream") input.body = exchange.arrivals.pieces(raw);

@@ -9,6 +9,7 @@ import { sealed } from "../store/file/sealed.ts";
 import { type Collection, type LoadedState, StateRefused, type Store } from "../store/port.ts";
 import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
 import { type Cluster, clusterRows } from "../world/clusters.ts";
+import { type ControlTokens, controlTokens } from "../world/control-tokens.ts";
 import { IdPlace, type RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
 import { compare } from "./diff/compare.ts";
@@ -30,6 +31,7 @@ interface World {
   readonly faults: Faults;
   readonly requestLog: RequestLog;
   readonly clusters: readonly Cluster[];
+  readonly tokens: ControlTokens;
   readonly settings: Pick<Settings, "deterministic">;
   /** Told a line for each thing that was under way at a restore. */
   readonly report: (line: string) => void;
@@ -138,7 +140,9 @@ export class Snapshots {
     const { store, faults } = this.#world;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
-    const changes = await compare(before.store, after?.store ?? store, this.collections);
+    // Who may come in is no part of what goes back.
+    const compared = this.collections.filter((one) => one !== controlTokens);
+    const changes = await compare(before.store, after?.store ?? store, compared);
     const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.kept()] as const;
     return { from, to: to ?? null, ...told(changes, ...scripted) };
   }

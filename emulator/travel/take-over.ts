@@ -4,20 +4,22 @@ import { clockState } from "../clock/virtual-clock.ts";
 import { releaseClaims } from "../router/claims.ts";
 import type { Store, TakingOver } from "../store/port.ts";
 import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
+import type { ControlTokens } from "../world/control-tokens.ts";
 
 interface Served {
   readonly store: Store;
   readonly runner: Runner;
   readonly clusters: readonly Cluster[];
+  readonly tokens: ControlTokens;
 }
 
 /**
  * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
- * more are released in it. What was under way belongs to the state that is left: nothing of its outcome is kept. Says
+ * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is left: nothing of its outcome is kept. Says
  * what of the schedule it was. `restored` takes over what is kept beside the state, in the same moment.
  */
 export async function takeOver(
-  { store, runner, clusters }: Served,
+  { store, runner, clusters, tokens }: Served,
   next: Store,
   {
     restored = () => {},
@@ -30,14 +32,15 @@ export async function takeOver(
   );
   if (!clock) throw new Error("A state without a clock cannot be served");
   let underWay: readonly Entry[] = [];
-  await store.takeOver(next, {
+  const moments = {
     ...aside,
     tookOver() {
       underWay = runner.takeOver(clock);
       adopt(clusters, rows);
       restored();
     },
-  });
+  };
+  await tokens.carriedInto(next, () => store.takeOver(next, moments));
   await runner.standing();
   return underWay;
 }

@@ -43,6 +43,7 @@ import * as emulatorProvider from "./emulator/provider.ts";
 import * as emulatorRequests from "./emulator/requests.ts";
 import * as emulatorSnapshots from "./emulator/snapshots.ts";
 import * as emulatorState from "./emulator/state.ts";
+import * as emulatorTokens from "./emulator/tokens.ts";
 import * as emulatorTraces from "./emulator/traces.ts";
 import * as emulatorTrials from "./emulator/trials.ts";
 import * as emulatorUserTasks from "./emulator/user-tasks.ts";
@@ -149,4 +150,5 @@ export const allResources: Declared = {
   "emulator/console": emulatorConsole,
   "emulator/events": emulatorEvents,
   "emulator/sessions": emulatorSessions,
+  "emulator/tokens": emulatorTokens,
 };

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Activity } from "./activities.ts";
 import type { Basis } from "./basis.ts";
+import type { ControlRole } from "./control-roles.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Service } from "./services.ts";
 
@@ -116,6 +117,8 @@ export interface Operation {
   /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
+  /** Of the control plane alone: who may call, where its method does not say so (`roleOf`). */
+  readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
   /** Beside those that the service declares for all its operations. */
@@ -125,6 +128,13 @@ export interface Operation {
   readonly basis: Basis;
   readonly examples: readonly Example[];
 }
+
+/**
+ * The role that an operation of the control plane needs: the one that it declares; else whoever may read may look, and
+ * whoever may operate does the rest. Undefined: anybody may call it.
+ */
+export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
+  auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
 
 interface Schema {
   readonly schema?: z.ZodType | undefined;

@@ -74,6 +74,7 @@ export const resources = {
   "emulator/console": () => import("./emulator/console/page.ts"),
   "emulator/events": () => import("./emulator/console/events.ts"),
   "emulator/sessions": () => import("./emulator/console/sessions.ts"),
+  "emulator/tokens": () => import("./emulator/tokens.ts"),
 } as const;
 
 export type ResourceName = keyof typeof resources;

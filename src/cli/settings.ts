@@ -123,11 +123,46 @@ export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined 
 export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   variable(host, "SVC_EMULATOR_TOKEN");
 
-/** The control plane that the environment names, as the origin of its listener. */
-export function emulatorSetting(host: Pick<Host, "env">): SettingValue | undefined {
-  const found = checked(variable(host, "SVC_EMULATOR_URL"));
-  return found && { ...found, value: found.value.replace(/\/_emulator$/, "") };
+/** A control plane of one that runs elsewhere, as the origin of its listener. */
+export interface ControlSettings {
+  readonly url: SettingValue;
+  readonly token: SettingValue | undefined;
 }
+
+/** The control plane that the environment names. */
+export function emulatorOfEnvironment(host: Pick<Host, "env">): ControlSettings | undefined {
+  const url = checked(variable(host, "SVC_EMULATOR_URL"));
+  return url && { url: withoutPath(url), token: controlTokenSetting(host) };
+}
+
+/**
+ * The control plane that a profile names; undefined where it names none. The token of a profile goes nowhere else; where it
+ * has none, as in a pipeline, it is that of the environment.
+ */
+export async function emulatorOfProfile({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
+  const chosen = await chosenProfile({ globals, host });
+  const given = chosen && profileValues(chosen, host);
+  const url = checked(given?.("emulator_url"));
+  return url && { url: withoutPath(url), token: given?.("emulator_token") ?? controlTokenSetting(host) };
+}
+
+/**
+ * The emulator that is meant for those who name no state: what --profile names outranks the environment, and what
+ * SVC_PROFILE names outranks the emulator of this folder, as everywhere. The current profile comes after that.
+ */
+export async function emulatorSetting(
+  surroundings: Surroundings,
+  isHere: () => Promise<boolean>,
+): Promise<ControlSettings | undefined> {
+  const { globals, host } = surroundings;
+  const named = globals.profile === undefined ? undefined : await emulatorOfProfile(surroundings);
+  const first = named ?? emulatorOfEnvironment(host);
+  if (first) return first;
+  if (variable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
+  return emulatorOfProfile(surroundings);
+}
+
+const withoutPath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
 /** The key that signs and verifies webhooks, in whatever form it was printed. */
 export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
@@ -175,7 +210,7 @@ const checked = (found: SettingValue | undefined): SettingValue | undefined =>
 const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name.value} in ${profilesPath(env)}`;
 
-type TextKey = "router_url" | "contracts_url" | "client_id" | "client_secret" | "oauth_client_id";
+type TextKey = Exclude<keyof Profile, "cluster_keys">;
 
 const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
   const value = chosen.profile[key];

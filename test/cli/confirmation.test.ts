@@ -13,6 +13,7 @@ const askedFirst = {
   "emulator reset": "yes",
   "emulator snapshot remove": "yes",
   "emulator state import": "yes",
+  "emulator tokens revoke": "yes",
   "intake delete": "yes",
   "router offboard": "name",
   "router unmap-chat-a-teams": "yes",

@@ -108,6 +108,7 @@ describe("a request once more", () => {
     headers: { host: "x", "client-id": "[redacted]", "content-type": "application/json", "content-length": "9" },
     status: 201,
     failure: null,
+    caller: null,
     findings: [],
     duration_ms: 1,
   };

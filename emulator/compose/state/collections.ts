@@ -25,6 +25,7 @@ import * as subscriptions from "../../webhooks/subscriptions.ts";
 import * as apps from "../../world/apps.ts";
 import * as chatBIssuer from "../../world/chat-b-issuer.ts";
 import * as clusters from "../../world/clusters.ts";
+import * as controlTokens from "../../world/control-tokens.ts";
 import * as emails from "../../world/emails.ts";
 import * as oauthClients from "../../world/oauth-clients.ts";
 import * as provider from "../../world/provider.ts";
@@ -60,6 +61,7 @@ const modules = [
   signatories,
   mailer,
   emails,
+  controlTokens,
 ];
 
 const isCollection = (value: unknown): value is Collection =>

@@ -32,8 +32,8 @@ export const consoleHandlers = {
     });
   },
 
-  "sessions.code": (_, { request, sessions }) => {
-    const code = sessions.newCode();
+  "sessions.code": (_, { request, sessions, caller }) => {
+    const code = sessions.newCode(caller.token);
     const expires_in = codeLifeMs / 1_000;
     return reply(201, { code, url: `${request.origin}/_emulator/ui/#code=${code}`, expires_in });
   },
@@ -44,8 +44,9 @@ export const consoleHandlers = {
   },
 
   "sessions.end": (_, { sessions, caller }) => {
-    if (caller.session === undefined) sessions.endAll();
-    else sessions.end(caller.session);
+    if (caller.session !== undefined) sessions.end(caller.session);
+    else if (caller.token.role === "admin") sessions.endAll();
+    else sessions.endAllOf(caller.token);
     return undefined;
   },
 } satisfies ControlHandlers<

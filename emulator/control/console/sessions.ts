@@ -1,6 +1,7 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
+import type { Bearer } from "../access/bearer.ts";
 
 /** How long a code may be exchanged, wall time: a browser may have to be started first. */
 export const codeLifeMs = 60_000;
@@ -16,37 +17,38 @@ const sessionsKept = 50;
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: Wall;
-  /** Until when each may be exchanged, wall milliseconds; oldest first. */
-  readonly #codes = new Map<string, number>();
-  /** Oldest first. */
-  readonly #sessions = new Set<string>();
+  /** Until when each may be exchanged, wall milliseconds, and whose it is; oldest first. */
+  readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
+  /** With the token that each was opened with; oldest first. */
+  readonly #sessions = new Map<string, Bearer>();
 
   constructor(ids: Pick<Ids, "token">, wall: Wall) {
     this.#ids = ids;
     this.#wall = wall;
   }
 
-  /** A code that signs in once. */
-  newCode(): string {
+  /** A code that signs in once, as the owner of that token. */
+  newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), this.#wall.now() + codeLifeMs);
+    this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, codesKept);
     return code;
   }
 
   /** The token of a new session; undefined where the code was used, is too old, or is none. */
   begin(code: string): string | undefined {
-    const until = this.#codes.get(nameOf(code));
+    const found = this.#codes.get(nameOf(code));
     this.#codes.delete(nameOf(code));
-    if (until === undefined || this.#wall.now() >= until) return undefined;
+    if (found === undefined || this.#wall.now() >= found.until) return undefined;
     const token = this.#ids.token(32);
-    this.#sessions.add(nameOf(token));
+    this.#sessions.set(nameOf(token), found.opener);
     dropOldest(this.#sessions, sessionsKept);
     return token;
   }
 
-  has(token: string): boolean {
-    return this.#sessions.has(nameOf(token));
+  /** The token that a session was opened with; undefined where there is no such session. */
+  openerOf(token: string): Bearer | undefined {
+    return this.#sessions.get(nameOf(token));
   }
 
   end(token: string): void {
@@ -58,11 +60,17 @@ export class Sessions {
     this.#sessions.clear();
     this.#codes.clear();
   }
+
+  /** The same of those whom one token let in. */
+  endAllOf({ hash }: Pick<Bearer, "hash">): void {
+    for (const [name, opener] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
+    for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
+  }
 }
 
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 
-function dropOldest(all: Map<string, unknown> | Set<string>, most: number): void {
+function dropOldest(all: Map<string, unknown>, most: number): void {
   for (const name of all.keys()) {
     if (all.size <= most) return;
     all.delete(name);

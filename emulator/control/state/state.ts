@@ -16,7 +16,7 @@ export const stateHandlers = {
 
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
-  "state.import": async ({ body }, { store, blobs, clusters, ids, runner, requestLog, fail }) => {
+  "state.import": async ({ body }, { store, blobs, clusters, ids, runner, tokens, requestLog, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join())
@@ -32,20 +32,20 @@ export const stateHandlers = {
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
       throw error;
     }
-    await takeOver({ store, clusters, runner }, next);
+    await takeOver({ store, clusters, runner, tokens }, next);
     requestLog.goOnAfter(await lastNumberIn(store));
     await ids.goOn(store);
     return undefined;
   },
 
-  "state.reset": async (_, { store, clusters, instance, runner, requestLog, faults, inboxes }) => {
+  "state.reset": async (_, { store, clusters, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const next = store.beside();
     await next.transaction("state.reset", await instance.beginning());
     const restored = () => {
       faults.clear();
       requestLog.goBackTo(0);
     };
-    await takeOver({ store, clusters, runner }, next, { restored });
+    await takeOver({ store, clusters, runner, tokens }, next, { restored });
     for (const inbox of inboxes.values()) inbox.clear();
     return undefined;
   },

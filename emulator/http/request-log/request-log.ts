@@ -21,6 +21,8 @@ export interface LoggedRequest {
   readonly status: number;
   /** Code of the declared failure that was answered. */
   readonly failure: string | undefined;
+  /** Name of who called, where the credentials say so. */
+  readonly caller: string | undefined;
   readonly findings: readonly Finding[];
   /** Virtual milliseconds. */
   readonly at: number;

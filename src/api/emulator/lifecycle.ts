@@ -71,6 +71,7 @@ export const stop = operation({
   method: "POST",
   path: "/_emulator/stop",
   auth: "control-token",
+  role: "admin",
   request: {},
   responses: { 202: empty() },
   failures: [],

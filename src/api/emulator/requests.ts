@@ -19,6 +19,10 @@ export const LoggedRequest = z.strictObject({
   headers: z.record(z.string(), z.string()).describe("Those that may hold secrets only by name"),
   status: z.int().describe("0: the connection ended without an answer"),
   failure: z.string().nullable().describe("Code of the declared failure that was answered"),
+  caller: z
+    .string()
+    .nullable()
+    .describe("Who asked the control plane: the name of the token, local for that of the run file; null: nobody said"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("What was accepted by leniency and the real service may refuse"),
@@ -89,6 +93,7 @@ export const clearRequests = operation({
   method: "DELETE",
   path: "/_emulator/requests",
   auth: "control-token",
+  role: "admin",
   request: {},
   responses: { 204: empty() },
   failures: [],

@@ -1,7 +1,8 @@
 import type { Context } from "../command.ts";
 import { proxyOf } from "../connection/proxies.ts";
 import {
-  emulatorSetting,
+  emulatorOfEnvironment,
+  emulatorOfProfile,
   oauthClientSetting,
   profileSetting,
   type SettingValue,
@@ -20,6 +21,8 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
   const { host } = context;
   const found = await serviceSettings(context);
   const keys = Object.entries(found.clusterKeys);
+  const shared = context.globals.profile === undefined ? emulatorOfEnvironment(host) : undefined;
+  const emulator = shared ?? (await emulatorOfProfile(context));
   return [
     ...shown("profile", await profileSetting(context)),
     ...shown("router_url", found.router),
@@ -33,8 +36,8 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
     ...hidden("basic_auth", found.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), variable(host, env))),
     ...hidden("webhook_hmac_key", found.hmacKey),
-    ...shown("emulator_url", emulatorSetting(host)),
-    ...hidden("emulator_token", found.controlToken),
+    ...shown("emulator_url", emulator?.url),
+    ...hidden("emulator_token", emulator?.token ?? found.controlToken),
     ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
     ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
     ...shown("no_proxy", eitherCase(host, "no_proxy")),

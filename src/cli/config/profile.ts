@@ -11,6 +11,9 @@ export interface Profile {
   readonly client_secret?: string;
   /** The OAuth client of `svc auth device-login`. */
   readonly oauth_client_id?: string;
+  /** The control plane of an emulator that others share. */
+  readonly emulator_url?: string;
+  readonly emulator_token?: string;
   /** By cluster id. */
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }

@@ -26,6 +26,8 @@ export const settings: readonly Setting[] = [
   setting("client_id", "Public half of the workspace's API key"),
   setting("client_secret", "Secret half of the workspace's API key", asGiven, true),
   setting("oauth_client_id", "OAuth client of svc auth device-login"),
+  setting("emulator_url", "Address of an emulator that others share", (text) => checkedUrl(text, "emulator_url")),
+  setting("emulator_token", "Token of its control plane", asGiven, true),
 ];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;

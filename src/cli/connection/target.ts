@@ -60,14 +60,15 @@ export async function controlTarget(
   if (globals.baseUrl !== undefined) {
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
   }
-  const named = file === undefined ? emulatorSetting(host) : undefined;
-  if (named) {
-    const { value: url, origin } = named;
-    return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken } };
-  }
   const state = stateFile(host, file);
   const path = await runFileOf(state);
   const running = await readRunFile(path);
+  const isHere = async () => running !== undefined;
+  const named = file === undefined ? await emulatorSetting({ globals, host }, isHere) : undefined;
+  if (named) {
+    const { value: url, origin } = named.url;
+    return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
+  }
   if (!running) {
     throw new CommandFailed("failed", "no_emulator", `No emulator runs on ${state}.`, {
       hint: "Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.",

@@ -22,7 +22,7 @@ export function RequestPage({ id }: { readonly id: string }) {
       <p class="muted">Reading…</p>
     );
   }
-  const { method, target, status, operation, nearest, failure, findings, listener, headers } = request;
+  const { method, target, status, operation, nearest, failure, caller, findings, listener, headers } = request;
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
@@ -49,6 +49,7 @@ export function RequestPage({ id }: { readonly id: string }) {
               {operation} was refused: <code>{failure}</code>.
             </>
           )}
+          {caller !== null && ` Asked with the token ${caller}.`}
         </p>
       </div>
       {findings.length > 0 && (

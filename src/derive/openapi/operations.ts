@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Example, Method, Operation } from "../../api/operation.ts";
+import { type Example, type Method, type Operation, roleOf } from "../../api/operation.ts";
 import { basisOf } from "./basis.ts";
 import { requestBody, slug, successResponses } from "./bodies.ts";
 import { failureResponses } from "./failures.ts";
@@ -9,6 +9,7 @@ import { requirements } from "./security.ts";
 /** One operation as OpenAPI describes it, under one of its methods. */
 export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
+  const role = roleOf(operation);
   const body = requestBody(operation, writer);
   return {
     // The catch-all has five methods, and an operationId must be unique.
@@ -23,6 +24,7 @@ export function operationObject(operation: Operation, method: Method, writer: Sc
       ...successResponses(operation, writer),
       ...failureResponses(operation),
     },
+    ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),
     ...basisOf(basis),

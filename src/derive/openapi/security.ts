@@ -11,7 +11,11 @@ export const securitySchemes = {
   clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
   basic: { type: "http", scheme: "basic", description: "The pair that the billing provider was given" },
   accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
-  controlToken: { type: "http", scheme: "bearer", description: "The token in the emulator's run file" },
+  controlToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token in the emulator's run file, or one that was made",
+  },
 } satisfies Record<string, Json>;
 
 type Scheme = keyof typeof securitySchemes;

@@ -1,4 +1,4 @@
-import type { Operation } from "../../api/operation.ts";
+import { type Operation, roleOf } from "../../api/operation.ts";
 import type { CommandDeclaration } from "../command-spec.ts";
 import { basisWords } from "./basis.ts";
 import { flagTable, usage } from "./commands.ts";
@@ -10,6 +10,7 @@ export function operationSection(operation: Operation, command: CommandDeclarati
   const facts: [string, string][] = [
     ["Route", code(`${[method].flat().join("|")} ${path}`)],
     ["Credentials", auth],
+    ["Role", roleOf(operation) ?? ""],
     [
       "Answers",
       Object.entries(responses)

@@ -98,6 +98,7 @@ describe("the terminal of svc emulator start", () => {
           target: "/router/v1/clusters/",
           status: 200,
           failure: null,
+          caller: null,
           findings: [],
           duration_ms: 0,
         },

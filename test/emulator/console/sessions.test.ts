@@ -34,6 +34,8 @@ async function newCode({ ask }: TestEmulator): Promise<string> {
 const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<string, string>> = {}) =>
   router("POST", "/_emulator/sessions", { body: { code }, headers });
 
+const owner = { name: "local", role: "admin", hash: undefined } as const;
+
 /** Calls of a browser that was signed in. */
 async function signedIn(world: TestEmulator) {
   const { body } = await begin(world, await newCode(world));
@@ -76,13 +78,13 @@ describe("a session of the console", () => {
   it("is given within a minute of the wall", async () => {
     const wall = new StandingWall();
     const sessions = new Sessions(seededIds("sessions"), wall);
-    const [late, inTime] = [sessions.newCode(), sessions.newCode()];
+    const [late, inTime] = [sessions.newCode(owner), sessions.newCode(owner)];
     await wall.pass(59_999);
     const token = sessions.begin(inTime);
     await wall.pass(1);
     assert.deepEqual(
-      [token !== undefined && sessions.has(token), sessions.begin(late), sessions.begin(late)],
-      [true, undefined, undefined],
+      [token !== undefined && sessions.openerOf(token), sessions.begin(late), sessions.begin(late)],
+      [owner, undefined, undefined],
     );
   });
 
@@ -157,10 +159,10 @@ describe("a session of the console", () => {
 
   it("is one of fifty: who signs in beyond that ends the oldest", () => {
     const sessions = new Sessions(seededIds("sessions"), new StandingWall());
-    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode())!);
+    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(owner))!);
     assert.deepEqual(
-      [sessions.has(tokens[0]!), sessions.has(tokens[1]!), sessions.has(tokens[50]!)],
-      [false, true, true],
+      [0, 1, 50].map((i) => sessions.openerOf(tokens[i]!)),
+      [undefined, owner, owner],
     );
   });
 });

@@ -11,6 +11,7 @@ const answered = (log: RequestLog, target: string, rawHeaders: readonly string[]
   service: "router",
   operation: undefined,
   method: "GET",
+  caller: undefined,
   target,
   rawHeaders,
   status: 200,
@@ -130,6 +131,7 @@ describe("GET /_emulator/requests", () => {
       target: "/router/v1/cluster_emails/email/abc",
       status: 401,
       failure: "invalid-cluster-key",
+      caller: null,
       findings: [],
     });
     assert.deepEqual(

@@ -72,6 +72,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator fault remove": ["emulator fault add --direction outgoing --effect duplicate"],
   "emulator snapshot": ["emulator snapshot save prepared"],
   "emulator snapshot save": [],
+  "emulator tokens revoke": ["emulator tokens create ci --role read"],
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
   "emulator wait-for --activity": told,

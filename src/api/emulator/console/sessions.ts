@@ -12,6 +12,7 @@ export const makeSessionCode = operation({
   method: "POST",
   path: "/_emulator/sessions/codes",
   auth: "control-token",
+  role: "read",
   request: {},
   responses: {
     201: json(
@@ -35,7 +36,7 @@ export const beginSession = operation({
   service: emulator,
   summary: "Exchange a code of the console for a session",
   description:
-    "The token of a session counts as the control token does, until the session or the emulator ends. It travels in the header authorization alone: a cookie would be sent to every port of this machine, and by pages that did not mean to.",
+    "The token of a session counts as the token that it was opened with, until that is revoked, or the session or the emulator ends. It travels in the header authorization alone: a cookie would be sent to every port of this machine, and by pages that did not mean to.",
   method: "POST",
   path: "/_emulator/sessions",
   auth: "none",
@@ -60,10 +61,12 @@ export const endSession = operation({
   id: "sessions.end",
   service: emulator,
   summary: "Sign out of the console",
-  description: "Ends the session that asks. Asked with the control token it ends all of them, and every code.",
+  description:
+    "Ends the session that asks. Asked with a token of the control plane it ends all that were opened with it, and its codes; with one of the role admin all that there are.",
   method: "DELETE",
   path: "/_emulator/sessions",
   auth: "control-token",
+  role: "read",
   request: {},
   responses: { 204: empty() },
   failures: [],

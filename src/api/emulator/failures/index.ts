@@ -8,6 +8,7 @@ import { controlInvitationFailures } from "./invitation.ts";
 import { controlScriptFailures } from "./script.ts";
 import { controlSignInFailures } from "./sign-in.ts";
 import { snapshotFailures } from "./snapshot.ts";
+import { tokenFailures } from "./token.ts";
 import { controlTraceFailures } from "./trace.ts";
 import { controlWebhookFailures } from "./webhook.ts";
 
@@ -24,6 +25,7 @@ export const emulatorFailures = {
   ...snapshotFailures,
   ...controlTraceFailures,
   ...consoleFailures,
+  ...tokenFailures,
   "no-control-token": control({
     status: 401,
     when: "the control token is missing or wrong",

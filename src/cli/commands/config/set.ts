@@ -9,7 +9,7 @@ export const configSet = command({
   summary: "Keep a setting in a profile",
   description: [
     "Without --profile the current profile is changed; the first one is called default. Keys: router_url,",
-    "contracts_url, client_id, client_secret, oauth_client_id, cluster_keys.CLUSTER. A secret is typed without being",
+    "contracts_url, client_id, client_secret, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being",
     "shown, or comes from --secret-file; it is never a word of the command line, where others could see it.",
   ].join(" "),
   positionals: [

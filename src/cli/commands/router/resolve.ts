@@ -3,7 +3,7 @@ import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
-import { emulatorSetting } from "../../settings.ts";
+import { emulatorOfEnvironment } from "../../settings.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -97,7 +97,8 @@ async function isEmulator(context: Context, file: string | undefined): Promise<b
   const { globals, host } = context;
   if (globals.emulator) return true;
   // The token of an emulator must not be sent to an address that is not known to be its own.
-  if (globals.baseUrl !== undefined) return originOf(emulatorSetting(host)?.value) === originOf(globals.baseUrl);
+  if (globals.baseUrl !== undefined)
+    return originOf(emulatorOfEnvironment(host)?.url.value) === originOf(globals.baseUrl);
   const { router } = (await context.target("router")).baseUrls;
   try {
     const { baseUrls, credentials } = await context.target("emulator", file);

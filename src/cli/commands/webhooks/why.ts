@@ -4,7 +4,7 @@ import type { Client } from "../../../client/client.ts";
 import { type Context, command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
-import { emulatorSetting, serviceSettings } from "../../settings.ts";
+import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
 
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
@@ -55,7 +55,7 @@ async function traceOf({ id }: Webhook, client: Client, { signal }: Context) {
 async function refuseRealService(file: string | undefined, { globals, host }: Context): Promise<void> {
   if (file !== undefined || globals.emulator) return;
   const isNamed = globals.profile !== undefined;
-  if (!isNamed && globals.baseUrl === undefined && emulatorSetting(host)) return;
+  if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return;
   const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
   if (!isReal) return;

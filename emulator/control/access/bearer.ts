@@ -1,0 +1,9 @@
+import type { ControlRole } from "../../../src/api/control-roles.ts";
+
+/** A token of the control plane, without what it is. */
+export interface Bearer {
+  readonly name: string;
+  readonly role: ControlRole;
+  /** Undefined: the token of the run file, which is there as long as the emulator is. */
+  readonly hash: string | undefined;
+}

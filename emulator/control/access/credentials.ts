@@ -1,0 +1,54 @@
+import { isAllowed } from "../../../src/api/control-roles.ts";
+import { fail } from "../../../src/api/failures.ts";
+import { roleOf } from "../../../src/api/operation.ts";
+import { sameSecret } from "../../../src/base/hmac.ts";
+import type { Authenticators } from "../../http/handler.ts";
+import { type ControlTokens, localToken } from "../../world/control-tokens.ts";
+import type { Sessions } from "../console/sessions.ts";
+import type { Bearer } from "./bearer.ts";
+
+/** Who calls the control plane: whoever has a token of it, or a browser that was signed in with one. */
+export interface ControlCaller {
+  readonly token: Bearer;
+  /** The token of its session; undefined for who has the token itself. */
+  readonly session: string | undefined;
+}
+
+interface Known {
+  /** The token of the run file. */
+  readonly token: string;
+  readonly tokens: ControlTokens;
+  readonly sessions: Sessions;
+}
+
+const local: Bearer = { name: localToken, role: "admin", hash: undefined };
+
+/**
+ * A token as a bearer token, or that of a session of the console (DECISIONS.md, E7). Never a cookie: every port of this
+ * machine would be sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
+ */
+export const controlAuthenticators = (known: Known) =>
+  ({
+    "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
+      const [, given] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+      const caller = given === undefined ? undefined : await callerOf(given, known);
+      if (caller === undefined) return fail("no-control-token");
+      line.named(caller.token.name);
+      const { name: token, role } = caller.token;
+      const needs = roleOf(operation);
+      if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
+      return caller;
+    },
+  }) satisfies Authenticators;
+
+async function callerOf(given: string, { token, tokens, sessions }: Known): Promise<ControlCaller | undefined> {
+  if (sameSecret(given, token)) return { token: local, session: undefined };
+  const opener = sessions.openerOf(given);
+  if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
+  const found = await tokens.use(given);
+  return found && { token: found, session: undefined };
+}
+
+/** A session ends with the token that it was opened with, also when another got its name. */
+const isValid = async ({ name, hash }: Bearer, tokens: ControlTokens): Promise<boolean> =>
+  hash === undefined || tokens.isThere({ name, hash });

@@ -1,0 +1,144 @@
+import * as z from "zod";
+import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
+import type { Wall } from "../../src/base/clock.ts";
+import { hash } from "../../src/base/hmac.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { rows, type Store, type View } from "../store/port.ts";
+
+/** A token of the control plane. What it is, only its owner knows. */
+export const ControlToken = z.strictObject({
+  name: z.string(),
+  role: z.enum(controlRoles),
+  /**
+   * SHA-256, base64. Slow hashes are for what people think of; nobody guesses 256 random bits, however fast each try is, and
+   * every request has to be checked.
+   */
+  hash: z.string(),
+  /** Wall milliseconds: who may come in is a matter of this world. */
+  created_at: z.int(),
+  last_used_at: z.int().nullable(),
+});
+export type ControlToken = z.infer<typeof ControlToken>;
+
+export const controlTokens = rows<ControlToken, "hash">({
+  name: "control_tokens",
+  schema: ControlToken,
+  key: (row) => row.name,
+  indexes: { hash: (row) => row.hash },
+});
+
+/** What the token of the run file is called, which is no row: it is new with each start, and may do everything. */
+export const localToken = "local";
+
+/** So old may be what is kept of a token's last use: one that is in use is not written at each request. */
+const usesKeptEveryMs = 60_000;
+
+/**
+ * The tokens of one emulator. They are of whoever runs it, not of what its state tells: a state that takes the place of
+ * another is given those of the present one (DECISIONS.md, E16).
+ */
+export class ControlTokens {
+  readonly #store: Store;
+  readonly #wall: Wall;
+  /** When those were used last that were used since the start, by hash. */
+  readonly #used = new Map<string, number>();
+  /** Making, revoking and carrying over: one after the other. */
+  #changing: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store, wall: Wall) {
+    this.#store = store;
+    this.#wall = wall;
+  }
+
+  /** The token that was given, which is noted as used; undefined where there is none. */
+  async use(given: string): Promise<ControlToken | undefined> {
+    // An index finds it: by its hash, of which a caller can choose no part, time tells nothing.
+    const equals = hashOf(given);
+    const [found] = await this.#store.read((view) => view.list(controlTokens, { by: "hash", equals, limit: 1 }));
+    if (found) this.#note(found);
+    return found;
+  }
+
+  /** Whether a token is still what it was. */
+  async isThere({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
+    const row = await this.#store.read((view) => view.get(controlTokens, name));
+    return row?.hash === hash;
+  }
+
+  /** In the order in which they were made. */
+  async list(): Promise<readonly ControlToken[]> {
+    const all = await this.#store.read((view) => view.list(controlTokens));
+    return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
+  }
+
+  /** A new token, for the only time; undefined where the name is taken. `store`: of the call that asks. */
+  create(store: Store, name: string, role: ControlRole): Promise<string | undefined> {
+    return this.#inTurn(async () => {
+      // Never of the ids of --deterministic, which anybody can work out.
+      const token = `svc_${randomIds().token(32)}`;
+      const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
+      const made = await store.transaction("tokens.create", async (tx) => {
+        if (name === localToken || (await tx.get(controlTokens, name))) return false;
+        tx.put(controlTokens, row);
+        return true;
+      });
+      return made ? token : undefined;
+    });
+  }
+
+  /** Says whether there was one. */
+  revoke(store: Store, name: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const row = await store.transaction("tokens.revoke", async (tx) => {
+        const row = await tx.get(controlTokens, name);
+        if (row) tx.delete(controlTokens, name);
+        return row;
+      });
+      if (row) this.#used.delete(row.hash);
+      return row !== undefined;
+    });
+  }
+
+  /** Gives the tokens to a state that takes the place of the present one, and puts it there; none changes meanwhile. */
+  carriedInto<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      const present = await this.#store.read((view) => view.list(controlTokens));
+      await next.transaction("tokens.carry", async (tx) => {
+        await dropTokens(tx);
+        for (const row of present) tx.put(controlTokens, row);
+      });
+      return takeOver();
+    });
+  }
+
+  #note({ name, hash, last_used_at }: ControlToken): void {
+    const now = this.#wall.now();
+    const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
+    this.#used.set(hash, now);
+    if (now - before < usesKeptEveryMs) return;
+    // Nobody waits for it, and a disk that refuses keeps nobody out.
+    void this.#store
+      .transaction("tokens.used", async (tx) => {
+        const row = await tx.get(controlTokens, name);
+        if (row?.hash === hash) tx.put(controlTokens, { ...row, last_used_at: now });
+      })
+      .catch(() => {});
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changing.then(work);
+    this.#changing = done.catch(() => {});
+    return done;
+  }
+}
+
+interface Droppable extends Pick<View, "list"> {
+  delete(collection: typeof controlTokens, key: string): void;
+}
+
+/** Takes all tokens out of a state: of a copy, whose owner is another. */
+export async function dropTokens(tx: Droppable): Promise<void> {
+  for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
+}
+
+const hashOf = (token: string): string => hash("sha256", token).toString("base64");

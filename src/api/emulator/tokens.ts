@@ -1,0 +1,86 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { controlRoles } from "../control-roles.ts";
+import { empty, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+
+const ours = assumed("The control plane is the emulator's own (DECISIONS.md, E16).");
+
+const role = z
+  .enum(controlRoles)
+  .describe(
+    "read sees; operate also moves time, signs, fires, scripts faults; admin also resets, restores, makes tokens",
+  );
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "a name is of letters, digits, dots, dashes and underscores, 63 at most")
+  .describe("Of whom or what it is for, as the request log names it");
+
+const TokenInfo = z.strictObject({
+  name: z.string(),
+  role: z.enum(controlRoles),
+  created_at: timestamp.describe("On the wall"),
+  last_used_at: timestamp.nullable().describe("On the wall, to the minute after a restart; null: never"),
+});
+
+export const createToken = operation({
+  id: "tokens.create",
+  service: emulator,
+  summary: "Make a token of the control plane",
+  description:
+    "It is shown once, and kept as its hash. Give it to programs as SVC_EMULATOR_TOKEN, or to a profile: svc config set emulator_token.",
+  method: "POST",
+  path: "/_emulator/tokens/{name}",
+  auth: "control-token",
+  role: "admin",
+  request: { params: z.object({ name }), body: json(z.object({ role })) },
+  responses: {
+    201: json(
+      z.strictObject({
+        name: z.string(),
+        role: z.enum(controlRoles),
+        token: z.string().describe("For the header authorization, after `Bearer `"),
+      }),
+    ),
+  },
+  failures: ["token-name-taken"],
+  cli: { command: "emulator tokens create" },
+  basis: ours,
+  examples: [{ title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } }],
+});
+
+export const listTokens = operation({
+  id: "tokens.list",
+  service: emulator,
+  summary: "List the tokens of the control plane, without what they are",
+  description: "The one that stands in the run file beside the state is none of them: it is new with each start.",
+  method: "GET",
+  path: "/_emulator/tokens",
+  auth: "control-token",
+  role: "admin",
+  request: {},
+  responses: { 200: json(z.array(TokenInfo)) },
+  failures: [],
+  cli: { command: "emulator tokens list", columns: ["name", "role", "created_at", "last_used_at"] },
+  basis: ours,
+  examples: [{ title: "Which were used lately?" }],
+});
+
+export const revokeToken = operation({
+  id: "tokens.revoke",
+  service: emulator,
+  summary: "Revoke a token of the control plane",
+  description: "At once, with the sessions of the console that were opened with it. No restore brings it back.",
+  method: "DELETE",
+  path: "/_emulator/tokens/{name}",
+  auth: "control-token",
+  role: "admin",
+  request: { params: z.object({ name }) },
+  responses: { 204: empty() },
+  failures: ["no-such-token"],
+  cli: { command: "emulator tokens revoke", confirm: "yes" },
+  basis: ours,
+  examples: [{ title: "The pipeline is gone", params: { name: "ci" } }],
+});

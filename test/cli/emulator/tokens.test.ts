@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("svc emulator tokens", () => {
+  it("makes one for a pipeline, lists it without what it is, and revokes it", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const { token, ...made } = await json<{ token: string }>("emulator tokens create ci --role operate");
+    assert.deepEqual(made, { name: "ci", role: "operate" });
+    const asCi = { env: { SVC_EMULATOR_TOKEN: token } };
+    assert.equal((await svc("emulator clock advance --by PT5M", asCi)).exit, 0);
+    const refused = await svc("emulator reset --yes", asCi);
+    assert.deepEqual(
+      [refused.exit, refused.out, refused.err.split("\n")[0]],
+      [4, "", "error: The service refused (403): This needs the role admin; the token ci has the role operate."],
+    );
+
+    const listed = await svc("emulator tokens list --fields name,role");
+    assert.deepEqual([listed.exit, listed.out.includes(token)], [0, false]);
+    const [row] = await json<{ last_used_at: string | null }[]>("emulator tokens list");
+    assert.notEqual(row!.last_used_at, null);
+    const { items } = await json<{ items: { operation: string; caller: string }[] }>("emulator requests");
+    assert.deepEqual(
+      items.filter(({ operation }) => operation === "clock.advance").map(({ caller }) => caller),
+      ["ci"],
+    );
+
+    assert.equal((await svc("emulator tokens revoke ci")).exit, 2);
+    assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
+    assert.equal((await svc("emulator clock", asCi)).exit, 4);
+    assert.deepEqual(await json("emulator tokens list"), []);
+  });
+});
+
+/** An emulator that others share, and somebody's folder and profiles elsewhere. */
+async function shared(t: TestContext) {
+  const { emulator, cwd, json } = await cliEmulator(t);
+  const { token } = await json<{ token: string }>("emulator tokens create ada --role read");
+  const env = { SVC_CONFIG_DIR: cwd };
+  const svc = (line: string, more: Record<string, string> = {}) => runCli(line, { cwd, env: { ...env, ...more } });
+  await writeFile(join(cwd, "token.txt"), `${token}\n`, { mode: 0o600 });
+  return { emulator, token, svc };
+}
+
+describe("a profile that names a shared emulator", () => {
+  it("leads commands to it with its own token, which is never shown", async (t) => {
+    const { emulator, token, svc } = await shared(t);
+    assert.equal((await svc("emulator clock")).exit, 1);
+    assert.equal((await svc(`config set emulator_url ${emulator.controlUrl}`)).exit, 0);
+    assert.equal((await svc("config set emulator_token --secret-file token.txt")).exit, 0);
+    assert.equal((await svc("emulator clock")).exit, 0);
+    assert.equal((await svc("emulator clock advance --by PT1S")).exit, 4);
+    const { out } = await svc("config list --json");
+    assert.deepEqual([out.includes(emulator.routerUrl), out.includes(token)], [true, false]);
+  });
+
+  it("gives way to the environment, whose token goes nowhere else", async (t) => {
+    const { emulator, svc } = await shared(t);
+    const other = await cliEmulator(t);
+    await svc(`config set emulator_url ${emulator.controlUrl}`);
+    await svc("config set emulator_token --secret-file token.txt");
+    const ofOther = { SVC_EMULATOR_URL: other.emulator.controlUrl, SVC_EMULATOR_TOKEN: other.emulator.token };
+    assert.equal((await svc("emulator clock advance --by PT1S", ofOther)).exit, 0);
+    assert.equal((await svc("emulator clock --profile default", ofOther)).exit, 0);
+    assert.equal((await svc("emulator clock advance --by PT1S --profile default", ofOther)).exit, 4);
+  });
+});

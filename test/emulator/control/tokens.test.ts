@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { startEmulator } from "../../../emulator/index.ts";
+import { roleOf } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { hash } from "../../../src/base/hmac.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+
+type Role = "read" | "operate" | "admin";
+
+/** The token of a new name, and calls that bear it. */
+async function made(world: TestEmulator, name: string, role: Role) {
+  const { status, body } = await world.ask("POST", `tokens/${name}`, { body: { role } });
+  const { token, ...rest } = body as { token: string };
+  assert.deepEqual([status, rest], [201, { name, role }]);
+  return { token, ask: sender(world.controlUrl, { authorization: `Bearer ${token}` }) };
+}
+
+const refusal = (token: string, role: Role, needs: Role) => ({
+  status: 403,
+  body: {
+    error: {
+      code: "role_needed",
+      message: `This needs the role ${needs}; the token ${token} has the role ${role}.`,
+      hint: "Ask whoever runs the emulator for another: svc emulator tokens create NAME --role ROLE.",
+    },
+  },
+});
+
+const callersOf = async ({ ask }: TestEmulator, method: string, path: string) => {
+  const { items } = (await ask("GET", "requests")).body as {
+    items: { method: string; target: string; caller: string | null; status: number }[];
+  };
+  return items
+    .filter((one) => one.method === method && one.target === path)
+    .map(({ caller, status }) => [caller, status]);
+};
+
+const names = async ({ ask }: TestEmulator) =>
+  ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
+
+describe("named tokens of the control plane", () => {
+  it("let in by their role: who reads sees, who operates moves time, an admin resets and makes tokens", async (t) => {
+    const world = await emulator(t);
+    const [reader, ci, boss] = [
+      await made(world, "reader", "read"),
+      await made(world, "ci", "operate"),
+      await made(world, "boss", "admin"),
+    ];
+    const move = { body: { by: "PT5M" } };
+    assert.equal((await reader.ask("GET", "clock")).status, 200);
+    assert.deepEqual(plain(await reader.ask("POST", "clock/advance", move)), refusal("reader", "read", "operate"));
+    assert.equal((await ci.ask("POST", "clock/advance", move)).status, 200);
+    assert.deepEqual(plain(await ci.ask("POST", "reset")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(plain(await ci.ask("GET", "tokens")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(
+      plain(await ci.ask("POST", "tokens/more", { body: { role: "admin" } })),
+      refusal("ci", "operate", "admin"),
+    );
+    assert.equal((await boss.ask("POST", "reset")).status, 204);
+    assert.deepEqual(await names(world), ["reader read", "ci operate", "boss admin"]);
+  });
+
+  it("are asked for by every operation but those that are open, each with a role that is declared", async (t) => {
+    const world = await emulator(t);
+    const { ask } = await made(world, "reader", "read");
+    const needs: Record<string, string[]> = { operate: [], admin: [] };
+    const answered: Record<string, string[]> = { operate: [], admin: [] };
+    for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
+      const role = roleOf(operation);
+      assert.equal(role === undefined, operation.auth === "none", operation.id);
+      if (role === undefined || role === "read") continue;
+      needs[role]!.push(operation.id);
+      const path = operation.path.replace("/_emulator/", "").replace(/\{\w+\}/g, "1");
+      const { status, body } = await ask(String(operation.method), path);
+      const words = (body as { error: { message: string } }).error.message;
+      if (status === 403 && words.startsWith(`This needs the role ${role};`)) answered[role]!.push(operation.id);
+    }
+    assert.deepEqual(answered, needs);
+    assert.deepEqual(needs.admin?.sort(), [
+      "emulator.stop",
+      "requests.clear",
+      "snapshots.remove",
+      "snapshots.restore",
+      "snapshots.rewind",
+      "state.export",
+      "state.import",
+      "state.reset",
+      "tokens.create",
+      "tokens.list",
+      "tokens.revoke",
+    ]);
+  });
+
+  it("are refused at once when they are revoked, with the sessions that they opened", async (t) => {
+    const world = await emulator(t);
+    const { ask } = await made(world, "ci", "operate");
+    const { code } = (await ask("POST", "sessions/codes")).body as { code: string };
+    const { token } = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body as { token: string };
+    const browser = sender(world.controlUrl, { authorization: `Bearer ${token}` });
+    assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
+    assert.deepEqual(plain(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
+
+    assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
+    const statuses = async () => [(await ask("GET", "clock")).status, (await browser("GET", "clock")).status];
+    assert.deepEqual(await statuses(), [401, 401]);
+    await made(world, "ci", "admin");
+    assert.deepEqual(await statuses(), [401, 401]);
+  });
+
+  it("sign out whom they let in, and nobody else unless they are an admin's", async (t) => {
+    const world = await emulator(t);
+    const [one, other, boss] = [
+      await made(world, "one", "read"),
+      await made(world, "other", "read"),
+      await made(world, "boss", "admin"),
+    ];
+    const signedIn = async ({ ask }: { ask: TestEmulator["ask"] }) => {
+      const { code } = (await ask("POST", "sessions/codes")).body as { code: string };
+      const { body } = await world.router("POST", "/_emulator/sessions", { body: { code } });
+      return sender(world.controlUrl, { authorization: `Bearer ${(body as { token: string }).token}` });
+    };
+    const [first, second] = [await signedIn(one), await signedIn(other)];
+    const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
+    await one.ask("DELETE", "sessions");
+    assert.deepEqual(await statuses(), [401, 200]);
+    await boss.ask("DELETE", "sessions");
+    assert.deepEqual(await statuses(), [401, 401]);
+  });
+
+  it("stand in the request log by name, and so does that of the run file", async (t) => {
+    const world = await emulator(t);
+    const { ask } = await made(world, "ci", "operate");
+    await ask("POST", "reset");
+    await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    await world.router("POST", "/_emulator/clock/advance", { body: { by: "PT1S" } });
+    await world.api("GET", "/api/v2.1/public/contracts/templates/");
+    assert.deepEqual(await callersOf(world, "POST", "/_emulator/reset"), [["ci", 403]]);
+    assert.deepEqual(await callersOf(world, "POST", "/_emulator/clock/advance"), [
+      ["local", 200],
+      [null, 401],
+    ]);
+  });
+
+  it("are named once, never as the token of the run file, and in plain letters", async (t) => {
+    const world = await emulator(t);
+    await made(world, "ci", "read");
+    const again = (name: string) => world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(plain);
+    const taken = (name: string) => ({
+      status: 409,
+      body: {
+        error: {
+          code: "token_name_taken",
+          message: `There is a token ${name} already.`,
+          hint: "Take another name, or revoke that one first: svc emulator tokens revoke.",
+        },
+      },
+    });
+    assert.deepEqual([await again("ci"), await again("local")], [taken("ci"), taken("local")]);
+    assert.equal((await again("a%20b")).status, 400);
+    assert.equal((await world.ask("POST", "tokens/x", { body: { role: "owner" } })).status, 400);
+    assert.deepEqual(plain(await world.ask("DELETE", "tokens/nobody")), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_token",
+          message: "There is no token nobody.",
+          hint: "See svc emulator tokens list.",
+        },
+      },
+    });
+    assert.deepEqual(await names(world), ["ci read"]);
+  });
+
+  it("are random under --deterministic, too", async (t) => {
+    const tokens = [];
+    for (const _ of [1, 2]) {
+      const world = await emulator(t, { deterministic: true });
+      tokens.push((await made(world, "ci", "read")).token);
+    }
+    assert.notEqual(tokens[0], tokens[1]);
+  });
+});
+
+/** A state that was kept while a token was there that is revoked now, and one is there that was not. */
+async function revokedSince(t: TestContext) {
+  const file = join(await testFolder(t), "emulator.json");
+  const world = await emulator(t, { file });
+  const gone = await made(world, "gone", "admin");
+  await world.ask("PUT", "snapshots/prepared");
+  const exported = (await world.ask("GET", "state")).body;
+  await world.ask("DELETE", "tokens/gone");
+  const kept = await made(world, "kept", "admin");
+  const statuses = async () => [(await gone.ask("GET", "clock")).status, (await kept.ask("GET", "clock")).status];
+  return { world, file, exported, kept, statuses };
+}
+
+describe("named tokens and other states", () => {
+  it("stay over a reset, and none that was revoked comes back by a restore, an import or a rewind", async (t) => {
+    const { world, exported, kept, statuses } = await revokedSince(t);
+    const seen: Record<string, unknown> = {};
+    const ways = {
+      reset: () => kept.ask("POST", "reset"),
+      import: () => kept.ask("PUT", "state", { body: exported }),
+      restore: () => kept.ask("POST", "snapshots/prepared/restore"),
+    };
+    for (const [name, go] of Object.entries(ways)) {
+      const { status } = await go();
+      seen[name] = [status, ...(await statuses()), ...(await names(world))];
+    }
+    await world.ask("PUT", "clock", { body: { mode: "manual" } });
+    await kept.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { status } = await kept.ask("POST", "rewind", { body: { steps: 1 } });
+    seen.rewind = [status, ...(await statuses()), ...(await names(world))];
+    const after = [401, 200, "kept admin"];
+    assert.deepEqual(seen, {
+      reset: [204, ...after],
+      import: [204, ...after],
+      restore: [200, ...after],
+      rewind: [200, ...after],
+    });
+  });
+
+  it("are no part of what is different between two states", async (t) => {
+    const { world } = await revokedSince(t);
+    const { status, body } = await world.ask("GET", "snapshots/prepared/diff");
+    assert.equal(status, 200);
+    assert.equal(JSON.stringify(body).includes("control_tokens"), false);
+  });
+
+  it("do not go along with a copy", async (t) => {
+    const { world, kept, file } = await revokedSince(t);
+    const fork = await world.fork();
+    t.after(() => fork.close());
+    await world.close();
+    const copy = await startEmulator({ from: file });
+    t.after(() => copy.close());
+    const asked = async (url: string) =>
+      (await sender(url, { authorization: `Bearer ${kept.token}` })("GET", "clock")).status;
+    assert.deepEqual([await asked(fork.controlUrl), await asked(copy.controlUrl)], [401, 401]);
+  });
+
+  it("are there after a restart, with their last use, and stand in the file as their hashes", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const first = await emulator(t, { file });
+    const { token, ask } = await made(first, "ci", "read");
+    await ask("GET", "clock");
+    const used = async (world: TestEmulator) =>
+      ((await world.ask("GET", "tokens")).body as { last_used_at: string | null }[]).map(
+        ({ last_used_at }) => last_used_at !== null,
+      );
+    assert.deepEqual(await used(first), [true]);
+    await first.close();
+    const second = await emulator(t, { file });
+    assert.deepEqual(await used(second), [true]);
+    assert.equal((await sender(second.controlUrl, { authorization: `Bearer ${token}` })("GET", "clock")).status, 200);
+    await second.close();
+    const text = await readFile(file, "utf8");
+    assert.deepEqual([text.includes(token), text.includes(hash("sha256", token).toString("base64"))], [false, true]);
+  });
+});
