@@ -167,7 +167,8 @@ describe("the README", () => {
       [...start.matchAll(/--([a-z-]+)(?: ([^-\s]\S*))?/g)].map(([, flag, value]) => [flag, value ?? true]),
     );
     const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof emulatorOptions>[1];
-    const { svc, cwd } = await cliEmulator(t, await emulatorOptions({ positionals: {}, flags, rest: [] }, host));
+    const options = await emulatorOptions({ positionals: {}, flags, rest: [] }, host);
+    const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
     await writeFile(join(cwd, "agreement.pdf"), emptyPdf());
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
     const [recording = ""] = blocks("console");
