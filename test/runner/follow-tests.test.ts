@@ -79,7 +79,7 @@ describe("a test that hangs", () => {
 it("first", () => {});
 describe("some", () => { it("hanging", ${body}); });
 it("last", () => {});`,
-        "--test-timeout=1000",
+        "--test-timeout=3000",
       );
       // From Node 24 on the limit counts for each test, and one that gives way is named by the runner.
       const isNamed = left.length === 1 ? left[0] === "some > hanging" : /not ok \d+ - hanging/.test(text);
