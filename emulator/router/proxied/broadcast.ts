@@ -3,6 +3,7 @@ import type { Sent } from "../../http/outgoing/forward.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll } from "../world.ts";
+import { handedOn } from "./apart.ts";
 
 /** What came of asking one cluster. */
 interface ClusterResult {
@@ -33,7 +34,7 @@ export async function broadcast(
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
   }
-  if (chosen && isAnswered(chosen)) return chosen.sent.answer;
+  if (chosen && isAnswered(chosen)) return handedOn(chosen.cluster, chosen.sent.answer);
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
 }
 

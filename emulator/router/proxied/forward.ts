@@ -2,6 +2,7 @@ import { late } from "../../../src/base/within.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll, CallToOne, ForwardCall } from "../world.ts";
+import { handedOn } from "./apart.ts";
 import { broadcast } from "./broadcast.ts";
 
 /** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
@@ -40,7 +41,7 @@ export async function forwardToOne(
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  return sent.answer;
+  return handedOn(cluster, sent.answer);
 }
 
 /** An answer of the router itself, where a cluster's is declared. */

@@ -6,6 +6,7 @@ import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/new-workspace.ts";
 import { mappingTables } from "../mapping/tables.ts";
+import { handedOn } from "../proxied/apart.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
 import { ownAnswer } from "../proxied/forward.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
@@ -34,7 +35,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   });
   if (answer.status >= 300) {
     await endClaim(store, signup, async () => null);
-    return answer.whole;
+    return handedOn(cluster, answer.whole);
   }
   const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(

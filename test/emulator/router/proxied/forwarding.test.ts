@@ -102,6 +102,27 @@ describe("a forwarded request", () => {
     );
   });
 
+  it("lets a browser show pages of the cluster in an origin of their own, by one policy more; JSON is as it came", async (t) => {
+    const world = await toEu(t);
+    const policiesFor = async (...types: readonly string[]) => {
+      const own = ["Content-Security-Policy", "script-src 'none'"] as const;
+      world.eu.answer((_, response) =>
+        response.writeHead(200, [own, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
+      );
+      const answer = await rawRequest(world.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
+      return answer.rawHeaders.filter((_, i, all) => /^content-security-policy$/i.test(all[i - 1] ?? ""));
+    };
+    const apart = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation";
+    const both = ["script-src 'none'", apart];
+    assert.deepEqual(await policiesFor("text/html"), both);
+    assert.deepEqual(await policiesFor("image/svg+xml"), both);
+    assert.deepEqual(await policiesFor(), both);
+    assert.deepEqual(await policiesFor("application/json, text/html"), both);
+    assert.deepEqual(await policiesFor("application/json", "text/html"), both);
+    assert.deepEqual(await policiesFor("application/json"), both.slice(0, 1));
+    assert.deepEqual(await policiesFor("application/json; charset=utf-8"), both.slice(0, 1));
+  });
+
   it("passes redirects on and never follows them", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.writeHead(302, { location: `${world.us.url}/elsewhere` }).end());

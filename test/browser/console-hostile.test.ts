@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { browser } from "../support/browser.ts";
+import { consoleAddress } from "../support/console.ts";
+import { draft } from "../support/contracts.ts";
+import { eventStream } from "../support/event-stream.ts";
+import { routed } from "../support/routed.ts";
+import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+/** What a page of somebody else can get hold of where it is shown, as text: each answer, or why there is none. */
+const grasping = `<!doctype html><title>Elsewhere</title><h1>Elsewhere</h1><script>
+  const messages = [];
+  const tries = {
+    storage: () => localStorage.getItem("svc-session"),
+    cookie: () => (document.cookie = "a=1"),
+    channel: () => (new BroadcastChannel("svc-console").onmessage = ({ data }) => messages.push(data)) && "listens",
+    worker: () => navigator.serviceWorker.register("/worker.js"),
+    clock: () => fetch("/_emulator/clock").then(({ status }) => status),
+    page: () => fetch("/_emulator/ui/").then(({ status }) => status),
+    itself: () => fetch(location.href, { cache: "force-cache" }).then(({ status }) => status),
+    frame: () => new Promise((done) => {
+      const frame = document.createElement("iframe");
+      frame.src = "/_emulator/ui/";
+      frame.onload = () => done(frame.contentDocument && frame.contentDocument.body.textContent);
+      document.body.append(frame);
+    }),
+  };
+  window.heard = () => messages.length;
+  window.grasped = Promise.all(
+    Object.entries(tries).map(async ([name, attempt]) => {
+      try {
+        return [name, await attempt()];
+      } catch (error) {
+        return [name, error.name];
+      }
+    }),
+  ).then(Object.fromEntries);
+</script>`;
+
+const nothing = {
+  storage: "SecurityError",
+  cookie: "SecurityError",
+  channel: "listens",
+  worker: "SecurityError",
+  clock: "TypeError",
+  page: "TypeError",
+  itself: "TypeError",
+  frame: null,
+};
+
+/** A way to a server that can be cut, and opened again at the same address. */
+async function relay(t: Pick<TestContext, "after">, to: string) {
+  const { hostname, port } = new URL(to);
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => open.delete(one));
+    }
+  });
+  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, "127.0.0.1", resolve));
+  const close = async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of open) socket.destroy();
+    await closed;
+  };
+  await listen(0);
+  const own = (server.address() as AddressInfo).port;
+  t.after(close);
+  return {
+    url: `http://127.0.0.1:${own}`,
+    async cut() {
+      await close();
+      return () => listen(own);
+    },
+  };
+}
+
+describe("the console, beside what others would like it to be", { skip }, () => {
+  it("keeps its session to itself where an external cluster's page is shown by the router", async (t) => {
+    const page = await tab(t);
+    const world = await routed(t);
+    world.eu.answer(({ url }, response) =>
+      response
+        .writeHead(200, {
+          "content-type": url.endsWith(".js") ? "text/javascript" : "text/html",
+          "cache-control": "max-age=600",
+        })
+        .end(grasping),
+    );
+    await openConsole(page, world);
+    const evil = await page.context().newPage();
+    for (const way of ["/anything", "/anything", "/api/v1/svc_auth/oauth/login"]) {
+      await evil.goto(`${world.routerUrl}${way}`);
+      assert.deepEqual(await evil.evaluate("grasped"), nothing, way);
+    }
+    // What the console tells its other tabs, this one does not hear.
+    await world.router("GET", "/router/v1/clustrs");
+    await page.goto(viewOf(world, "#/requests"));
+    await page.getByText("/router/v1/clustrs").waitFor();
+    assert.equal(await evil.evaluate("heard()"), 0);
+  });
+
+  it("shows tags in headers and in what a receiver answers as they were sent", async (t) => {
+    const page = await tab(t);
+    const { world } = await everything(t);
+    await world.router("GET", "/router/v1/clusters", { headers: { "user-agent": tag, referer: tag, via: tag } });
+    await openConsole(page, world, "#/requests");
+    await page.getByRole("link", { name: "/router/v1/clusters" }).first().click();
+    await page.getByText("user-agent", { exact: true }).waitFor();
+    assert.equal(await page.getByText(tag, { exact: true }).count(), 2);
+    await page.goto(viewOf(world, "#/deliveries/1"));
+    await page.getByText("<img src=x onerror=alert(1)> busy").last().waitFor();
+    assert.equal(await page.locator("main img").count(), 0);
+    assert.equal(await page.title(), "Deliveries 1 · svc console");
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("reads everything again where more went on than it could be told, and shows nothing twice", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("/_emulator/events")) asked.push(request.url());
+    });
+    const between = await relay(t, world.routerUrl);
+    await page.goto((await consoleAddress(world)).replace(world.routerUrl, between.url));
+    await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
+    await page.goto(`${between.url}/_emulator/ui/#/contracts`);
+    await page.getByRole("link", { name: /^T-1/ }).waitFor();
+    const opens = await between.cut();
+    await page.getByText("The emulator does not answer; trying again").waitFor();
+    await draft(world.api, { contract_name: "Missed" });
+    const much = { "user-agent": "m".repeat(15_000) };
+    for (let count = 0; count < 150; count += 1) await world.router("GET", "/router/v1/clusters", { headers: much });
+    const after = asked.at(-1)!;
+    await opens();
+    await page.getByRole("link", { name: /^T-2/ }).waitFor();
+    const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
+    assert.equal(await rows.count(), 2);
+    await page.getByRole("navigation").getByRole("link", { name: "Deliveries" }).click();
+    await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+    assert.equal(await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count(), 2);
+    const stream = await eventStream(t, world, { after: new URL(after).searchParams.get("after")! });
+    assert.equal((await stream.next()).event, "resync");
+  });
+});
