@@ -48,6 +48,7 @@ export class Exchange implements Cause {
   readonly #wallAt: number;
   #findings: Finding[] | undefined;
   #caller: string | undefined;
+  #id: string | undefined;
 
   constructor(
     running: Running,
@@ -70,7 +71,8 @@ export class Exchange implements Cause {
   }
 
   get id(): string {
-    return `request:${this.#number}`;
+    this.#id ??= `request:${this.#number}`;
+    return this.#id;
   }
 
   row(before: CauseRow | undefined): CauseRow {

@@ -16,8 +16,9 @@ export const causes = rows<CauseRow, "before" | "moved_by">({
   },
 });
 
-/** So many are kept: anybody can make one with each request. The oldest go first. */
+/** So many are kept: anybody can make one with each request. Of one more, so many of the oldest go at once. */
 export const mostCauses = 20_000;
+export const droppedCauses = 1_000;
 
 /** Drops causes whose time is over (DECISIONS.md, C21), at most `limit`. Says how many there were. */
 export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {

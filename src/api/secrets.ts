@@ -78,11 +78,21 @@ export interface Redaction {
 
 const usual: Redaction = { mask: "[redacted]" };
 
+/** Where a secret may stand in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
+function mayHoldSecret(url: string): boolean {
+  if (/[?#=@%]/.test(url)) return true;
+  const lower = url.toLowerCase();
+  for (const place of secretPlaces) if (lower.includes(place)) return true;
+  return false;
+}
+
 /**
  * A URL, or a target of a request, without the secrets in its query, its fragment, its path, its credentials, and in
  * URLs that its parameters hold. All else stays as it is, byte for byte.
  */
 export function redactUrl(url: string, { mask, allParameters = false }: Redaction = usual): string {
+  // Most have none, and each request that changes something is written down.
+  if (!mayHoldSecret(url)) return url;
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
     allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decoded(value)));

@@ -67,21 +67,18 @@ class Deletes implements Run {
 /** Rows with the same fields. */
 class Puts implements Run {
   readonly #first: Put;
-  readonly #fields: readonly string[];
-  readonly #values: readonly unknown[];
   readonly #others: (readonly unknown[])[] = [];
 
   constructor(first: Put) {
     this.#first = first;
-    this.#fields = Object.keys(first[2]);
-    this.#values = Object.values(first[2]);
   }
 
   take([kind, , row]: Put | Delete): boolean {
     if (kind === "delete") return false;
     const fields = Object.keys(row);
-    if (fields.length !== this.#fields.length) return false;
-    for (let i = 0; i < fields.length; i += 1) if (fields[i] !== this.#fields[i]) return false;
+    const wanted = Object.keys(this.#first[2]);
+    if (fields.length !== wanted.length) return false;
+    for (let i = 0; i < fields.length; i += 1) if (fields[i] !== wanted[i]) return false;
     const values = Object.values(row);
     // JSON leaves a member out that is undefined; in a list it would become null.
     if (values.includes(undefined)) return false;
@@ -92,8 +89,7 @@ class Puts implements Run {
   get written(): WrittenChange {
     if (this.#others.length === 0) return this.#first as WrittenChange;
     const columns: Record<string, readonly unknown[]> = Object.create(null);
-    for (const [i, field] of this.#fields.entries()) {
-      const first = this.#values[i];
+    for (const [i, [field, first]] of Object.entries(this.#first[2]).entries()) {
       if (this.#others.some((values) => values[i] !== first)) columns[field] = this.#others.map((values) => values[i]);
     }
     return ["put", this.#first[1], this.#first[2] as Row, columns];

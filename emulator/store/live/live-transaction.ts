@@ -1,5 +1,5 @@
 import type { Cause, CauseRow } from "../cause.ts";
-import { causes, mostCauses } from "../causes.ts";
+import { causes, droppedCauses, mostCauses } from "../causes.ts";
 import type { AnyRows, Collection, Mapping, RowChange, Rows, Transaction } from "../port.ts";
 import { LiveView } from "./live-view.ts";
 import type { Change, State } from "./state.ts";
@@ -98,6 +98,7 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   /** What was done, in order, for the journal; of a sequence only how far it came. */
   get changes(): readonly Change[] {
+    if (this.#sequencesBefore.size === 0) return this.#changes;
     const reached = [...this.#sequencesBefore.keys()].map(
       (sequence): Change => ["next", sequence, this.#sequences.get(sequence)!],
     );
@@ -135,7 +136,9 @@ export class LiveTransaction extends LiveView implements Transaction {
     if (known || !cause.row) return known;
     const row = cause.row(cause.before && this.#record(cause.before));
     this.put(causes, row);
-    if (table.size > mostCauses) this.delete(causes, (table.list({ limit: 1 })[0] as CauseRow).id);
+    if (table.size > mostCauses) {
+      for (const { id } of table.list({ limit: droppedCauses }) as CauseRow[]) this.delete(causes, id);
+    }
     return row;
   }
 
