@@ -69,19 +69,15 @@ export const Delivery = z.strictObject({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-export const deliveries = rows<
-  Delivery,
-  "workspace" | "webhook" | "activity" | "contract" | "outcome" | "event" | "keep_until"
->({
+/** None by workspace and activity, of which there are few: each delivery would pay for what is compared as fast. */
+export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "event" | "keep_until">({
   name: "webhook_deliveries",
   schema: Delivery,
   key: (row) => String(row.id),
   version: 2,
   migrate: [(row) => ({ ...row, put_off: null })],
   indexes: {
-    workspace: (row) => row.workspace_id,
     webhook: (row) => row.webhook_id,
-    activity: (row) => row.activity,
     contract: (row) => row.contract_id ?? undefined,
     outcome: (row) => row.outcome,
     event: (row) => row.event_id,

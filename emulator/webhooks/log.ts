@@ -99,19 +99,15 @@ const indexes = [
   ["contract_id", "contract"],
   ["webhook_id", "webhook"],
   ["outcome", "outcome"],
-  ["activity", "activity"],
-  ["workspace_id", "workspace"],
 ] as const;
 
 /** The slice of the index that helps most, and what is left to be compared. */
 function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[number][1]>; rest: readonly Criterion[] } {
-  const given = indexes.flatMap(([name, by]) => {
-    const value = filter[name];
-    return value === undefined ? [] : [{ name, by, value }];
-  });
-  const [first, ...rest] = given;
-  if (!first) return { slice: {}, rest: [] };
-  return { slice: { by: first.by, equals: first.value }, rest: rest.map(({ name, value }) => [name, value]) };
+  const given = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
+  const index = indexes.find(([name]) => filter[name] !== undefined);
+  if (!index) return { slice: {}, rest: given };
+  const [by, equals] = [index[1], filter[index[0]]!];
+  return { slice: { by, equals }, rest: given.filter(([name]) => name !== index[0]) };
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<Logged[]> =>
