@@ -63,6 +63,8 @@ export type EmulatorEvent =
       /** 0: the connection ended without an answer. */
       readonly status: number;
       readonly failure: string | null;
+      /** Name of the token that the control plane was asked with; null: nobody said. */
+      readonly caller: string | null;
       /** Codes of what was accepted by leniency. */
       readonly findings: readonly string[];
       readonly duration_ms: number;
@@ -216,6 +218,16 @@ export interface EmulatorOptions {
    */
   readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
   readonly publicUrl?: string;
+  /**
+   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router. Default:
+   * beside `publicUrl`, where that has the router's own port; else where it listens.
+   */
+  readonly clusterUrls?: Readonly<Record<string, string>>;
+  /**
+   * Addresses and ranges (`10.0.0.0/8`) of proxies that are believed whom they ask for, by `X-Forwarded-For`, `-Proto` and
+   * `-Host`. Default: nobody, but programs of this machine may say who calls.
+   */
+  readonly trustedProxies?: readonly string[];
   readonly lenientSlashes?: boolean;
   /** Same seed and same calls give the same bytes. */
   readonly deterministic?: boolean;

@@ -42,6 +42,7 @@ import { targetOf } from "./move.ts";
 import { type EmulatorOptions, optionsOfFork, settingsFrom, startOf } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { programTravel } from "./program-travel.ts";
+import { checkClusterUrls, publicNames, publicUrlOf } from "./public-urls.ts";
 import { reportRest } from "./report-rest.ts";
 import { readyPart, routerParts } from "./router-parts.ts";
 import type { Emulator } from "./running.ts";
@@ -91,12 +92,17 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     causeRow,
     links,
     settings: asGiven,
-    allowedHosts: options.allowedHosts,
-    publicUrl: options.publicUrl,
+    allowedHosts: [...(options.allowedHosts ?? []), ...publicNames(options)],
+    trustedProxies: options.trustedProxies,
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
 
-  const front = createListener({ ...duties, name: "router", whileStarting: [readyPart(instanceId)] });
+  const front = createListener({
+    ...duties,
+    publicUrl: options.publicUrl,
+    name: "router",
+    whileStarting: [readyPart(instanceId)],
+  });
   closing.push(() => front.close());
   const routerUrl = await front.listen(port, host);
   links.add(routerUrl);
@@ -184,6 +190,11 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const beforeAnswer = settings.deterministic ? (cause: string) => runner.hasten(cause, isReport) : undefined;
   const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer };
   const inboxes = new Map<string, Inbox>();
+  const emulated = state.clusters.filter(({ external_url }) => external_url === null);
+  checkClusterUrls(
+    options,
+    emulated.map(({ id }) => id),
+  );
   const clusters: Cluster[] = [];
   for (const row of state.clusters) clusters.push(await listenAs(row));
 
@@ -268,14 +279,19 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
   async function listenAs(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
-    if (external_url !== null) return { ...rest, url: external_url.replace(/\/$/, ""), external: true };
-    const listener = createListener({ ...duties, name: row.id });
+    if (external_url !== null) {
+      const url = external_url.replace(/\/$/, "");
+      return { ...rest, url, reachedAt: url, external: true };
+    }
+    const given = options.clusterUrls?.[row.id];
+    const listener = createListener({ ...duties, publicUrl: given, name: row.id });
     closing.push(() => listener.close());
     const own = port === 0 ? 0 : port + 1 + position;
     if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${row.id} would listen on`);
-    const url = await listener.listen(own, host);
-    links.add(url);
-    const cluster = { ...rest, url, external: false };
+    const reachedAt = await listener.listen(own, host);
+    links.add(reachedAt);
+    const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
+    const cluster = { ...rest, url, reachedAt, external: false };
     const inbox = new Inbox(settings.inboxBytes);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });

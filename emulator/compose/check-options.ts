@@ -2,6 +2,7 @@ import * as z from "zod";
 import { strictnesses } from "../../src/api/strictnesses.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
+import { isRange } from "../http/proxies.ts";
 import { InvalidOptions } from "./invalid-options.ts";
 import type { EmulatorOptions } from "./options.ts";
 
@@ -13,6 +14,13 @@ const shape = {
   port: z.int().min(0).max(65_535),
   host: z.string(),
   allowedHosts: z.array(z.string()),
+  trustedProxies: z.array(
+    a<string>((text) => isRange(String(text)), "an address or a range such as 10.0.0.0/8 is needed"),
+  ),
+  clusterUrls: z.record(
+    z.string(),
+    a<string>((text) => isOrigin(String(text)), "a URL without a path is needed"),
+  ),
   file: z.string(),
   ephemeral: z.boolean(),
   runFile: z.string(),
@@ -69,6 +77,10 @@ function told(issue: z.core.$ZodIssue): string[] {
 function isVariables(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.values(value).every((one) => one === undefined || typeof one === "string");
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:\/\/[^/?#]+\/?$/.test(text);
 }
 
 function isIterable(value: unknown): boolean {

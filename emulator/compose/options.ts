@@ -12,6 +12,16 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   readonly host?: string;
   /** Names that the Host header may have beside those of this machine. */
   readonly allowedHosts?: readonly string[];
+  /**
+   * Addresses and ranges (`10.0.0.0/8`) of proxies that are believed whom they ask for, by `X-Forwarded-For`, `-Proto` and
+   * `-Host`. From others these headers are taken off. Default: nobody, but programs of this machine may say who calls.
+   */
+  readonly trustedProxies?: readonly string[];
+  /**
+   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router. Default:
+   * beside `publicUrl`, where that has the router's own port; else where it listens.
+   */
+  readonly clusterUrls?: Readonly<Record<string, string>>;
   /** Where the state is kept. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
   /** Keeps everything in memory even when a file is named. */
@@ -77,7 +87,7 @@ function givenSeed(seed: object): Seed {
 
 /** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
 export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
-  const { port, file, from, runFile, token, publicUrl, clock, ...rest } = options;
+  const { port, file, from, runFile, token, publicUrl, clusterUrls, clock, ...rest } = options;
   return { ...rest, ephemeral: true };
 }
 

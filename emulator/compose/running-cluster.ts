@@ -16,11 +16,11 @@ export interface RunningCluster {
 }
 
 /** A cluster as a program is told of it. */
-export async function withKey(store: Store, { id, url, key, external }: Cluster): Promise<RunningCluster> {
+export async function withKey(store: Store, { id, reachedAt, key, external }: Cluster): Promise<RunningCluster> {
   const first = await store.read((view) => firstWorkspace(view, id));
   return {
     id,
-    url,
+    url: reachedAt,
     clusterKey: key,
     external,
     clientId: first?.client_id,

@@ -23,8 +23,8 @@ function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
 /** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
 function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
-  return clusters.map(({ id, url, external }) => ({
-    url: external ? url : withHostOf(origin, url),
+  return clusters.map(({ id, url, reachedAt, external }) => ({
+    url: external || url !== reachedAt ? url : withHostOf(origin, url),
     description: `Cluster ${id}${external ? ", which is external" : ""}`,
   }));
 }

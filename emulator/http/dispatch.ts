@@ -10,6 +10,7 @@ import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
+import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
 import { forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
@@ -29,6 +30,7 @@ interface Setup {
   readonly settings: { readonly lenientSlashes: boolean };
   readonly allowedHosts?: readonly string[] | undefined;
   readonly publicUrl?: string | undefined;
+  readonly proxies: TrustedProxies;
   readonly faultFor?: FaultFor | undefined;
   readonly beforeAnswer?: ((cause: string) => Promise<void>) | undefined;
   readonly fallback?: Fallback | undefined;
@@ -50,7 +52,7 @@ const controlPrefix = "/_emulator/";
 export class Dispatch {
   readonly #setup: Setup;
   readonly #running: Running;
-  readonly #isHostAllowed: (request: IncomingMessage) => boolean;
+  readonly #isHostAllowed: ReturnType<typeof hostGuard>;
   readonly #publicOrigin: string | undefined;
   /** Undefined: this listener has no control plane. */
   readonly #control: OperationTable | undefined;
@@ -92,11 +94,14 @@ export class Dispatch {
     const dialect = dialects[service?.dialect ?? "control"];
     const id = match?.bound.operation.id;
     const before = this.#setup.links?.take(raw);
-    const received = new Received(raw, response, raw.url!, this.#setup.waiting);
+    // What another listener sent on, it has looked at.
+    const told = before === undefined ? this.#setup.proxies.heed(raw) : undefined;
+    const from = told && { told, publicUrl: this.#setup.publicUrl };
+    const received = new Received(raw, response, raw.url!, this.#setup.waiting, from);
     const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, before);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     try {
-      const refused = this.#refuse(raw, match?.bound);
+      const refused = this.#refuse(raw, match?.bound, told);
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(received, match?.bound.operation);
       if (fault && (await isEndedBy(fault, exchange))) return;
@@ -114,14 +119,19 @@ export class Dispatch {
   }
 
   /** What comes before an operation is looked at. */
-  #refuse(raw: IncomingMessage, bound: Bound | undefined): Answer | undefined {
+  #refuse(raw: IncomingMessage, bound: Bound | undefined, told: Told | undefined): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!this.#isHostAllowed(raw)) return forbidden(control, forbiddenHost(raw.headers.host));
-    if (control && isCrossSite(raw, bound.operation.auth === "none", this.#publicOrigin)) {
+    if (!this.#isHostAllowed(raw, told?.host)) return forbidden(control, forbiddenHost(told?.host ?? raw.headers.host));
+    if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
     }
     if (this.#setup.starting && !bound) return notReady;
     return undefined;
+  }
+
+  /** Beside what the Host header says. */
+  #originsOf(told: Told | undefined): readonly (string | undefined)[] {
+    return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
   }
 }
 

@@ -8,9 +8,10 @@ const maxRemembered = 64;
 
 /**
  * Says whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). Never throws.
+ * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). What a proxy that is believed
+ * tells has to be allowed as well: `told`. Never throws.
  */
-export function hostGuard(allowed: readonly string[]): (request: IncomingMessage) => boolean {
+export function hostGuard(allowed: readonly string[]): (request: IncomingMessage, told: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
   const remembered = new Set<string>();
   const isAllowed = (given: string): boolean => {
@@ -21,7 +22,11 @@ export function hostGuard(allowed: readonly string[]): (request: IncomingMessage
     if (remembered.size < maxRemembered) remembered.add(given);
     return true;
   };
-  return ({ headers, rawHeaders }) => headers.host !== undefined && isAllowed(headers.host) && !isRepeated(rawHeaders);
+  return ({ headers, rawHeaders }, told) =>
+    headers.host !== undefined &&
+    isAllowed(headers.host) &&
+    (told === undefined || isAllowed(told)) &&
+    !isRepeated(rawHeaders);
 }
 
 /** Node keeps the first of several Host headers; two are never honest. */
@@ -39,20 +44,20 @@ export const forbiddenHost = (given: string | undefined): string =>
 
 /**
  * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where
- * they come from, and ours do not. `publicOrigin` is that of a proxy in front, which may hand on another Host. Following
+ * they come from, and ours do not. `publicOrigins` are those of a proxy in front, which may hand on another Host. Following
  * a link is not that: pages of the control plane that anybody may open are reached so, though not within a frame.
  */
 export function isCrossSite(
   { headers, method }: Asking,
   isOpenPage: boolean,
-  publicOrigin: string | undefined,
+  publicOrigins: readonly (string | undefined)[],
 ): boolean {
   const { origin, host: own } = headers;
   const site = headers["sec-fetch-site"];
   if (isOpenPage && method === "GET" && origin === undefined && isFollowedLink(headers)) return false;
   if (site !== undefined && site !== "same-origin" && site !== "none") return true;
   if (origin === undefined) return false;
-  return origin === "null" || ![`http://${own}`, `https://${own}`, publicOrigin].includes(origin);
+  return origin === "null" || ![`http://${own}`, `https://${own}`, ...publicOrigins].includes(origin);
 }
 
 /** As much of a request as says where it comes from. */

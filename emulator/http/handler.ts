@@ -29,7 +29,7 @@ export interface ReceivedRequest {
   readonly body: Buffer;
   /** Address of the socket's other end. */
   readonly remoteAddress: string;
-  /** `http://host:port` that the caller spoke to. */
+  /** `http://host:port` that the caller spoke to; behind a proxy that is believed, the public URL of the listener. */
   readonly origin: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;

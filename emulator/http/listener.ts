@@ -10,6 +10,7 @@ import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
+import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { Departures, unreadAnswerMs } from "./sending/departure.ts";
 import type { Fallback } from "./unmatched.ts";
@@ -48,6 +49,8 @@ export interface ListenerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */
   readonly publicUrl?: string | undefined;
+  /** Addresses and ranges of proxies that are believed whom they ask for. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** How long requests may take to come. */
   readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
@@ -89,7 +92,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const arrivals = new Arrivals(options.wall, limits);
   const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
   const causeRow = options.causeRow ?? causeRows(options);
-  const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures };
+  const proxies = new TrustedProxies(options.trustedProxies ?? []);
+  const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
   let take: Dispatch["take"] = (request, response) => dispatch.take(request, response);

@@ -1,14 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Cause } from "../store/cause.ts";
 import type { ReceivedRequest } from "./handler.ts";
+import type { Told } from "./proxies.ts";
 
 const noBytes = Buffer.alloc(0);
+
+/** A request that came through a proxy which is believed. */
+interface Forwarded {
+  readonly told: Told;
+  /** Where clients find the listener, if somebody said so. */
+  readonly publicUrl: string | undefined;
+}
 
 /** A request of Node as handlers see it. What is seldom asked for is made when asked for. */
 export class Received implements ReceivedRequest {
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #open: Set<() => void>;
+  readonly #from: Forwarded | undefined;
   #abort: AbortController | undefined;
   readonly target: string;
   body: Buffer = noBytes;
@@ -16,10 +25,11 @@ export class Received implements ReceivedRequest {
   cause!: Cause;
 
   /** `open` holds who is told when the caller goes away, so that closing the listener can end them too. */
-  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>) {
+  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>, from?: Forwarded) {
     this.#raw = raw;
     this.#response = response;
     this.#open = open;
+    this.#from = from;
     this.target = target;
   }
 
@@ -41,7 +51,10 @@ export class Received implements ReceivedRequest {
   }
 
   get origin(): string {
-    return `http://${this.#raw.headers.host}`;
+    const { host } = this.#raw.headers;
+    if (this.#from === undefined) return `http://${host}`;
+    const { told, publicUrl } = this.#from;
+    return publicUrl ?? `${told.protocol ?? "http"}://${told.host ?? host}`;
   }
 
   get signal(): AbortSignal {

@@ -30,8 +30,10 @@ export interface Cluster {
   readonly label: string;
   readonly key: string;
   readonly destinations: readonly string[];
-  /** Origin of its listener, or of the real back end, without a slash at the end. */
+  /** Where clients find it, without a slash at the end: what answers and links name. */
   readonly url: string;
+  /** Where the router reaches it: origin of its listener, or of the real back end. */
+  readonly reachedAt: string;
   /** A back end that we do not run. */
   readonly external: boolean;
 }

@@ -64,7 +64,7 @@ const outdated =
 
 /** Carries a form out and shows the page again, so that loading it once more sends nothing. */
 async function submitted(request: ReceivedRequest, world: ClusterWorld, link: Link): Promise<Passthrough> {
-  if (isCrossSite(request, false, undefined)) return problemPage(403, "Not from its own page", fromElsewhere);
+  if (isCrossSite(request, false, [world.cluster.url])) return problemPage(403, "Not from its own page", fromElsewhere);
   const form = parametersOf(request);
   const problem = problemWith(form) ?? (await carriedOut(form, world, link));
   if (typeof problem === "string") return missing(problem, link);

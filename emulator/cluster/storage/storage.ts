@@ -74,7 +74,8 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: StorageC
   const verdict = verifySignedUrl({
     key: signingKey,
     method,
-    url: request.origin + request.target,
+    // Signed for the public address, by which a proxy may ask under another name.
+    url: (cluster.url === cluster.reachedAt ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
   });

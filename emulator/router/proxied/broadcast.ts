@@ -23,7 +23,7 @@ export async function broadcast(
 ): Promise<Passthrough> {
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
-    const sending = call.forwarder.send(cluster.url, call.request);
+    const sending = call.forwarder.send(cluster.reachedAt, call.request);
     const sent = await call.forwarder.within(timeoutMs, sending.sent);
     if (sent === late) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };

@@ -33,7 +33,7 @@ export async function forwardToOne(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  const sending = call.forwarder.send(cluster.url, call.request);
+  const sending = call.forwarder.send(cluster.reachedAt, call.request);
   call.request.whenGone(() => sending.breakOff());
   const sent = await call.forwarder.within(timeoutMs, sending.sent);
   if (sent === late) {

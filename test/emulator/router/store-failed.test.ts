@@ -29,9 +29,10 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   Object.defineProperty(refusing, "writable", { value: false });
 
   const forwarder = createForwarder({ wall: systemWall, mark: "test" });
+  const url = "http://127.0.0.1:9";
   const world: RouterWorld = {
     ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
-    clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:9", external: true }],
+    clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
     inSeedOrder: () => true,
     hasAccount: async () => false,
     issuerKeys: new IssuerKeys({ wall: systemWall, settings: defaultSettings, forwarder }),

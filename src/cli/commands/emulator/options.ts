@@ -39,10 +39,18 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Accept this name in the Host header",
     },
     {
+      flag: "trusted-proxy",
+      type: "text",
+      placeholder: "CIDR",
+      repeatable: true,
+      description: "Believe X-Forwarded-For, -Proto and -Host from this address or range, and from no other",
+    },
+    {
       flag: "public-url",
       type: "text",
-      placeholder: "URL",
-      description: "What clients believe the router's address to be; left out: where it listens",
+      placeholder: "URL|CLUSTER=URL",
+      repeatable: true,
+      description: "What clients believe the address of the router, or of a cluster, to be; left out: where it listens",
     },
     {
       flag: "file",
@@ -189,12 +197,13 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     name: "upstream-timeout" | "unread-answer-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign",
   ) => (flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`));
   const clock = { mode: flags.clock, speed: flags["clock-speed"], start: clockStart(flags["clock-start"]) };
-  const { file, from, "public-url": publicUrl, "run-file": runFile } = flags;
+  const { file, from, "run-file": runFile } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
     allowedHosts: flags["allowed-host"],
-    publicUrl: publicUrl === undefined ? undefined : checkedUrl(publicUrl, "--public-url"),
+    trustedProxies: flags["trusted-proxy"],
+    ...publicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
     historyBytes: historyOf(flags.history),
     from: from === undefined ? undefined : await keptStateFile(from, host),
@@ -220,6 +229,21 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     autoSignMs: duration("auto-sign"),
   };
   return given(options) as EmulatorOptions;
+}
+
+/** `https://sandbox.example` is that of the router, `eu-1=https://eu-1.sandbox.example` that of a cluster. */
+function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
+  const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
+  const ofRouter = named.filter(([, cluster]) => cluster === undefined);
+  if (ofRouter.length > 1) throw new UsageError("--public-url: the router has one address; name the cluster of others");
+  const [url] = ofRouter.map(([, , text = ""]) => checkedUrl(text, "--public-url"));
+  const ofClusters = named.flatMap(([, cluster, text = ""]) =>
+    cluster === undefined ? [] : [[cluster, checkedUrl(text, `--public-url ${cluster}`)] as const],
+  );
+  return {
+    ...(url !== undefined && { publicUrl: url }),
+    ...(ofClusters.length > 0 && { clusterUrls: Object.fromEntries(ofClusters) }),
+  };
 }
 
 function historyOf(size: string | undefined): number | undefined {

@@ -66,7 +66,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     wall: systemWall,
     ids: randomIds(),
     settings: defaultSettings,
-    cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, external: false },
+    cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWall),
     standardSet,

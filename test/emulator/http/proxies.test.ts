@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+
+const told = {
+  "x-forwarded-for": "203.0.113.9, 198.51.100.7",
+  "x-forwarded-host": "sandbox.example",
+  "x-forwarded-proto": "https",
+};
+
+/** How the emulator understands a request: the address at which it hands out codes, and whom the cluster was asked for. */
+async function understood({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
+  const { status, body } = await ask("POST", "sessions/codes", { headers });
+  const { url } = body as { url?: string };
+  await router("GET", "/somewhere", { headers: { ...headers, "client-id": "demo-client" } });
+  await router("GET", "/api/v1/auth/captcha-config", { headers });
+  const inbox = (await ask("GET", "clusters/eu-1/inbox")).body as { items: { headers: [string, string][] }[] };
+  const last = inbox.items.at(-1)?.headers.find(([name]) => name === "x-forwarded-for")?.[1];
+  return { status, at: url?.replace(/#.*/, ""), for: last?.replace(/, 127\.0\.0\.1$/, "") };
+}
+
+describe("X-Forwarded-* of a request", () => {
+  it("is believed from a trusted proxy, as far back as proxies vouch for it", async (t) => {
+    const world = await emulator(t, {
+      trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
+      allowedHosts: ["sandbox.example"],
+    });
+    assert.deepEqual(await understood(world, told), {
+      status: 201,
+      at: "https://sandbox.example/_emulator/ui/",
+      for: "203.0.113.9, 198.51.100.7",
+    });
+    const forged = { ...told, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
+    assert.equal((await understood(world, forged)).for, "203.0.113.9, 198.51.100.7");
+  });
+
+  it("leads to the public URL of the listener, where one was said", async (t) => {
+    const world = await emulator(t, { trustedProxies: ["127.0.0.1"], publicUrl: "https://sandbox.example/twin" });
+    assert.equal((await understood(world, told)).at, "https://sandbox.example/twin/_emulator/ui/");
+  });
+
+  it("may name no host that is not allowed, by whatever proxy it comes", async (t) => {
+    const world = await emulator(t, { trustedProxies: ["127.0.0.1"] });
+    assert.equal((await understood(world, told)).status, 403);
+  });
+
+  it("is taken off where others are named, and its host counts for nothing where nobody is", async (t) => {
+    const strict = await emulator(t, { trustedProxies: ["198.51.100.7"] });
+    assert.deepEqual(await understood(strict, told), {
+      status: 201,
+      at: `${strict.controlUrl}/ui/`,
+      for: "127.0.0.1",
+    });
+    const usual = await emulator(t);
+    assert.deepEqual(await understood(usual, told), {
+      status: 201,
+      at: `${usual.controlUrl}/ui/`,
+      for: "203.0.113.9, 198.51.100.7",
+    });
+  });
+
+  it("lets pages of the name that a proxy tells use the control plane, and of no other", async (t) => {
+    const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+    const { host } = new URL(world.routerUrl);
+    const from = async (origin: string) =>
+      (await world.ask("GET", "clock", { headers: { ...told, origin, "sec-fetch-site": "same-origin" } })).status;
+    assert.deepEqual(
+      [
+        await from("https://sandbox.example"),
+        await from("http://sandbox.example"),
+        await from("https://evil.example"),
+        await from(`http://${host}`),
+      ],
+      [200, 403, 403, 200],
+    );
+  });
+
+  it("is refused to be believed from what is no address", async (t) => {
+    for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
+      await assert.rejects(emulator(t, { trustedProxies: [range] }), {
+        message: "startEmulator: trustedProxies.0: an address or a range such as 10.0.0.0/8 is needed",
+      });
+    }
+    for (const range of ["10.0.0.0/8", "::1", "fd00::/8", "127.0.0.1"]) await emulator(t, { trustedProxies: [range] });
+  });
+});
