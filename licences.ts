@@ -40,6 +40,24 @@ const folderOf = (path: string): string | undefined => /^(?:.*\/)?node_modules\/
 /** Packages that name their licence and come without its text. */
 const withoutText: ReadonlySet<string> = new Set(["@bomb.sh/tab", "abstract-logging"]);
 
+/** Who dedicates a package to the public says so in one text, which is not always in the package. */
+const unlicense = `This is free and unencumbered software released into the public domain.
+
+Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either in source code form or
+as a compiled binary, for any purpose, commercial or non-commercial, and by any means.
+
+In jurisdictions that recognize copyright laws, the author or authors of this software dedicate any and all copyright
+interest in the software to the public domain. We make this dedication for the benefit of the public at large and to the
+detriment of our heirs and successors. We intend this dedication to be an overt act of relinquishment in perpetuity of all
+present and future rights to this software under copyright law.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE
+FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+
+For more information, please refer to <https://unlicense.org>`;
+
 function described(root: string, folder: string): Bundled {
   const { name, version, license, author } = JSON.parse(read(root, folder, "package.json"));
   const files = readdirSync(join(root, folder)).filter((file) => /^(licen[sc]e|copying|notice)/i.test(file));
@@ -47,7 +65,8 @@ function described(root: string, folder: string): Bundled {
     .sort()
     .map((file) => read(root, folder, file))
     .join("\n");
-  const text = own || (withoutText.has(name) && license === "MIT" ? mit(root, author?.name ?? author) : "");
+  const missing = license === "Unlicense" ? unlicense : "";
+  const text = own || (withoutText.has(name) && license === "MIT" ? mit(root, author?.name ?? author) : missing);
   if (text === "" || typeof license !== "string") {
     throw new Error(`${folder} is bundled and has no licence or no text of it: look it up, and say so in licences.ts`);
   }

@@ -124,6 +124,8 @@ export interface Emulator {
   readonly token: string;
   /** Where the state is kept; undefined in memory. */
   readonly file: string | undefined;
+  /** Where the state is kept in PostgreSQL, without a password; undefined elsewhere. */
+  readonly store: string | undefined;
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;
@@ -182,6 +184,16 @@ export interface EmulatorOptions {
   readonly allowedHosts?: readonly string[];
   /** Where the state is kept. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
+  /**
+   * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the
+   * same store share one state: the start resolves once this one leads, after those that came before have ended. A
+   * password may stand in it; else it is that of PGPASSWORD.
+   */
+  readonly store?: string | undefined;
+  /** The schema that the `store` has for itself; default: `svc`. */
+  readonly schema?: string | undefined;
+  /** Ends a start that waits for another process. */
+  readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
   /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */

@@ -1,6 +1,7 @@
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
+import { defaultSchema, parsePostgresUrl, shownPostgresUrl } from "../../src/base/postgres-url.ts";
 import { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
@@ -51,7 +52,7 @@ import { spansOf } from "./spans.ts";
 import { standardSet } from "./standard-set.ts";
 import { seededBeginning } from "./state/beginning.ts";
 import { collections } from "./state/collections.ts";
-import { openState } from "./state/open-state.ts";
+import { type InDatabase, openState } from "./state/open-state.ts";
 import type { Seed } from "./state/seed.ts";
 import { staleTime } from "./state/stale-time.ts";
 
@@ -77,7 +78,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const wall = systemWall;
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   const instanceId = randomIds().uuid();
-  const token = options.token ?? randomIds().token(32);
+  let token = options.token ?? randomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known once it listens.
   const asGiven = settingsFrom(options, "");
@@ -122,6 +123,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   let now: (() => number) | undefined;
   const state = await openState({
     file: realFile,
+    database: options.store === undefined ? undefined : inDatabase(options.store),
     seed,
     ids,
     wall,
@@ -132,6 +134,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   });
   const { store, blobs, snapshotStore, kept } = state;
   closing.push(() => store.close());
+  token = state.leadership?.token ?? token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
   requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
@@ -241,12 +244,18 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     tokens,
     readConsole: consoleReader(),
   };
-  await lock?.tell({ clusters: clusters.map(({ id, url }) => ({ id, url })) });
+  const told = clusters.map(({ id, url }) => ({ id, url }));
+  await lock.tell({ clusters: told, token });
+  await state.leadership?.tell({ router_url: routerUrl, clusters: told });
   closing.push(() => front.close());
   front.open({ ...served, parts: routerParts({ router, control }, token) });
   opened(routerUrl);
   closing.push(() => reportRest({ store, clock, wall }, hurry.signal));
 
+  void state.leadership?.lost.then(() => {
+    log("another process leads this store now: this one ends");
+    return closing.run().catch(() => {});
+  });
   return {
     instanceId,
     routerUrl,
@@ -254,6 +263,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     clusters: await Promise.all(clusters.map((cluster) => withKey(store, cluster))),
     token,
     file,
+    store: options.store === undefined ? undefined : shownPostgresUrl(parsePostgresUrl(options.store)),
     clock: {
       now: () => clock.now(),
       get mode() {
@@ -302,6 +312,19 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   function moveCause(): Cause {
     const id = `advance:${requestLog.nextNumber()}`;
     return { id, row: () => causeRow({ id, what: "a program moves time", at: clock.now() }) };
+  }
+
+  /** Others may share the state; they are told where we are once we lead and are there for them. */
+  function inDatabase(url: string): InDatabase {
+    const candidate = { instance: instanceId, address: null, token: options.token, newToken: () => token };
+    const waiting = () => log("another process leads this store; this one waits, and takes over when that one ends");
+    return {
+      url,
+      schema: options.schema ?? defaultSchema,
+      candidate,
+      waiting,
+      ...(options.signal && { signal: options.signal }),
+    };
   }
 
   function aboutUs(): RunFile {

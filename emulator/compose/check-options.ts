@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { strictnesses } from "../../src/api/strictnesses.ts";
+import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/proxies.ts";
@@ -22,6 +23,15 @@ const shape = {
     a<string>((text) => isOrigin(String(text)), "a URL without a path is needed"),
   ),
   file: z.string(),
+  store: a<string>((value) => typeof value === "string", "a URL is needed").check((context) => {
+    const problem = storeProblem(String(context.value));
+    if (problem !== undefined) context.issues.push({ code: "custom", input: "", message: problem });
+  }),
+  schema: a<string>(
+    (value) => typeof value === "string" && isSchemaName(value),
+    "a schema is named by small letters, digits and underscores",
+  ),
+  signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),
   seed: z.union([z.string(), z.looseObject({})]),
@@ -66,6 +76,23 @@ const Options = z.strictObject(shape).partial();
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options);
   if (error) throw new InvalidOptions(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
+  const { store, schema, file, ephemeral } = options;
+  if (store !== undefined && (file !== undefined || ephemeral))
+    throw new InvalidOptions(
+      `startEmulator: a store stands in the place of ${ephemeral ? "memory" : "a file"}: leave one out`,
+    );
+  if (schema !== undefined && store === undefined)
+    throw new InvalidOptions("startEmulator: a schema is that of a store: name one, too");
+}
+
+/** What is wrong with the URL of a store, without what it says. */
+function storeProblem(url: string): string | undefined {
+  try {
+    parsePostgresUrl(url);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function told(issue: z.core.$ZodIssue): string[] {

@@ -24,6 +24,16 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /** Where the state is kept. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
+  /**
+   * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the
+   * same store share one state: the start resolves once this one leads, after those that came before have ended. A
+   * password may stand in it; else it is that of PGPASSWORD.
+   */
+  readonly store?: string | undefined;
+  /** The schema that the `store` has for itself; default: `svc`. */
+  readonly schema?: string | undefined;
+  /** Ends a start that waits for another process. */
+  readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
   /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
@@ -87,7 +97,7 @@ function givenSeed(seed: object): Seed {
 
 /** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
 export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
-  const { port, file, from, runFile, token, publicUrl, clusterUrls, clock, ...rest } = options;
+  const { port, file, store, schema, from, runFile, token, publicUrl, clusterUrls, clock, ...rest } = options;
   return { ...rest, ephemeral: true };
 }
 

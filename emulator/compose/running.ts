@@ -30,6 +30,8 @@ export interface Emulator extends AsyncDisposable {
   readonly token: string;
   /** Where the state is kept; undefined in memory. */
   readonly file: string | undefined;
+  /** Where the state is kept in PostgreSQL, without a password; undefined elsewhere. */
+  readonly store: string | undefined;
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;

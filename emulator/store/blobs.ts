@@ -6,7 +6,7 @@ export interface Blobs {
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;
   /** The bytes as a stream; undefined when there are none under that hash. */
-  open(sha256: string): AsyncIterable<Uint8Array> | undefined;
+  open(sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Bytes that nothing names are kept as long as if that began now: a state that is taken in may name them again. */
   keepUnnamed(): Promise<void>;
 }

@@ -121,6 +121,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
     "emulator/http/outgoing",
   ],
   lowdb: ["emulator/store"],
+  postgres: ["emulator/store/postgres"],
   commander: ["src/cli"],
   "@inquirer/prompts": ["src/cli"],
   chalk: ["src/cli"],

@@ -27,7 +27,7 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
   const document = version ?? (await latestDocument(row, sheet));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const reading = await pdfText(await wholeBody(bytesOf(blobs, document)), pdfs);
+  const reading = await pdfText(await wholeBody(await bytesOf(blobs, document)), pdfs);
   if (reading === busy) return { ...about, extraction_status: "pending" as const };
   if (reading.problem !== undefined) {
     // The service has no words for it; the request log has.

@@ -54,10 +54,10 @@ export async function kept(blobs: Blobs, document: Document): Promise<Kept> {
 }
 
 /** The bytes of a document, whole or while they are read. */
-export function bytesOf(blobs: Blobs, document: Document): Buffer | AsyncIterable<Uint8Array> {
+export async function bytesOf(blobs: Blobs, document: Document): Promise<Buffer | AsyncIterable<Uint8Array>> {
   if ("bytes" in document) return document.bytes;
   const { sha256 } = document.blob;
-  const bytes = blobs.open(sha256);
+  const bytes = await blobs.open(sha256);
   if (!bytes) throw new Error(`The bytes ${sha256} of a document are gone`);
   return bytes;
 }

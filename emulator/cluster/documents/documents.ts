@@ -117,8 +117,8 @@ export const documentHandlers = {
   },
 } satisfies ClusterHandlers;
 
-function attachment(document: Document, blobs: Blobs) {
-  return reply(200, bytesOf(blobs, document), {
+async function attachment(document: Document, blobs: Blobs) {
+  return reply(200, await bytesOf(blobs, document), {
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
     ...attachmentHeader(document.file_name),
   });

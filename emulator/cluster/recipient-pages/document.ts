@@ -21,5 +21,5 @@ export async function documentAnswer(
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
   };
-  return new Passthrough(200, Object.entries(headers).flat(), bytesOf(blobs, document));
+  return new Passthrough(200, Object.entries(headers).flat(), await bytesOf(blobs, document));
 }

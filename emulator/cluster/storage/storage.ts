@@ -33,7 +33,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
 
   "storage.get": async ({ params }, world) => {
     const object = await requireSigned("GET", params.object_key, world);
-    const content = object.blob && world.blobs.open(object.blob.sha256);
+    const content = object.blob && (await world.blobs.open(object.blob.sha256));
     if (!object.blob || !content) {
       return world.fail("storage-no-such-key", { key: `${object.key}/${object.filename}`, ...idsOf(world) });
     }

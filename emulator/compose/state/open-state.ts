@@ -14,6 +14,8 @@ import { memoryBlobs } from "../../store/memory/memory-blobs.ts";
 import { memorySnapshotStore } from "../../store/memory/memory-snapshot-store.ts";
 import { openMemoryStore } from "../../store/memory/memory-store.ts";
 import { StateRefused, type Store } from "../../store/port.ts";
+import type { Leadership } from "../../store/postgres/leadership.ts";
+import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import type { Head } from "../../travel/document-head.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
@@ -29,13 +31,17 @@ export interface State {
   readonly snapshotStore: SnapshotStore;
   /** In the order of the seed. */
   readonly clusters: readonly ClusterRow[];
+  /** Of a state that several processes share; undefined where this one has it for itself. */
+  readonly leadership?: Leadership | undefined;
   /** What the document says beside the state; undefined where it did not begin with one. */
   readonly kept: Head | undefined;
 }
 
 interface Opening {
-  /** Undefined: in memory. */
+  /** Undefined: in a database, or in memory. */
   readonly file: string | undefined;
+  /** Where the state is in PostgreSQL, and who wants to lead there. */
+  readonly database?: InDatabase | undefined;
   readonly seed: Seed;
   readonly ids: RenewableIds;
   readonly wall: Wall;
@@ -48,6 +54,9 @@ interface Opening {
   readonly origin?: Origin | undefined;
 }
 
+/** A database, and what this process has to do with those others that share it. */
+export type InDatabase = Pick<PostgresStoreOptions, "url" | "schema" | "candidate" | "signal" | "waiting">;
+
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
 export async function openState(opening: Opening): Promise<State> {
   const { file, seed, ids, wall, report, origin } = opening;
@@ -58,13 +67,13 @@ export async function openState(opening: Opening): Promise<State> {
   if (known.length > 0) {
     await releaseClaims(store);
     await ids.goOn(store);
-    const named = async (path: string) =>
+    const named = async () =>
       new Set([
         ...(await namedBlobs(store)),
         ...(await blobsOfSnapshots(parts.snapshotStore)),
-        ...(await blobsOfHistory(path)),
+        ...(file ? await blobsOfHistory(file) : []),
       ]);
-    if (file) await collect({ path: file, folder: uploadFolder(file), wall, named: () => named(file) }, report);
+    await collect(() => parts.collect?.(named, wall), report);
     return { ...parts, clusters: known, kept: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
@@ -88,18 +97,27 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
       { repairable: false },
     );
   }
-  const parts = file ? await openParts(opening) : inMemory(copy, origin.uploads);
-  const { store, blobs, snapshotStore } = parts;
-  if (file) {
+  const isKept = file !== undefined || opening.database !== undefined;
+  const parts = isKept ? await openParts(opening) : inMemory(copy, origin.uploads);
+  const { store, blobs } = parts;
+  if (opening.database && (await clustersOf(store)).length > 0) {
+    await store.close();
+    throw new StateRefused(
+      "The store holds a state already, in whose place nothing else is put. Nothing was changed. Name another one with " +
+        "--schema, or go on with this one by leaving --from out.",
+      { repairable: false },
+    );
+  }
+  if (isKept) {
     for (const hash of await namedBlobs(copy)) {
-      const bytes = origin.uploads.open(hash);
+      const bytes = await origin.uploads.open(hash);
       if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
     }
     await store.takeOver(copy);
   }
   if (kept?.beside.ids) ids.goBackTo(kept.beside.ids);
   else await ids.goOn(store);
-  return { store, blobs, snapshotStore, clusters, kept };
+  return { ...parts, clusters, kept };
 }
 
 /** Whether a file is a state with something in it. Fails with StateRefused where it is damaged. */
@@ -112,7 +130,10 @@ async function holdsState(file: string, wall: Wall): Promise<boolean> {
 /** 256 MiB. */
 export const defaultHistoryBytes = 268_435_456;
 
-type Parts = Pick<State, "store" | "blobs" | "snapshotStore">;
+interface Parts extends Pick<State, "store" | "blobs" | "snapshotStore" | "leadership"> {
+  /** Removes uploads that nothing has named for long. Resolves with how many; called before anything is served. */
+  readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: Wall) => Promise<number>;
+}
 
 const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
   store,
@@ -121,22 +142,33 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
 });
 
 /** What a state consists of, where it is kept. */
-async function openParts({ file, ...opening }: Opening): Promise<Parts> {
+async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
+  if (database) {
+    // Its client is of use to nobody else.
+    const { openPostgresStore } = await import("../../store/postgres/open.ts");
+    const parts = await openPostgresStore({ ...opening, ...database, collections });
+    return { ...parts, collect: parts.blobs.collect };
+  }
   if (!file) return inMemory(openMemoryStore({ collections, wall: opening.wall }));
   const historyBytes = opening.historyBytes ?? defaultHistoryBytes;
   const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
-  const blobs = await openUploads(uploadFolder(file), store);
-  return { store, blobs, snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }) };
+  const folder = uploadFolder(file);
+  return {
+    store,
+    blobs: await openUploads(folder, store),
+    snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }),
+    collect: async (named, wall) => (await collectBlobs({ path: file, folder, wall, named })).length,
+  };
 }
 
 const uploadFolder = (file: string): string => join(dirname(file), "files");
 
 /** A start does not fail because something is left that is of no use. */
-async function collect(collecting: Parameters<typeof collectBlobs>[0], report: Opening["report"]): Promise<void> {
+async function collect(work: () => Promise<number> | undefined, report: Opening["report"]): Promise<void> {
   try {
-    const { length } = await collectBlobs(collecting);
+    const length = (await work()) ?? 0;
     if (length > 0) report(`removed ${length} uploaded files that nothing had named for 30 days`);
   } catch (error) {
     report(`uploaded files that nothing names could not be looked for: ${(error as Error).message}`);

@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Disk, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
-import { type Blob, type Blobs, BlobTooLarge } from "../blobs.ts";
+import type { Blobs } from "../blobs.ts";
+import { measuring } from "../measured-blob.ts";
 import { StoreFailed } from "../port.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
@@ -46,28 +46,11 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
 
 /** Uploaded bytes in a folder that may be somebody else's, or not be there. */
 export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
-  open(sha256) {
+  async open(sha256) {
     const path = join(folder, sha256);
     return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
   },
 });
-
-/** The bytes that come in, passed on; `measured` tells what they were once all have come. */
-function measuring(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
-  const sha256 = createHash("sha256");
-  const md5 = createHash("md5");
-  let size = 0;
-  async function* pieces(): AsyncGenerator<Uint8Array, void> {
-    for await (const piece of bytes) {
-      if (size + piece.byteLength > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
-      sha256.update(piece);
-      md5.update(piece);
-      size += piece.byteLength;
-      yield piece;
-    }
-  }
-  return { pieces: pieces(), measured: (): Blob => ({ sha256: sha256.digest("hex"), md5: md5.digest("hex"), size }) };
-}
 
 /** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
 const failure = (cause: unknown): StoreFailed =>

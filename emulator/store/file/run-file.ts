@@ -45,7 +45,7 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
 
 export interface ClaimedRunFile {
   /** Adds what is known only once the state is open: where the clusters listen. */
-  tell(more: Pick<RunFile, "clusters">): Promise<void>;
+  tell(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
   release(): Promise<void>;
 }
 

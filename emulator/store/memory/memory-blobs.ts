@@ -22,7 +22,7 @@ export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
       kept.set(blob.sha256, Buffer.concat(pieces));
       return blob;
     },
-    open(sha256) {
+    async open(sha256) {
       const bytes = kept.get(sha256);
       return bytes ? once(bytes) : earlier?.open(sha256);
     },

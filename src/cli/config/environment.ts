@@ -18,6 +18,8 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_WEBHOOK_HMAC_KEY", "Base64 key that signs and verifies webhooks"],
   ["SVC_EMULATOR_URL", "Control plane of a running emulator"],
   ["SVC_EMULATOR_TOKEN", "Token of the control plane; of the one that starts, where it starts one"],
+  ["SVC_STORE", "Store of svc emulator start, with its password: postgres://user:password@host/database"],
+  ["PGPASSWORD, PGPASSFILE", "Password of that store, or the file that holds it; else ~/.pgpass"],
   ["SVC_PROFILE", "Profile to use"],
   ["SVC_CONFIG_DIR", "Folder of profiles and tokens; else svc below XDG_CONFIG_HOME, or ~/.config/svc"],
   ["SVC_STATE_DIR", "Folder of bulk jobs and their logs; else svc below XDG_STATE_HOME, or ~/.local/state/svc"],

@@ -36,7 +36,7 @@ interface Restored {
 }
 
 /** The whole state as it is exported. */
-export const stateOf = async ({ ask }: TestEmulator): Promise<unknown> => (await ask("GET", "state")).body;
+export const stateOf = async ({ ask }: Pick<TestEmulator, "ask">): Promise<unknown> => (await ask("GET", "state")).body;
 
 /** What a receiver got from then on: raw headers and body of each request. */
 export const bytesSince = ({ received }: Receiver, from: number): readonly string[] =>

@@ -1,19 +1,14 @@
-import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import { type Disk, isMissing } from "../../../../src/files/disk.ts";
-import { beginning, hexOf, type Position } from "../../../../src/files/log-line.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { isTemporaryName, writeWhole } from "../../../../src/files/whole-file.ts";
-import type { Moment } from "../../history.ts";
-import { contentsNow } from "../../live/contents.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { type Collection, StateRefused } from "../../port.ts";
-import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
 import { readSealedInto } from "../sealed.ts";
+import { type BaseOptions, baseDocument } from "./base-document.ts";
 import { type BaseHead, headOf } from "./base-head.ts";
-import { lastMember, markedClosed } from "./document-checksum.ts";
 
 /**
  * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
@@ -29,21 +24,10 @@ export interface ReadBase extends Base, BaseHead {
   readonly upgrade: Upgrade;
 }
 
-interface Options {
+interface Options extends BaseOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
-  /** Called in the first step of the writing: what is committed before it is in the file. */
-  readonly begin?: () => void;
-  /** Where the journals stood then; the default is the beginning. */
-  readonly position?: () => Position;
-  /** Whether the file says that no journal follows it. */
-  readonly closed?: boolean;
-  /** After which line this state was; left out: nothing led to it. */
-  readonly past?: () => Position | undefined;
-  readonly moment?: () => Moment;
-  /** Takes the picture at a moment when no transaction is open. */
-  readonly step?: <T>(work: () => T) => Promise<T>;
   /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
   readonly durable?: () => Promise<void>;
 }
@@ -113,44 +97,12 @@ export class BaseFile implements Adapter<Base> {
 
   /** The document, piece by piece; the next one is asked for when the one before is written. */
   async *#pieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
-    const step = this.#options.step ?? (async (work) => work());
-    const contents = await step(() => {
-      this.#options.begin?.();
-      return { now: contentsNow(state), head: this.#head(generation) };
-    });
-    let checksum = 0;
     let length = 0;
-    const covered = (text: string): Buffer => {
-      const bytes = Buffer.from(text);
-      checksum = crc32(bytes, checksum);
-      length += bytes.byteLength;
-      return bytes;
-    };
-    try {
-      const slices = documentSlices(contents.now, contents.head);
-      const first = covered(slices.next().value ?? "");
-      yield this.#options.closed ? markedClosed(first) : first;
-      for (const slice of slices) yield covered(slice);
-    } finally {
-      contents.now.end();
+    for await (const piece of baseDocument(state, generation, this.#options)) {
+      length += piece.byteLength;
+      yield piece;
     }
-    yield covered(",\n");
-    yield covered(lastMember(checksum));
     this.size = length;
     await this.#options.durable?.();
-  }
-
-  #head(generation: number): Readonly<Record<string, unknown>> {
-    const { position, past, moment } = this.#options;
-    const { number: transaction, checksum } = position?.() ?? beginning;
-    const { number, checksum: chain } = past?.() ?? {};
-    return {
-      closed: 0,
-      generation,
-      transaction,
-      chain: hexOf(checksum),
-      past: number === undefined ? null : { number, checksum: chain },
-      moment: moment?.() ?? {},
-    };
   }
 }

@@ -1,12 +1,11 @@
 import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import type { Position } from "../../../../src/files/log-line.ts";
-import { SchemaMismatch } from "../../live/schema-mismatch.ts";
-import type { Change, State } from "../../live/state.ts";
+import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { StateRefused } from "../../port.ts";
 import type { BaseHead } from "../base/base-head.ts";
-import { validRow } from "../document.ts";
+import { applyChecked } from "./checked-changes.ts";
 import type { Header } from "./journal-file.ts";
 import { type JournalContent, readJournal } from "./journal-reader.ts";
 
@@ -63,7 +62,7 @@ export class Replay {
         if (this.#base === undefined) {
           throw new StateRefused("the state file that it belongs to is missing", { repairable: false });
         }
-        this.#apply(changes);
+        applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
         this.transactions += 1;
       },
     });
@@ -76,21 +75,5 @@ export class Replay {
       throw new StateRefused(`the journal that comes before it (generation ${after}) is missing`);
     }
     this.#reached.add(generation);
-  }
-
-  /** All or none; rows come from outside, so they are validated first. */
-  #apply(changes: readonly Change[]): void {
-    for (const change of changes.map((each) => this.#checked(each))) this.#state.apply(change);
-  }
-
-  #checked(change: Change): Change {
-    const [kind, collection] = change;
-    if (kind === "put" && this.#isTrusted && this.#state.rows.has(collection)) return change;
-    if (kind === "put") {
-      return ["put", collection, validRow(this.#state, this.#upgrade, collection, change[2], "The row")];
-    }
-    const known = kind === "next" || (kind === "delete" ? this.#state.rows : this.#state.mappings).has(collection);
-    if (!known) throw new SchemaMismatch(`this version of svc has no collection ${collection}`);
-    return change;
   }
 }

@@ -24,7 +24,8 @@ export async function openEmulator(
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile, "--ready-file": readyFile });
-  if (options.file !== undefined) await makeStateFolder(options.file);
+  const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
+  if (beside !== undefined) await makeStateFolder(beside);
   try {
     const emulator = await startEmulator({ otel: host.env, ...options, log: (line) => void output.warn(line) });
     context.atEnd(() => emulator.close({ hurry: context.cut }));
@@ -40,8 +41,14 @@ export async function openEmulator(
 /** What an emulator fails with at its start. `repairable`: of a state that is refused. */
 type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean };
 
-function translated(error: StartTrouble, { file }: EmulatorOptions): unknown {
-  if (error.name === "StateInUse") return new CommandFailed("failed", "state_in_use", error.message, { cause: error });
+function translated(error: StartTrouble, { file, store }: EmulatorOptions): unknown {
+  if (error.name === "StateInUse") {
+    const hint =
+      store === undefined
+        ? {}
+        : { hint: "A second one of the same store and folder needs a place of its own: --run-file." };
+    return new CommandFailed("failed", "state_in_use", error.message, { ...hint, cause: error });
+  }
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
   if (error.name === "StateUnusable") {

@@ -4,6 +4,7 @@ import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
+import { storeOf } from "../../connection/store-url.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
@@ -21,6 +22,20 @@ export const emulatorStart = command({
   positionals: [],
   flags: [
     ...emulatorFlags(defaultPort),
+    {
+      flag: "store",
+      type: "text",
+      placeholder: "URL",
+      description:
+        "Keep the state in PostgreSQL, where several processes share it: postgres://user@host/database. The password comes from PGPASSWORD, a password file, or a whole URL in SVC_STORE",
+    },
+    {
+      flag: "schema",
+      type: "text",
+      placeholder: "NAME",
+      description: "Schema that the store has for itself; it is made where it is missing",
+      default: "svc",
+    },
     {
       flag: "detach",
       type: "switch",
@@ -43,19 +58,26 @@ export const emulatorStart = command({
       title: "A copy of what was kept, beside the emulator that keeps it",
       argv: ["emulator", "start", "--from", "prepared"],
     },
+    {
+      title: "In PostgreSQL; others that are started so take over when this one ends",
+      argv: ["emulator", "start", "--store", "postgres://svc@db.example/sandbox"],
+    },
     { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
   ],
   async run(input, context) {
     const { host, output, signal, cut } = context;
-    if (input.flags.detach && host.starter === undefined)
-      return startDetached({ ...input.flags, ephemeral: keepsNothing(input.flags) }, context);
+    const inDatabase = storeOf(input.flags, host);
+    const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
+    if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
-    const options = await emulatorOptions(input, host);
+    const options = { ...(await emulatorOptions(input, host)), ...inDatabase, ephemeral, signal };
     const { "ready-file": readyPath } = input.flags;
     const state = stateFile(host, options.file ?? undefined);
-    const file = options.ephemeral ? undefined : state;
-    // Nothing else leads to one in memory that has no terminal: it tells of itself where its state would.
-    const toldAt = file ?? (host.starter && options.runFile === undefined ? state : undefined);
+    const file = options.ephemeral || inDatabase ? undefined : state;
+    // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
+    // state would.
+    const tells = (inDatabase || host.starter) && options.runFile === undefined;
+    const toldAt = file ?? (tells ? state : undefined);
     const runFile = file === undefined && toldAt !== undefined ? await runFileOf(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);

@@ -7,12 +7,13 @@ import type { Host } from "../../../host.ts";
 import { programName } from "../../../next.ts";
 
 /** What scripts wait for (DECISIONS.md, L21). */
-export const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, { pid }: Host) => ({
+export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
   event: "ready",
   router_url: routerUrl,
   control_url: controlUrl,
   clusters: clusters.map(({ id, url }) => ({ id, url })),
   file: file ?? null,
+  ...(store !== undefined && { store }),
   pid,
 });
 
@@ -21,8 +22,8 @@ export const readyEvent = ({ routerUrl, controlUrl, clusters, file }: Emulator, 
  * which commands find it; undefined where no file tells of it.
  */
 export function bannerOf(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
-  const { routerUrl, controlUrl, clusters, file } = emulator;
-  const kept = file === undefined ? "in memory" : relative(host.cwd, file) || file;
+  const { routerUrl, controlUrl, clusters, file, store } = emulator;
+  const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
   const svc = programName(host);
   return [

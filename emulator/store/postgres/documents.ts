@@ -1,0 +1,131 @@
+import type { Database, Tx } from "./database.ts";
+import type { Leadership } from "./leadership.ts";
+
+/** What is kept in pieces: the states that the journal builds on, what users keep under a name, uploaded bytes. */
+export type DocumentKind = "base" | "snapshot" | "blob";
+
+/** How much of a document stands in one row. */
+const pieceBytes = 1 << 20;
+
+interface Writing {
+  readonly kind: DocumentKind;
+  /** Asked once all is written; undefined: its own number. */
+  readonly name?: () => string;
+  /** In the transaction in which it takes its place. */
+  readonly placed?: (tx: Tx, id: string) => Promise<void>;
+}
+
+/** Documents in the database, each there as a whole or not at all. Only who leads makes or removes any. */
+export class Documents {
+  readonly #database: Database;
+  readonly #leadership: Leadership;
+
+  constructor(database: Database, leadership: Leadership) {
+    this.#database = database;
+    this.#leadership = leadership;
+  }
+
+  /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
+  async write(
+    pieces: AsyncIterable<Uint8Array>,
+    { kind, name, placed }: Writing,
+  ): Promise<{ id: string; bytes: number }> {
+    const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
+    const id = made!.id as string;
+    try {
+      let bytes = 0;
+      let piece = 0;
+      for await (const gathered of kind === "blob" ? gather(pieces) : gather(pieces, newline)) {
+        bytes += gathered.byteLength;
+        await this.#add(id, piece, kind, gathered);
+        piece += 1;
+      }
+      await this.#leadership.fenced(async (tx) => {
+        const called = name?.() ?? id;
+        await tx`delete from documents where kind = ${kind} and lower(name) = lower(${called}) and whole`;
+        const { count } = await tx`
+          update documents set name = ${called}, bytes = ${bytes}, whole = true where id = ${id}`;
+        if (count !== 1) throw new Error("it was removed while it was written");
+        await placed?.(tx, id);
+      });
+      return { id, bytes };
+    } catch (cause) {
+      // One that is not whole is of no use, and goes at the next start at the latest.
+      void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
+      throw cause;
+    }
+  }
+
+  /** Its bytes. Fails where it goes away meanwhile. */
+  read(id: string): AsyncIterable<Buffer> {
+    return documentBytes(this.#database, id);
+  }
+
+  async #add(id: string, piece: number, kind: DocumentKind, bytes: Buffer): Promise<void> {
+    const { pool } = this.#database;
+    if (kind === "blob") await pool`insert into pieces (document, piece, bytes) values (${id}, ${piece}, ${bytes})`;
+    else await pool`insert into pieces (document, piece, lines) values (${id}, ${piece}, ${bytes.toString("utf8")})`;
+  }
+}
+
+/** The bytes of a document, which is whole. Fails where it goes away meanwhile. */
+export async function* documentBytes({ pool }: Database, id: string): AsyncGenerator<Buffer, void> {
+  const next = async (piece: number) => {
+    const [row] = await pool`
+      select lines, pieces.bytes, documents.bytes as expected from documents
+      left join pieces on document = id and piece = ${piece} where id = ${id}`;
+    return row;
+  };
+  let left: number | undefined;
+  let coming = next(0);
+  for (let piece = 0; ; piece += 1) {
+    const row = await coming;
+    left ??= Number(row?.expected ?? Number.NaN);
+    const bytes = typeof row?.lines === "string" ? Buffer.from(row.lines) : (row?.bytes as Buffer | null | undefined);
+    if (!bytes) break;
+    left -= bytes.byteLength;
+    // Asked for before this one is looked at.
+    coming = next(piece + 1);
+    coming.catch(() => {});
+    yield bytes;
+  }
+  if (left !== 0) throw new Error("a document was removed while it was read, or is damaged");
+}
+
+const newline = 0x0a;
+
+/** Puts bytes together until a piece is full; with `end`, each but the last ends with that byte. */
+async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGenerator<Buffer, void> {
+  let waiting: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    // A copy: a stream may fill the same buffer again.
+    waiting.push(Uint8Array.from(piece));
+    length += piece.byteLength;
+    if (length < pieceBytes) continue;
+    const bytes = Buffer.concat(waiting);
+    const until = end === undefined ? bytes.byteLength : bytes.lastIndexOf(end) + 1;
+    if (until === 0) continue;
+    for (let at = 0; at < until; ) {
+      const to = end === undefined ? Math.min(at + pieceBytes, until) : until;
+      yield bytes.subarray(at, to);
+      at = to;
+    }
+    waiting = [bytes.subarray(until)];
+    length = bytes.byteLength - until;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}
+
+/** The same pieces; what they themselves fail with is told, for that is not the trouble of who writes them. */
+export async function* noting(
+  pieces: AsyncIterable<Uint8Array>,
+  broken: (cause: unknown) => void,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* pieces;
+  } catch (cause) {
+    broken(cause);
+    throw cause;
+  }
+}

@@ -1,0 +1,55 @@
+import type { Blobs } from "../blobs.ts";
+import { measuring } from "../measured-blob.ts";
+import { StoreFailed } from "../port.ts";
+import type { Database } from "./database.ts";
+import { type Documents, noting } from "./documents.ts";
+import type { Leadership } from "./leadership.ts";
+
+/** How long bytes are kept that nothing names (the reasons stand in `file/blob-collection.ts`), by the server's clock. */
+const patience = "30 days";
+
+/** Uploaded bytes in the database, by their hash. */
+export interface PostgresBlobs extends Blobs {
+  /** Removes what nothing has named for long. Resolves with how many that were. Call it only while nothing is served. */
+  collect(named: () => Promise<ReadonlySet<string>>): Promise<number>;
+}
+
+export function postgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
+  const { pool } = database;
+  return {
+    async put(bytes, maxBytes) {
+      const { pieces, measured } = measuring(bytes, maxBytes);
+      let broken: { readonly cause: unknown } | undefined;
+      const noted = noting(pieces, (cause) => {
+        broken = { cause };
+      });
+      // The same content again replaces itself.
+      await documents.write(noted, { kind: "blob", name: () => measured().sha256 }).catch((cause) => {
+        throw broken ? broken.cause : new StoreFailed(`The upload cannot be written: ${cause.message}`, { cause });
+      });
+      return measured();
+    },
+    async open(sha256) {
+      const [found] = await pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
+      return found && documents.read(found.id);
+    },
+    async keepUnnamed() {
+      await leadership.fenced((tx) => tx`update documents set unnamed_since = null where kind = 'blob'`);
+    },
+    async collect(named) {
+      const kept = await pool`select name from documents where kind = 'blob' and whole`;
+      if (kept.length === 0) return 0;
+      const isNamed = await named();
+      const unnamed = kept.flatMap(({ name }) => (isNamed.has(name) ? [] : [name as string]));
+      return leadership.fenced(async (tx) => {
+        await tx`
+          update documents set unnamed_since = case when name in ${tx(["", ...unnamed])} then coalesce(unnamed_since, now()) end
+          where kind = 'blob'`;
+        const { count } = await tx`
+          delete from documents where kind = 'blob' and whole and greatest(unnamed_since, made) < now() - ${patience}::interval
+            and unnamed_since is not null`;
+        return count;
+      });
+    },
+  };
+}

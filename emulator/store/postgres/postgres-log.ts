@@ -1,0 +1,206 @@
+import { AppendLog } from "../../../src/files/append-log.ts";
+import type { Position } from "../../../src/files/log-line.ts";
+import { type BaseOptions, baseDocument } from "../file/base/base-document.ts";
+import { commitLine } from "../file/history/commit-line.ts";
+import type { Moment } from "../history.ts";
+import type { CommitLog } from "../live/commits.ts";
+import type { Change, State } from "../live/state.ts";
+import { type History, StoreFailed } from "../port.ts";
+import type { Database } from "./database.ts";
+import type { Documents } from "./documents.ts";
+import { JournalTable } from "./journal-table.ts";
+import type { Leadership } from "./leadership.ts";
+
+interface Options {
+  readonly database: Database;
+  readonly leadership: Leadership;
+  readonly documents: Documents;
+  /** Where the lines in the database end. */
+  readonly position: Position;
+  /** Bytes of the lines behind the base. */
+  readonly journalBytes: number;
+  readonly base: { readonly id: string; readonly bytes: number };
+  /** What each line says beside its changes. */
+  readonly moment: () => Moment;
+  readonly now: () => number;
+  /** A base is written when the lines behind the last one are more than this and than that one. */
+  readonly compactAfterBytes: number;
+  readonly report: (message: string) => void;
+}
+
+type Inspect = <T>(work: (state: State) => T) => Promise<T>;
+
+/** Another state took the place of the one that a compaction was writing. */
+class Overtaken extends Error {}
+
+/** Base and journal in PostgreSQL, in the form that they have in files. */
+export class PostgresLog implements CommitLog {
+  readonly history: History | undefined = undefined;
+  readonly #options: Options;
+  readonly #table: JournalTable;
+  readonly #journal: AppendLog<StoreFailed>;
+  #inspect: Inspect = () => Promise.reject(new Error("not attached"));
+  #failed: () => void = () => {};
+  #base: { readonly id: string; readonly bytes: number };
+  #journalBytes: number;
+  #failedCompactions = 0;
+  #compacting: Promise<void> | undefined;
+  /** Whether an answer is missing to a statement that put another state in the place of this one. */
+  #isUncertain = false;
+  /** Raised by `replace`, so that a compaction under way gives up. */
+  #replaced = 0;
+
+  constructor(options: Options) {
+    const { database, leadership, position, base, journalBytes, now, report } = options;
+    this.#options = options;
+    this.#base = base;
+    this.#journalBytes = journalBytes;
+    this.#table = new JournalTable(database, leadership, { durable: position.number, now });
+    leadership.waitingSince = () => this.#table.waitingSince;
+    this.#journal = new AppendLog({
+      path: `The store ${database.shown}`,
+      file: this.#table,
+      length: 0,
+      position,
+      failure: (reason, cause) => new StoreFailed(reason, { cause }),
+      onFailure: ({ message }) => {
+        const next = leadership.isLost
+          ? ""
+          : ". What waits fails. Writing goes on by itself once the database takes it";
+        report(`${message}${next}`);
+        this.#failed();
+      },
+    });
+    void leadership.lost.then(() =>
+      this.#journal.fail(`Another process leads the store ${database.shown} now`, undefined),
+    );
+  }
+
+  /** Tells how to look at the state while no transaction is open; before anything else. */
+  attach(inspect: Inspect): void {
+    this.#inspect = inspect;
+  }
+
+  get failure(): StoreFailed | undefined {
+    return this.#journal.failure;
+  }
+
+  onFailure(failed: () => void): void {
+    this.#failed = failed;
+  }
+
+  flushed(): Promise<void> {
+    return this.#journal.flushed();
+  }
+
+  append(changes: readonly Change[], cause: string | undefined): Promise<void> {
+    const line = commitLine(changes, cause, this.#options.moment());
+    const durable = this.#journal.append(line);
+    this.#journalBytes += line.length;
+    const limit = Math.max(this.#options.compactAfterBytes, this.#base.bytes) * (1 + this.#failedCompactions);
+    if (this.#journalBytes > limit) void this.compact();
+    return durable;
+  }
+
+  /** Writes a base while transactions go on. Resolves also when it could not be written; that is reported. */
+  compact(): Promise<void> {
+    this.#compacting ??= this.#compact().then(
+      () => {
+        this.#compacting = undefined;
+        this.#failedCompactions = 0;
+      },
+      (cause) => {
+        this.#compacting = undefined;
+        this.#failedCompactions += 1;
+        if (cause instanceof Overtaken || this.failure) return;
+        this.#options.report(`${this.#options.database.shown} could not be compacted, its journal stays: ${cause}`);
+      },
+    );
+    return this.#compacting;
+  }
+
+  async replace(state: State, past: Position | undefined): Promise<void> {
+    this.#replaced += 1;
+    await this.#journal.flushed();
+    let isPlacing = false;
+    try {
+      await this.#writeBase(state, { past: () => past }, async () => {
+        isPlacing = true;
+      });
+    } catch (cause) {
+      if (this.failure) throw this.failure;
+      const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
+      if (!isPlacing) throw new StoreFailed(reason, { cause });
+      // Nobody knows which of the two states is there: the one that goes on is written anew before anything follows it.
+      this.#isUncertain = true;
+      throw this.#journal.fail(reason, cause, true);
+    }
+  }
+
+  /** What no answer came of is cut off, in a new epoch, in which nothing of the one before can arrive any more. */
+  async mend(state: State): Promise<boolean> {
+    const { leadership, database, report } = this.#options;
+    if (leadership.isLost) return false;
+    await this.#compacting;
+    try {
+      await leadership.renew(async (tx) => {
+        await tx`delete from journal where last > ${this.#table.durable}`;
+      });
+      if (this.#isUncertain) await this.#writeBase(state);
+      this.#isUncertain = false;
+      await this.#journal.resume();
+    } catch {
+      return false;
+    }
+    report(`The store ${database.shown} can be written again`);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#compacting;
+    await this.#journal.flushed().catch(() => {});
+    await this.#journal.close();
+    await this.#options.leadership.release();
+    await this.#options.database.close();
+  }
+
+  async #compact(): Promise<void> {
+    const replaced = this.#replaced;
+    let bytesThen = 0;
+    const begin = () => {
+      bytesThen = this.#journalBytes;
+    };
+    const state = await this.#inspect((current) => current);
+    await this.#writeBase(state, { begin, step: (work) => this.#inspect(work) }, async () => {
+      if (replaced !== this.#replaced) throw new Overtaken();
+      // The picture shows lines that may still be on their way.
+      await this.#journal.flushed();
+    });
+    this.#journalBytes -= bytesThen;
+  }
+
+  async #writeBase(state: State, options: BaseOptions = {}, placing = async () => {}): Promise<void> {
+    let at = this.#journal.position;
+    const position = () => {
+      at = this.#journal.position;
+      return at;
+    };
+    const { moment, documents } = this.#options;
+    const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
+    this.#base = await documents.write(withEnd(document, placing), {
+      kind: "base",
+      placed: async (tx, id) => {
+        await tx`delete from documents where kind = 'base' and id < ${id}`;
+        await tx`delete from journal where last <= ${at.number}`;
+      },
+    });
+  }
+}
+
+async function* withEnd(
+  pieces: AsyncIterable<Uint8Array>,
+  atEnd: () => Promise<void>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* pieces;
+  await atEnd();
+}

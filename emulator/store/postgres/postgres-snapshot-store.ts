@@ -1,0 +1,52 @@
+import { StoreFailed } from "../port.ts";
+import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
+import type { Database } from "./database.ts";
+import { type Documents, noting } from "./documents.ts";
+import type { Leadership } from "./leadership.ts";
+
+/** Named documents in the database. */
+export function postgresSnapshotStore(
+  { pool }: Pick<Database, "pool">,
+  leadership: Leadership,
+  documents: Documents,
+): SnapshotStore {
+  const idOf = async (name: string) => {
+    const [found] = isSnapshotName(name)
+      ? await pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
+      : [];
+    return found?.id as string | undefined;
+  };
+  return {
+    async put(name, document) {
+      // What the document itself fails with is not the database's trouble.
+      let broken: { readonly cause: unknown } | undefined;
+      const pieces = noting(document, (cause) => {
+        broken = { cause };
+      });
+      await documents.write(pieces, { kind: "snapshot", name: () => name }).catch((cause) => {
+        throw broken ? broken.cause : failure(cause);
+      });
+    },
+    async open(name) {
+      const id = await idOf(name);
+      return id === undefined ? undefined : documents.read(id);
+    },
+    async list() {
+      const found = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
+      return found.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(byName);
+    },
+    async remove(name) {
+      const id = await idOf(name);
+      if (id === undefined) return false;
+      await leadership
+        .fenced((tx) => tx`delete from documents where id = ${id}`)
+        .catch((cause) => {
+          throw failure(cause);
+        });
+      return true;
+    },
+  };
+}
+
+const failure = (cause: unknown): StoreFailed =>
+  new StoreFailed(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });

@@ -1,0 +1,39 @@
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { StateRefused, StateUnusable } from "../port.ts";
+
+/** What errors of PostgreSQL, and of the way there, mean for a person at a start, and what to do. */
+const meanings = lookupTable<readonly [why: string, next: string]>({
+  "28P01": [
+    "the password is missing or wrong",
+    "Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
+  ],
+  "28000": ["the server does not let this user in", "Name another user, or let it in (pg_hba.conf)."],
+  "3D000": ["there is no such database", "Create it (createdb), or name another one."],
+  "42501": [
+    "rights are missing",
+    "Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+  ],
+  "53300": ["the server has no connection left", "Close some, or raise max_connections."],
+  "53100": ["the server's disk is full", "Make room there."],
+  "25006": ["the server is read-only", "Name the one that is written to."],
+  "57P03": ["the server is starting or stopping", "Try again in a moment."],
+  ECONNREFUSED: ["nothing listens there", "Start PostgreSQL, or name the right host and port."],
+  ENOENT: ["there is no such socket", "Start PostgreSQL, or name the folder of its socket with host=."],
+  ENOTFOUND: ["there is no such host", "Name the right one."],
+  EACCES: ["this user may not use that socket", "Give it the right to."],
+  CONNECT_TIMEOUT: ["nothing answers there", "Name the right host and port, and look whether a firewall is between."],
+  CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment; its log says why."],
+});
+
+/** Throws the trouble of a start as StateUnusable, in one sentence and what to do; what is refused, as it is. */
+export function explainDatabase(shown: string, cause: unknown): never {
+  if (cause instanceof StateRefused || cause instanceof StateUnusable) throw cause;
+  const { code = "", message, name } = cause as NodeJS.ErrnoException;
+  const [why, next] = meanings[code] ?? [];
+  if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
+  const told = name === "PostgresError" ? ` (${message})` : "";
+  throw new StateUnusable(
+    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "The server's log says more."}`,
+    { cause },
+  );
+}

@@ -1,0 +1,69 @@
+/** Where a database of PostgreSQL is, and as whom to go there. */
+export interface PostgresUrl {
+  /** A name or an address; the folder of a Unix socket begins with a slash. */
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: whoever runs the program, or what PGUSER says. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  /** Undefined: called as the user is. */
+  readonly database: string | undefined;
+  /** How the connection is encrypted, as `sslmode` says it; undefined: it is not. */
+  readonly sslMode: string | undefined;
+}
+
+const sslModes = ["disable", "allow", "prefer", "require", "verify-full"];
+const form = "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
+
+/** What a schema of ours may be called: no letter in it needs quotes anywhere. */
+export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
+
+/** The one that is meant where none is named. */
+export const defaultSchema = "svc";
+
+/**
+ * Reads a URL as libpq writes them; the host may be missing where a parameter names it. Throws an Error that says what is
+ * wrong with it, and never what its password is.
+ */
+export function parsePostgresUrl(text: string): PostgresUrl {
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`a store is named by a URL: ${form}`);
+  let url: URL;
+  try {
+    // A URL with a user needs a host, says the standard; libpq takes one without.
+    url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?]|$)/, "$1localhost"));
+  } catch {
+    throw new Error(`this is no URL of a store: ${form}`);
+  }
+  const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
+  if (unknown.length > 0) throw new Error(`a store's URL has the parameters host, port and sslmode, not ${unknown[0]}`);
+  const sslMode = url.searchParams.get("sslmode") ?? undefined;
+  if (sslMode !== undefined && !sslModes.includes(sslMode))
+    throw new Error(`sslmode is one of ${sslModes.join(", ")}, not ${sslMode}`);
+  const port = Number(url.searchParams.get("port") || url.port || 5432);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("the port is a number from 1 to 65535");
+  const part = (encoded: string) => decoded(encoded) || undefined;
+  return {
+    host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),
+    port,
+    user: part(url.username),
+    password: part(url.password),
+    database: part(url.pathname.slice(1)),
+    sslMode: sslMode === "disable" ? undefined : sslMode,
+  };
+}
+
+/** For people: where it is, without the password. */
+export function shownPostgresUrl({ host, port, user, database }: PostgresUrl): string {
+  const as = user === undefined ? "" : `${encodeURIComponent(user)}@`;
+  const name = database === undefined ? "" : encodeURIComponent(database);
+  if (host.startsWith("/")) return `postgres://${as}/${name}?host=${host}${port === 5432 ? "" : `&port=${port}`}`;
+  return `postgres://${as}${host.includes(":") ? `[${host}]` : host}${port === 5432 ? "" : `:${port}`}/${name}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error("a percent sign in a store's URL is written %25");
+  }
+}

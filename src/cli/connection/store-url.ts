@@ -1,0 +1,91 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../base/postgres-url.ts";
+import { UsageError } from "../failure.ts";
+import type { Host } from "../host.ts";
+
+interface StoreFlags {
+  readonly store?: string | undefined;
+  readonly schema?: string | undefined;
+  readonly file?: string | undefined;
+  readonly ephemeral?: boolean | undefined;
+}
+
+/** The variable that may name a store with its password. */
+const variable = "SVC_STORE";
+
+/** Whether the state is meant to be in a database: --store says so, or the environment where no flag says otherwise. */
+export const storeGiven = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
+  store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
+
+/**
+ * The store that is meant, with its password wherever that is kept; undefined for a state in a file or in memory. Throws
+ * UsageError, which does not say what the URL holds.
+ */
+export function storeOf(
+  flags: StoreFlags,
+  host: Host,
+): { readonly store: string; readonly schema: string } | undefined {
+  const { file, ephemeral, schema = defaultSchema } = flags;
+  const store = storeGiven(flags, host);
+  if (flags.schema !== undefined && store === undefined)
+    throw new UsageError("--schema is that of a --store: name one, too.");
+  if (store === undefined) return undefined;
+  if (file !== undefined || ephemeral)
+    throw new UsageError(
+      `--store and ${ephemeral ? "--ephemeral" : "--file"} each say where the state is kept: leave one out.`,
+    );
+  if (!isSchemaName(schema))
+    throw new UsageError(`--schema takes small letters, digits and underscores, not "${schema}".`);
+  const origin = flags.store === undefined ? variable : "--store";
+  const parsed = parsedUrl(store, origin);
+  if (flags.store !== undefined && parsed.password !== undefined) {
+    throw new UsageError("--store takes no password: everybody on this machine can read the arguments of a process.", {
+      hint: `Put it into PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass), or the whole URL into ${variable}.`,
+    });
+  }
+  const password = parsed.password ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
+  return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
+}
+
+function parsedUrl(store: string, origin: string): PostgresUrl {
+  try {
+    return parsePostgresUrl(store);
+  } catch (cause) {
+    throw new UsageError(`${origin}: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+/** For this process alone: it is never shown, and handed to no other. */
+function withPassword(store: string, { user }: PostgresUrl, password: string): string {
+  const [, scheme = "", rest = ""] = /^(postgres(?:ql)?:\/\/)(?:[^/?#@]*@)?(.*)$/s.exec(store) ?? [];
+  return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
+}
+
+/** As libpq finds it: the first line that fits, of a file that nobody else may read. */
+function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
+  const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
+  if (path === undefined) return undefined;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile() || (process.platform !== "win32" && (found.mode & 0o077) !== 0)) return undefined;
+  const as = user ?? "";
+  const wanted = [server.startsWith("/") ? ["localhost", server] : [server], [String(port)], [database ?? as], [as]];
+  for (const line of readFileSync(path, "utf8").split(/\r?\n/)) {
+    if (line.startsWith("#")) continue;
+    const fields = fieldsIn(line);
+    const fits = wanted.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
+    if (fits && fields[4]) return fields[4];
+  }
+  return undefined;
+}
+
+/** The parts of a line between colons; a backslash takes the next letter as it is. */
+function fieldsIn(line: string): string[] {
+  const fields = [""];
+  for (let at = 0; at < line.length; at += 1) {
+    const letter = line[at]!;
+    if (letter === ":") fields.push("");
+    else fields[fields.length - 1] += letter === "\\" ? (line[++at] ?? "") : letter;
+  }
+  return fields;
+}

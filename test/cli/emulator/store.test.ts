@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { storeOf } from "../../../src/cli/connection/store-url.ts";
+import type { Host } from "../../../src/cli/host.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const hostWith = (env: Readonly<Record<string, string>>) => ({ env }) as unknown as Host;
+
+describe("svc emulator start --store", () => {
+  it("refuses what it cannot mean, and never says a password", async (t) => {
+    const cwd = await testFolder(t);
+    const started = async (flags: string, env: Readonly<Record<string, string>> = {}) => {
+      const { exit, out, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
+      return `${exit} ${out}${err.split("\n")[0]}`;
+    };
+    const form =
+      "a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
+    assert.deepEqual(
+      [
+        await started("--store mysql://h/db"),
+        await started("--store postgres://a:s3cret@h/db"),
+        await started("--store postgres://a@h/db --file x.json"),
+        await started("--store postgres://a@h/db --ephemeral"),
+        await started("--store postgres://a@h/db --schema Mine"),
+        await started("--schema mine"),
+        await started("", { SVC_STORE: "redis://a:s3cret@h" }),
+        await started("", { SVC_STORE: "postgres://a:s3cret@127.0.0.1:9/db" }),
+      ],
+      [
+        `2 error: --store: ${form}.`,
+        "2 error: --store takes no password: everybody on this machine can read the arguments of a process.",
+        "2 error: --store and --file each say where the state is kept: leave one out.",
+        "2 error: --store and --ephemeral each say where the state is kept: leave one out.",
+        '2 error: --schema takes small letters, digits and underscores, not "Mine".',
+        "2 error: --schema is that of a --store: name one, too.",
+        `2 error: SVC_STORE: ${form}.`,
+        "1 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
+      ],
+    );
+  });
+
+  it("finds the password in the URL, in PGPASSWORD, or in a password file that nobody else may read", async (t) => {
+    const path = join(await testFolder(t), "passwords");
+    await writeFile(path, "# ours\nother:5432:*:*:wrong\nh:*:db:me:of\\:the\\\\file\nlocalhost:5432:*:me:local\n", {
+      mode: 0o600,
+    });
+    const store = (url: string, env: Readonly<Record<string, string>>) => storeOf({ store: url }, hostWith(env))?.store;
+    const file = { PGPASSFILE: path };
+    assert.deepEqual(
+      [
+        storeOf({}, hostWith({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
+        storeOf({ file: "x.json" }, hostWith({ SVC_STORE: "postgres://me:own@h/db" })),
+        store("postgres://me@h/db", { PGPASSWORD: "p/w", ...file }),
+        store("postgres://me@h/db", file),
+        store("postgres://me@/any?host=/run", file),
+        store("postgres://you@h/db", file),
+      ],
+      [
+        { store: "postgres://me:own@h/db", schema: "svc" },
+        undefined,
+        "postgres://me:p%2Fw@h/db",
+        "postgres://me:of%3Athe%5Cfile@h/db",
+        "postgres://me:local@/any?host=/run",
+        "postgres://you@h/db",
+      ],
+    );
+    await chmod(path, 0o644);
+    assert.equal(store("postgres://me@h/db", file), "postgres://me@h/db");
+  });
+});

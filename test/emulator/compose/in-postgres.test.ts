@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RunningCluster } from "../../../emulator/index.ts";
+import { startEmulator } from "../../../emulator/index.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { emulatorProcess } from "../../support/emulator-process.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { restore, save, stateOf } from "../travel/travel.ts";
+
+const keysOf = (clusters: readonly RunningCluster[]) =>
+  clusters.map(({ clientId, clientSecret }) => [clientId, clientSecret]);
+
+async function mapped({ router }: TestEmulator, id: number): Promise<void> {
+  const { status } = await router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [`e${id}`]) });
+  assert.equal(status, 200);
+}
+
+/** Which of the e-mails above are mapped. */
+async function mappedIn(on: TestEmulator): Promise<string[]> {
+  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+  return Object.keys(mappings.cluster_emails).filter((id) => /^e\d$/.test(id));
+}
+
+const snapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
+  ((await ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
+
+describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
+  const server = postgresServer();
+  const place = () => ({ store: server().url(), schema: server().freshSchema() });
+
+  it("finds all that it had when it is started again: rows, keys, snapshots, its token", async (t) => {
+    const options = { ...place(), ephemeral: false };
+    const first = await emulator(t, options);
+    await mapped(first, 1);
+    await save(first, "kept");
+    await mapped(first, 2);
+    const seen = await stateOf(first);
+    const { token, clusters } = first;
+    await first.close();
+    const second = await emulator(t, options);
+    assert.deepEqual(
+      { token: second.token, clusters: keysOf(second.clusters), store: second.store, state: await stateOf(second) },
+      { token, clusters: keysOf(clusters), store: server().url(), state: seen },
+    );
+    await restore(second, "kept");
+    assert.deepEqual(await mappedIn(second), ["e1"]);
+    await second.close();
+    const third = await emulator(t, options);
+    assert.deepEqual([await mappedIn(third), await snapshotNames(third)], [["e1"], ["before-1", "kept"]]);
+  });
+
+  it("has lost nothing that it had answered when it is killed", async (t) => {
+    const options = { ...place(), port: 0 };
+    const first = await emulatorProcess(t, options);
+    await first.ask("PUT", "snapshots/before");
+    const { status } = await first.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "Hooks", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] },
+    });
+    await first.kill();
+    const second = await emulatorProcess(t, options);
+    const { rows } = (await stateOf(second)) as { rows: { webhook_subscriptions: { title: string }[] } };
+    assert.deepEqual(
+      [status, rows.webhook_subscriptions.map(({ title }) => title), await snapshotNames(second)],
+      [201, ["Hooks"], ["before"]],
+    );
+  });
+
+  it("is refused beside a file, and with a URL that is none, without its password", async () => {
+    const refusal = (options: object) =>
+      startEmulator(options).then(
+        () => "started",
+        ({ name, message }: Error) => `${name}: ${message}`,
+      );
+    assert.deepEqual(
+      await Promise.all([
+        refusal({ store: "postgres://a:s3cret@h/db", file: "emulator.json" }),
+        refusal({ store: "mysql://a:s3cret@h/db" }),
+        refusal({ store: "postgres://a:s3cret@h/db?pool=1" }),
+        refusal({ store: "postgres://h/db", schema: "Drop Table" }),
+        refusal({ schema: "svc" }),
+      ]),
+      [
+        "InvalidOptions: startEmulator: a store stands in the place of a file: leave one out",
+        "InvalidOptions: startEmulator: store: a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket",
+        "InvalidOptions: startEmulator: store: a store's URL has the parameters host, port and sslmode, not pool",
+        "InvalidOptions: startEmulator: schema: a schema is named by small letters, digits and underscores",
+        "InvalidOptions: startEmulator: a schema is that of a store: name one, too",
+      ],
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { describe, it, type TestContext } from "node:test";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { openStore } from "./opened.ts";
+
+const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+async function* stream(...pieces: (string | Buffer)[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from("half\n");
+  throw new Error("no more");
+}
+
+async function wholeOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Buffer | undefined> {
+  if (bytes === undefined) return undefined;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+describe("what a store in PostgreSQL keeps beside its rows", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  async function opened(t: TestContext) {
+    const schema = server().freshSchema();
+    const { store, ...rest } = await openStore({ url: server().url(), schema });
+    t.after(() => store.close());
+    const sql = (text: string) => server().sql((sql) => sql.unsafe(text.replaceAll("SCHEMA", schema)));
+    return { ...rest, sql };
+  }
+
+  it("are uploaded bytes, by their hash, whatever they are and however many", async (t) => {
+    const { blobs, sql } = await opened(t);
+    const long = randomBytes(2_500_000);
+    const given = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
+    for (const bytes of [...given, long]) {
+      const { sha256, size } = await blobs.put(stream(bytes.subarray(0, 700_000), bytes.subarray(700_000)), 2_500_000);
+      assert.deepEqual([sha256, size], [sha256Of(bytes), bytes.length]);
+    }
+    for (const bytes of given) assert.deepEqual(await wholeOf(await blobs.open(sha256Of(bytes))), bytes);
+    await assert.rejects(blobs.put(stream("four"), 3), { name: "BlobTooLarge" });
+    await assert.rejects(blobs.put(broken(), 100), { message: "no more" });
+    assert.equal(await blobs.open(sha256Of(Buffer.from("four"))), undefined);
+    const [row] = await sql("select count(*)::int from SCHEMA.documents where kind = 'blob' and whole");
+    assert.equal(row!.count, given.length);
+  });
+
+  it("are uploaded bytes until nothing has named them for 30 days", async (t) => {
+    const { blobs, sql } = await opened(t);
+    const [named, unnamed] = [await blobs.put(stream("named"), 9), await blobs.put(stream("unnamed"), 9)];
+    const collect = () => blobs.collect(async () => new Set([named.sha256]));
+    const later = (days: number) =>
+      sql(`update SCHEMA.documents set made = made - interval '${days} days',
+        unnamed_since = unnamed_since - interval '${days} days' where kind = 'blob'`);
+    const found = async () => [Boolean(await blobs.open(named.sha256)), Boolean(await blobs.open(unnamed.sha256))];
+    await later(31);
+    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    await later(29);
+    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    await blobs.keepUnnamed();
+    await later(2);
+    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    await later(31);
+    assert.deepEqual([await collect(), await found()], [1, [true, false]]);
+  });
+
+  it("are snapshots, the last of each name, whole or not at all", async (t) => {
+    const { snapshotStore } = await opened(t);
+    const read = async (name: string) => (await wholeOf(await snapshotStore.open(name)))?.toString();
+    const long = `${"ä".repeat(300_000)}\n`.repeat(3);
+    await snapshotStore.put("a", stream("one\ntw", "o\n"));
+    await snapshotStore.put("a10", stream(long));
+    await snapshotStore.put("a9", stream("nine"));
+    await snapshotStore.put("A", stream("three\n"));
+    await assert.rejects(snapshotStore.put("a9", broken()), { message: "no more" });
+    await assert.rejects(snapshotStore.put("b", broken()), { message: "no more" });
+    assert.deepEqual(
+      (await snapshotStore.list()).map(({ name, bytes, file }) => [name, bytes, file]),
+      [
+        ["A", 6, undefined],
+        ["a9", 4, undefined],
+        ["a10", Buffer.byteLength(long), undefined],
+      ],
+    );
+    assert.deepEqual(
+      [await read("A"), await read("a9"), await read("b"), await read("../a")],
+      ["three\n", "nine", undefined, undefined],
+    );
+    assert.equal(await read("a10"), long);
+    assert.deepEqual(
+      [await snapshotStore.remove("A"), await snapshotStore.remove("A"), await read("A")],
+      [true, false, undefined],
+    );
+  });
+});

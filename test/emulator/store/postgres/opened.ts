@@ -1,0 +1,33 @@
+import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import type { Store } from "../../../../emulator/store/port.ts";
+import { Database } from "../../../../emulator/store/postgres/database.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../../../emulator/store/postgres/open.ts";
+import { recover } from "../../../../emulator/store/postgres/recovery.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import { collections } from "../../../support/store.ts";
+
+type Opening = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
+
+/** A store of the made-up collections, opened by a process of its own making. */
+export const openStore = (given: Opening) =>
+  openPostgresStore({ collections, wall: systemWall, leaseWall: systemWall, candidate: aCandidate(), ...given });
+
+/** One who wants to lead. */
+export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
+  instance: randomIds().uuid(),
+  address: {},
+  token: undefined,
+  newToken: () => "the token",
+});
+
+/** What the next one would find in the database now. */
+export async function stateIn({ url, schema, collections: known = collections }: Opening): Promise<Store> {
+  const database = new Database(url, schema);
+  try {
+    const { state } = await recover(database, known);
+    return new LiveStore({ state, wall: systemWall });
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { serverProblem } from "../../../../emulator/store/postgres/schema.ts";
+import { svcVersion } from "../../../../src/base/version.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { openStore } from "./opened.ts";
+
+describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  /** What a start says, and what is in the database after it. */
+  async function refused(url: string, schema: string): Promise<string> {
+    const before = await tables();
+    const told = await openStore({ url, schema }).then(
+      async ({ store }) => {
+        await store.close();
+        return "opened";
+      },
+      ({ name, message }: Error) => `${name}: ${message.replaceAll(server().folder, "FOLDER")}`,
+    );
+    assert.deepEqual(await tables(), before);
+    return told;
+  }
+  const tables = () =>
+    server().sql(
+      (sql) => sql`select schemaname, tablename from pg_tables where schemaname not like 'pg_%' order by 1, 2`,
+    );
+
+  it("is refused in one sentence where the server, the user, its password or the database is not right", async () => {
+    const at = server();
+    await at.sql(async (sql) => {
+      await sql.unsafe("create role careful login password 'right'; create role guest login");
+      await sql.unsafe("create database latin encoding 'LATIN1' template template0");
+    });
+    at.letIn("local all careful scram-sha-256");
+    await at.sql((sql) => sql`select pg_reload_conf()`);
+    const careful = at.url({ user: "careful" });
+    const cases: readonly (readonly [url: string, told: string])[] = [
+      [
+        careful,
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.',
+      ],
+      [
+        careful.replace("careful@", "careful:wr0ng@"),
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.',
+      ],
+      [
+        at.url({ user: "nobody9" }),
+        'The store postgres://nobody9@/postgres?host=FOLDER (schema svc) cannot be used: the server does not let this user in (role "nobody9" does not exist). Nothing was written. Name another user, or let it in (pg_hba.conf).',
+      ],
+      [
+        at.url({ database: "missing" }),
+        'The store postgres://svc@/missing?host=FOLDER (schema svc) cannot be used: there is no such database (database "missing" does not exist). Nothing was written. Create it (createdb), or name another one.',
+      ],
+      [
+        at.url({ user: "guest" }),
+        "The store postgres://guest@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+      ],
+      [
+        at.url({ database: "latin" }),
+        "The store postgres://svc@/latin?host=FOLDER (schema svc) cannot be used: its database is encoded in LATIN1, and UTF8 is needed (createdb -E UTF8 -T template0). Nothing was written.",
+      ],
+      [
+        "postgres://svc@/postgres?host=/nowhere",
+        "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: there is no such socket. Nothing was written. Start PostgreSQL, or name the folder of its socket with host=.",
+      ],
+      [
+        "postgres://svc@127.0.0.1:9/postgres",
+        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
+      ],
+    ];
+    for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateUnusable: ${told}`);
+    assert.equal(
+      await refused(careful.replace("careful@", "careful:right@"), "svc"),
+      "StateUnusable: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+    );
+  });
+
+  it("is refused where the schema holds tables of another program", async () => {
+    await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
+    assert.equal(
+      await refused(server().url(), "theirs"),
+      "StateRefused: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with --schema. Nothing was changed.",
+    );
+  });
+
+  it("is refused where a newer version has written it", async () => {
+    const schema = server().freshSchema();
+    const { store } = await openStore({ url: server().url(), schema });
+    await store.close();
+    await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 99, written_by = '9.9.9'`));
+    assert.equal(
+      await refused(server().url(), schema),
+      `StateRefused: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to 1): start it with that version. Nothing was changed.`,
+    );
+    await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 1, written_by = '${svcVersion}'`));
+    assert.equal(await refused(server().url(), schema), "opened");
+  });
+
+  it("is refused where a line of its journal, or its base, is damaged", async () => {
+    for (const [table, column] of [
+      ["journal", "lines"],
+      ["pieces", "lines"],
+    ] as const) {
+      const schema = server().freshSchema();
+      const { store } = await openStore({ url: server().url(), schema });
+      await store.transaction("x", (tx) => tx.next("numbers"));
+      await store.close();
+      await server().sql((sql) => sql.unsafe(`update ${schema}.${table} set ${column} = replace(${column}, 'e', 'i')`));
+      assert.match(await refused(server().url(), schema), /^StateRefused: .*Nothing was changed/);
+    }
+  });
+
+  it("may be in a schema that somebody made for it", async () => {
+    await server().sql((sql) => sql.unsafe("create role tenant login; create schema given authorization tenant"));
+    const { store } = await openStore({ url: server().url({ user: "tenant" }), schema: "given" });
+    assert.equal(await store.transaction("x", (tx) => tx.next("numbers")), 1);
+    await store.close();
+  });
+});
+
+describe("a server", () => {
+  it("is of version 13 or later, and of UTF8", () =>
+    assert.deepEqual(
+      [
+        serverProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
+        serverProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
+      ],
+      ["PostgreSQL 13 or later is needed, and this is 12.22 (Debian)", undefined],
+    ));
+});
