@@ -7,7 +7,7 @@ import { asCommand, asCurl } from "../../src/console/requests/as-command.ts";
 import type { Request } from "../../src/console/state/requests.ts";
 import { href, parseRoute } from "../../src/console/state/route.ts";
 import { hrefOf } from "../../src/console/trace/reference.ts";
-import { depths } from "../../src/console/trace/tree.ts";
+import { depths, withPlanned } from "../../src/console/trace/tree.ts";
 
 describe("addresses of the console", () => {
   it("say view, thing and trace, and are read as they are written", () => {
@@ -86,6 +86,24 @@ describe("what the console reads", () => {
         ["d", 0],
       ],
     ));
+
+  it("puts what is to come behind all that followed from the same, before what began later", () => {
+    const nodes = [
+      { id: "a", parent: null },
+      { id: "b", parent: "a" },
+      { id: "c", parent: "b" },
+      { id: "d", parent: null },
+    ];
+    const planned = [
+      { parent: "a", what: "soon" },
+      { parent: "b", what: "next" },
+      { parent: "elsewhere", what: "late" },
+    ];
+    assert.deepEqual(
+      withPlanned(nodes, planned).map((entry) => ("node" in entry ? entry.node.id : entry.planned.what)),
+      ["a", "b", "c", "next", "soon", "d", "late"],
+    );
+  });
 
   it("writes lengths and numbers for people", () =>
     assert.deepEqual(

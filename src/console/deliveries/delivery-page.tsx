@@ -4,7 +4,7 @@ import type { Answer } from "../api/operations.ts";
 import { lengthOf, wordsOf } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Bytes } from "../parts/bytes.tsx";
-import { Facts, Head, Trouble } from "../parts/messages.tsx";
+import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { State, toneOf, toneOfStatus } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { webhookOf } from "../state/deliveries.ts";
@@ -21,7 +21,10 @@ export function DeliveryPage({ id }: { readonly id: string }) {
     call("deliveries.show", { params: { id: Number(id) } }),
   );
   const delivery = value.value;
-  if (!delivery) return problem.value ? <Trouble problem={problem.value} /> : <p class="muted">Reading…</p>;
+  if (!delivery) {
+    if (!problem.value) return <p class="muted">Reading…</p>;
+    return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
+  }
   const webhook = webhookOf(delivery.webhook_id);
   const { why, todo } = explain(delivery, webhook);
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";

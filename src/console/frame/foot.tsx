@@ -1,5 +1,7 @@
 import { connection } from "../live/connection.ts";
 import { Command } from "../parts/command-popover.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { withCode } from "../parts/messages.tsx";
 import { State } from "../parts/state.tsx";
 import { lastAction } from "../state/act.ts";
 
@@ -15,14 +17,17 @@ export function Foot() {
         {last?.state === "failed" && (
           <>
             <State tone="bad">{last.problem!.message}</State>
-            {last.problem!.hint && <span class="muted">{last.problem!.hint}</span>}
+            {last.problem!.hint && <span class="muted">{withCode(last.problem!.hint)}</span>}
           </>
         )}
       </div>
       {last ? (
         <Command text={last.command} />
       ) : (
-        <p class="muted">What a button does, a command does as well: it stands here, and behind each button’s arrow.</p>
+        <p class="muted">
+          What a button does, a command does as well: it stands behind the <Icon name="command" /> beside each, and
+          here.
+        </p>
       )}
     </footer>
   );

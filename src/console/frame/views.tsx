@@ -6,7 +6,7 @@ import { DeliveryPage } from "../deliveries/delivery-page.tsx";
 import { Devices } from "../devices/devices.tsx";
 import { Emails } from "../emails/emails.tsx";
 import { Faults } from "../faults/faults.tsx";
-import { Empty } from "../parts/messages.tsx";
+import { Empty, Head } from "../parts/messages.tsx";
 import { RequestList } from "../requests/request-list.tsx";
 import { RequestPage } from "../requests/request-page.tsx";
 import { Routing } from "../routing/routing.tsx";
@@ -50,11 +50,12 @@ const nowhere: View = {
   path: "",
   title: "Not here",
   draw: () => (
-    <Empty title="There is no such view">
-      <p>
+    <>
+      <Head title="Not here" />
+      <Empty title="There is no such view">
         <a href="#/">To the timeline</a>
-      </p>
-    </Empty>
+      </Empty>
+    </>
   ),
 };
 

@@ -16,9 +16,25 @@ export const Trouble = ({ problem }: { readonly problem: Problem }) => (
     <Icon name="warn" />
     <div>
       <strong>{problem.message}</strong>
-      {problem.hint && <p>{problem.hint}</p>}
+      {problem.hint && <p>{withCode(problem.hint)}</p>}
     </div>
   </div>
+);
+
+/** Words of the emulator, in which what stands between backticks is to be typed. */
+export const withCode = (text: string): ComponentChildren =>
+  text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
+
+/** What a view says of one thing that is not there, or cannot be read now. */
+export const Missing = (props: { readonly title: string; readonly problem: Problem; readonly all: string }) => (
+  <>
+    <Head title={props.title}>
+      <a class="button" href={`#/${props.all}`}>
+        Show all
+      </a>
+    </Head>
+    <Trouble problem={props.problem} />
+  </>
 );
 
 /** The head of a view: its name, what it is in a sentence, and what can be done with all of it. */

@@ -14,10 +14,13 @@ export function RequestPage({ id }: { readonly id: string }) {
   const request = requestOf(Number(id));
   if (!request) {
     return areRead.value ? (
-      <Empty title={`The log has no request ${id}`}>
-        <p>It keeps the newest in memory, and what the console itself reads is left out.</p>
-        <a href={withTrace(`request:${id}`)}>What followed from it is kept for longer</a>
-      </Empty>
+      <>
+        <Head title={`Request ${id}`} />
+        <Empty title="The log does not have it">
+          <p>It keeps the newest in memory, and what the console itself reads is left out.</p>
+          <a href={withTrace(`request:${id}`)}>What followed from it is kept for longer</a>
+        </Empty>
+      </>
     ) : (
       <p class="muted">Reading…</p>
     );

@@ -31,10 +31,16 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         about="What every webhook was told, and is to be told. All times are virtual: move them in the bar above."
       />
       {hooks.value.length === 0 && drawn.value.tracks.length === 0 ? (
-        <Empty title={only === undefined ? "Nobody is told anything yet" : "There is no such webhook"}>
-          <p>Subscribe to what happens; every attempt to tell it appears here.</p>
-          <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
-        </Empty>
+        only === undefined ? (
+          <Empty title="Nobody is told anything yet">
+            <p>Subscribe to what happens; every attempt to tell it appears here.</p>
+            <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
+          </Empty>
+        ) : (
+          <Empty title="There is no such webhook">
+            <a href="#/timeline">Show all</a>
+          </Empty>
+        )
       ) : (
         <>
           <Attention webhooks={hooks.value} />

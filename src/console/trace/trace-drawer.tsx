@@ -9,7 +9,7 @@ import { commandOf } from "../state/act.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { go, route, withTrace } from "../state/route.ts";
 import { hrefOf } from "./reference.ts";
-import { depths } from "./tree.ts";
+import { depths, withPlanned } from "./tree.ts";
 
 type Trace = Answer<"traces.show">;
 type Node = Trace["nodes"][number];
@@ -55,41 +55,49 @@ function Tree({ trace }: { readonly trace: Trace }) {
   return (
     <>
       <ol class="tree">
-        {trace.nodes.map((node) => (
-          <li
-            key={node.id}
-            class={toneOfNode(node)}
-            style={{ "--depth": String(Math.min(depth.get(node.id) ?? 0, 6)) }}
-          >
-            <p>
-              <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a> <strong>{node.what}</strong>
-              {node.status !== null && ` → ${node.status}`}
-            </p>
-            <p class="muted">
-              <VirtualTime at={node.at} /> · {node.because}
-              {node.fault && ` · ${node.fault}`}
-            </p>
-          </li>
-        ))}
-        {trace.planned.map((entry) => (
-          <li
-            key={`${entry.parent} ${entry.due} ${entry.what}`}
-            class="open"
-            style={{ "--depth": String(Math.min((depth.get(entry.parent) ?? 0) + 1, 6)) }}
-          >
-            <p>
-              <em>to come:</em> <strong>{entry.what}</strong>
-            </p>
-            <p class="muted">
-              <VirtualTime at={entry.due} /> · {entry.because}
-            </p>
-          </li>
-        ))}
+        {withPlanned(trace.nodes, trace.planned).map((entry) =>
+          "node" in entry ? (
+            <Happened key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
+          ) : (
+            <ToCome
+              key={`${entry.planned.parent} ${entry.planned.due} ${entry.planned.what}`}
+              entry={entry.planned}
+              depth={(depth.get(entry.planned.parent) ?? 0) + 1}
+            />
+          ),
+        )}
       </ol>
       {trace.more && <p class="muted">There is more than is shown.</p>}
     </>
   );
 }
+
+/** Deeper than this is told by the order alone: the drawer is narrow. */
+const indented = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
+
+const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
+  <li class={toneOfNode(node)} style={indented(depth)}>
+    <p>
+      <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a> <strong>{node.what}</strong>
+      {node.status !== null && ` → ${node.status}`}
+    </p>
+    <p class="muted">
+      <VirtualTime at={node.at} /> · {node.because}
+      {node.fault && ` · ${node.fault}`}
+    </p>
+  </li>
+);
+
+const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
+  <li class="open" style={indented(depth)}>
+    <p>
+      <em>to come:</em> <strong>{entry.what}</strong>
+    </p>
+    <p class="muted">
+      <VirtualTime at={entry.due} /> · {entry.because}
+    </p>
+  </li>
+);
 
 function toneOfNode({ kind, status, error }: Node): string {
   if (error !== null || (status !== null && status >= 400)) return "bad";
