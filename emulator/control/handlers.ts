@@ -6,6 +6,7 @@ import { consoleHandlers } from "./console/page.ts";
 import { activityHandlers } from "./contracts/activities.ts";
 import { contractDetailHandlers } from "./contracts/contract-details.ts";
 import { controlContractHandlers } from "./contracts/contracts.ts";
+import { ownerMoveHandlers } from "./contracts/owner-moves.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
@@ -39,6 +40,7 @@ export const controlHandlers = {
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,
+  ...ownerMoveHandlers,
   ...contractDetailHandlers,
   ...emailHandlers,
   ...invitationHandlers,

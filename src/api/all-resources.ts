@@ -38,6 +38,7 @@ import * as emulatorInbox from "./emulator/inbox.ts";
 import * as emulatorInvitations from "./emulator/invitations.ts";
 import * as emulatorLifecycle from "./emulator/lifecycle.ts";
 import * as emulatorOpenapi from "./emulator/openapi.ts";
+import * as emulatorOwnerMoves from "./emulator/owner-moves.ts";
 import * as emulatorOwners from "./emulator/owners.ts";
 import * as emulatorProvider from "./emulator/provider.ts";
 import * as emulatorRequests from "./emulator/requests.ts";
@@ -129,6 +130,7 @@ export const allResources: Declared = {
   "emulator/webhooks": emulatorWebhooks,
   "emulator/deliveries": emulatorDeliveries,
   "emulator/contracts": emulatorContracts,
+  "emulator/owner-moves": emulatorOwnerMoves,
   "emulator/activities": emulatorActivities,
   "emulator/device-grants": emulatorDeviceGrants,
   "emulator/provider": emulatorProvider,

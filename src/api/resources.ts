@@ -53,6 +53,7 @@ export const resources = {
   "emulator/webhooks": () => import("./emulator/webhooks.ts"),
   "emulator/deliveries": () => import("./emulator/deliveries.ts"),
   "emulator/contracts": () => import("./emulator/contracts.ts"),
+  "emulator/owner-moves": () => import("./emulator/owner-moves.ts"),
   "emulator/activities": () => import("./emulator/activities.ts"),
   "emulator/device-grants": () => import("./emulator/device-grants.ts"),
   "emulator/provider": () => import("./emulator/provider.ts"),

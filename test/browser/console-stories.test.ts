@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { browser, type Tab } from "../support/browser.ts";
-import { sent, statusOf } from "../support/contracts.ts";
+import { draft, sent, statusOf } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
 
@@ -9,6 +10,15 @@ const { skip, tab } = browser();
 
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
+
+/** Looks at each frame that is drawn until it is as it should be; fails with what it was last. */
+async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value, when: string): Promise<void> {
+  for (let frames = 0; frames < 600; frames += 1) {
+    if (isDeepStrictEqual(await look(), wanted)) return;
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  assert.deepEqual(await look(), wanted, when);
+}
 
 /** Tab until it, which may be yet to come, has the focus. */
 async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
@@ -82,6 +92,41 @@ describe("the console, as somebody uses it", { skip }, () => {
     await tabTo(page, "button", "Send 2 again");
     await page.keyboard.press("Enter");
     await outcome(page, "Sent again: 200");
+  });
+
+  it("moves a contract by every button of its owner, and by those of whose turn it is", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await draft(world.api);
+    await openConsole(page, world, "#/contracts/T-1");
+    const people = page.getByRole("list", { name: "Who may do what now" });
+    const buttons = async () =>
+      (await people.getByRole("button", { disabled: false }).allTextContents()).filter(
+        (words) => words !== "" && words !== "Copy link",
+      );
+    const open = ["Mark for execution", "Ask for a review", "Ask for an approval", "Put on hold", "Void", "Delete"];
+    const steps: readonly (readonly [press: string, becomes: string, offers: readonly string[]])[] = [
+      ["Ask for a review", "DRAFT", ["Complete the review", "Send", ...open]],
+      ["Complete the review as Ada Keller", "DRAFT", ["Send", ...open]],
+      ["Ask for an approval", "DRAFT", ["Approve", "Send", ...open]],
+      ["Approve as Ada Keller", "DRAFT", ["Send", ...open]],
+      ["Send", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
+      ["Take out of signature", "REDLINING", open],
+      ["Mark for execution", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
+      ["Put on hold", "ON_HOLD", ["Resume", "Void", "Delete"]],
+      ["Resume", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
+      ["Decline as Jo Doe", "DRAFT", ["Send", ...open]],
+      ["Void", "VOIDED", ["Delete"]],
+    ];
+    for (const [words, becomes, offers] of steps) {
+      await people.getByRole("button", { name: words, exact: true }).click();
+      await page.getByRole("img", { name: `The contract is in ${becomes}.` }).waitFor();
+      await outcome(page, `T-1 is ${becomes}`);
+      await seen(page, buttons, offers, words);
+    }
+    await press(page, "Delete");
+    await page.getByText("No contract is called T-1.").waitFor();
+    assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
   it("shows the bytes as they were sent, signs them itself, and shows the receiver's answer as text", async (t) => {

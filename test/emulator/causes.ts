@@ -189,6 +189,22 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => on.call("emulator-contracts.resume", id, {});
     },
   ],
+  "emulator-contracts.send": [
+    onDraft("emulator-contracts.send", id, {}),
+    async (on) => {
+      await create(on, { contract_template_id: 104 });
+      return () => on.call("emulator-contracts.send", id, {});
+    },
+  ],
+  "emulator-contracts.mark": [onDraft("emulator-contracts.mark", id, {})],
+  "emulator-contracts.unmark": [
+    async (on) => {
+      await sent(on);
+      return () => on.call("emulator-contracts.unmark", id, {});
+    },
+  ],
+  "emulator-contracts.request-review": [onDraft("emulator-contracts.request-review", id, {})],
+  "emulator-contracts.request-approval": [onDraft("emulator-contracts.request-approval", id, {})],
   "emulator-contracts.delete": [onDraft("emulator-contracts.delete", id, {})],
   "emulator-contracts.entity": [onDraft("emulator-contracts.entity", id, { reference_id: "NW-US" })],
   "mailer.webhook": [101, 104].flatMap((template) =>

@@ -1,51 +1,32 @@
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { counted, wordsOf } from "../format.ts";
-import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/command-popover.tsx";
-import { Facts, Head, Trouble } from "../parts/messages.tsx";
+import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { State, toneOf } from "../parts/state.tsx";
 import { newestFirst } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
-import { canBe, possibleFrom } from "./lifecycle-graph.ts";
+import { type Possible, possibleFrom } from "./lifecycle-graph.ts";
 import { LifecyclePicture } from "./lifecycle-picture.tsx";
+import { ways } from "./moves.ts";
 import { People } from "./people.tsx";
 
 export type Contract = Answer<"emulator-contracts.show">;
-
-/** What came of a move, for the foot of the page. */
-export const moved = ({ composite_id, contract_status }: Answer<"emulator-contracts.sign">): string =>
-  `${composite_id} is ${contract_status}`;
-
-const byOwner = [
-  { op: "emulator-contracts.hold", trigger: "hold", words: "Put on hold" },
-  { op: "emulator-contracts.resume", trigger: "resume", words: "Resume" },
-  { op: "emulator-contracts.void", trigger: "void", words: "Void", kind: "danger" },
-  { op: "emulator-contracts.delete", trigger: "delete", words: "Delete", kind: "danger" },
-] as const;
 
 /** One contract: where it is in its lifecycle, who may do what now, and what was told of it. */
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () => call("emulator-contracts.show", { params: { id } }));
   const contract = value.value;
-  if (problem.value) return <Trouble problem={problem.value} />;
+  if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
   if (!contract) return <p class="muted">Reading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
-  const input = { params: { id: composite }, body: {} };
   return (
     <>
       <Head title={contract.contract_name} about={`${composite}, contract number ${contract.contract_id}`}>
         <a class="button" href={withTrace(composite)}>
           Why?
         </a>
-        {byOwner
-          .filter(({ trigger }) => canBe(status, trigger))
-          .map(({ op, words, ...more }) => (
-            <Action key={op} op={op} input={input} message={moved} kind={"kind" in more ? more.kind : undefined}>
-              {words}
-            </Action>
-          ))}
       </Head>
       <p class="present">
         <State tone={toneOf(status)}>{status.replace("_", " ")}</State>
@@ -72,32 +53,42 @@ export function ContractPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Every move that the table lets happen now, and what it hangs on. */
+/** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
 function FromHere({ contract }: { readonly contract: Contract }) {
-  const { contract_status: status, composite_id: id } = contract;
+  const possible = possibleFrom(contract.contract_status);
+  const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
   return (
     <>
       <h2>What can happen from here</h2>
       <ul class="moves-list">
-        {possibleFrom(status).map(({ trigger, what, to, when, isAutomatic }) => (
-          <li key={`${trigger} ${when} ${to}`}>
-            <span>{isAutomatic ? `It is ${what}, by itself` : `It can be ${what}`}</span>
-            <span class="muted">
-              {to === "="
-                ? "stays as it is"
-                : to === "held"
-                  ? "goes back to where it was"
-                  : to === "(deleted)"
-                    ? "is gone"
-                    : `becomes ${to}`}
-              {when && `, if ${when}`}
-            </span>
-            {trigger === "send" && when === undefined && <Command text={`svc contracts send ${id}`} />}
-          </li>
-        ))}
+        {triggers.map((trigger) => {
+          const moves = possible.filter((move) => move.trigger === trigger);
+          const way = ways[trigger];
+          return (
+            <li key={trigger}>
+              <span>{`It ${moves[0]!.isAutomatic ? "is" : "can be"} ${moves[0]!.what}`}</span>
+              <span class="muted">{moves.map(resultOf).join("; else ")}</span>
+              {way.by === "command" && <Command text={way.command(contract.contract_id)} />}
+            </li>
+          );
+        })}
       </ul>
     </>
   );
+}
+
+/** `becomes SIGN, if made from a template` */
+function resultOf({ trigger, to, when, isAutomatic }: Possible): string {
+  const result =
+    to === "="
+      ? "stays as it is"
+      : to === "held"
+        ? "goes back to where it was"
+        : to === "(deleted)"
+          ? "is gone"
+          : `becomes ${to}`;
+  const cause = trigger === "all-signed" ? "with the last signature" : "when a signed version is uploaded";
+  return `${result}${isAutomatic ? `, ${cause}` : ""}${when ? `, if ${when}` : ""}`;
 }
 
 const Reviews = ({ contract }: { readonly contract: Contract }) => (

@@ -1,8 +1,10 @@
+import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import type { Answer } from "../api/operations.ts";
 import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty } from "../parts/messages.tsx";
+import { canBe } from "./lifecycle-graph.ts";
+import { moved, ways } from "./moves.ts";
 
 type Contract = Answer<"emulator-contracts.show">;
 type Person = Contract["people"][number];
@@ -24,14 +26,38 @@ export function People({ contract }: { readonly contract: Contract }) {
   return (
     <>
       <h2>Who may do what now</h2>
-      {people.length === 0 && <Empty title="Nobody takes part yet">It has to be sent first.</Empty>}
-      <ul class="people">
+      <ul class="people" aria-label="Who may do what now">
         {turns.map((person) => (
           <li key={person.email}>
             <PersonRow person={person} contract={contract} />
           </li>
         ))}
+        <li>
+          <OwnerRow contract={contract} />
+        </li>
       </ul>
+    </>
+  );
+}
+
+/** Whoever made the contract: what the table lets them do with it now. */
+function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
+  const open = Object.entries(ways).flatMap(([trigger, way]) =>
+    way.by === "owner" && canBe(status, trigger as Trigger) ? [way] : [],
+  );
+  return (
+    <>
+      <div class="who">
+        <strong>Its owner</strong>
+        <span class="muted">in the application</span>
+      </div>
+      <div class="actions">
+        {open.map(({ op, words, kind }) => (
+          <Action key={op} op={op} input={{ params: { id }, body: {} }} kind={kind} message={moved}>
+            {words}
+          </Action>
+        ))}
+      </div>
     </>
   );
 }
@@ -49,14 +75,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         {turn.length === 0 && <span class="muted">not their turn</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
-            <Action
-              key={op}
-              op={op}
-              input={input}
-              kind={kind}
-              name={`${words} as ${name}`}
-              message={({ composite_id, contract_status }) => `${composite_id} is ${contract_status}`}
-            >
+            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={moved}>
               {words}
             </Action>
           )),

@@ -75,6 +75,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator tokens revoke": ["emulator tokens create ci --role read"],
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
+  "emulator unmark": sent,
   "emulator wait-for --activity": told,
   "emulator wait-for --contract": [...sent, "emulator sign T-1"],
   "emulator webhooks": subscribed,

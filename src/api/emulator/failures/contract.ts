@@ -12,6 +12,13 @@ export const controlContractFailures = {
     says: ({ id }: { id: string }) => `No contract is called ${id}.`,
     hint: "Name it by its number (12) or its composite id (T-12).",
   }),
+  "no-such-member": control({
+    status: 404,
+    when: "the workspace of the contract has no active member with that address",
+    basis: ours,
+    code: "no_such_member",
+    says: ({ email }: { email: string }) => `No active member of the contract's workspace has the address ${email}.`,
+  }),
   "no-such-entity": control({
     status: 400,
     when: "the workspace of the contract has no entity of that reference id",

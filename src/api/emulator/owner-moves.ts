@@ -1,0 +1,87 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { toldBy } from "../contracts/lifecycle.ts";
+import { email } from "../email.ts";
+import { json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { MovedContract } from "./contracts.ts";
+
+const ours = assumed("The contract API does the same with a key of the workspace; the control plane needs none.");
+
+const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+const Act = z.object({ email: email.optional().describe("Who does it; without it the contract's owner") }).default({});
+const Request = z
+  .object({ email: email.optional().describe("Who is asked; without it the contract's owner") })
+  .default({});
+
+const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
+const responses = { 200: json(MovedContract) };
+
+export const sendByControl = operation({
+  ...shared,
+  id: "emulator-contracts.send",
+  summary: "Send a contract to its counterparties, as its owner would",
+  description: "To the people that the contract names; svc contracts send can name others.",
+  path: "/_emulator/contracts/{id}/send",
+  request: { params, body: json(Act) },
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: toldBy("send"),
+  cli: { command: "emulator send" },
+  examples: [{ title: "Ask for signatures", params: { id: "T-1" }, body: {} }],
+});
+
+export const markByControl = operation({
+  ...shared,
+  id: "emulator-contracts.mark",
+  summary: "Mark a contract for execution, as its owner would",
+  description: "Its signatories are asked to sign. Refused while a review is open or an approval is pending.",
+  path: "/_emulator/contracts/{id}/mark",
+  request: { params, body: json(Act) },
+  responses,
+  failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: toldBy("mark-for-execution"),
+  cli: { command: "emulator mark" },
+  examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
+});
+
+export const unmarkByControl = operation({
+  ...shared,
+  id: "emulator-contracts.unmark",
+  summary: "Take a contract out of signature, as its owner would",
+  description: "Signatures given so far are void; the contract goes back to REDLINING.",
+  path: "/_emulator/contracts/{id}/unmark",
+  request: { params, body: json(Act) },
+  responses,
+  failures: ["no-such-contract", "cannot-unmark"],
+  emits: toldBy("unmark-for-execution"),
+  cli: { command: "emulator unmark" },
+  examples: [{ title: "Something is to be changed", params: { id: "T-1" }, body: {} }],
+});
+
+export const requestReviewByControl = operation({
+  ...shared,
+  id: "emulator-contracts.request-review",
+  summary: "Ask a member to review a contract",
+  path: "/_emulator/contracts/{id}/request-review",
+  request: { params, body: json(Request) },
+  responses,
+  failures: ["no-such-contract", "no-such-member", "forbidden-move"],
+  emits: toldBy("request-review"),
+  cli: { command: "emulator request-review" },
+  examples: [{ title: "Ben looks at it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+});
+
+export const requestApprovalByControl = operation({
+  ...shared,
+  id: "emulator-contracts.request-approval",
+  summary: "Ask a member to approve a contract",
+  description: "One approval; svc contracts approvals create asks for several, in an order.",
+  path: "/_emulator/contracts/{id}/request-approval",
+  request: { params, body: json(Request) },
+  responses,
+  failures: ["no-such-contract", "no-such-member", "forbidden-move", "approvals-in-progress"],
+  emits: toldBy("request-approval"),
+  cli: { command: "emulator request-approval" },
+  examples: [{ title: "Ben approves it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { domain, draft, type Made, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
+  ask("POST", `contracts/${id}/${verb}`, { body });
+
+const turns = async ({ ask }: TestEmulator, { id }: Made): Promise<string[]> => {
+  const { people } = (await ask("GET", `contracts/${id}`)).body as {
+    people: readonly { email: string; turn: readonly string[] }[];
+  };
+  return people.map(({ email, turn }) => `${email} ${turn.join(", ")}`.trim());
+};
+
+const ben = { email: "ben@northwind.example" };
+
+describe("what the owner of a contract does, on the control plane", () => {
+  it("sends it: its signatories are asked, as by the contract API", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(plain(await act(on, contract, "send")), {
+      status: 200,
+      body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
+    });
+    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    const [requested] = await told();
+    assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
+    await assertRefused(
+      on,
+      () => act(on, contract, "send"),
+      domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
+    );
+  });
+
+  it("takes it out of signature, and marks it for execution again", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    assert.equal((await act(on, contract, "unmark")).status, 200);
+    assert.equal(await statusOf(on.api, contract), "REDLINING");
+    assert.equal((await act(on, contract, "unmark")).status, 400);
+    assert.equal((await act(on, contract, "mark", ben)).status, 200);
+    assert.equal(await statusOf(on.api, contract), "SIGN");
+  });
+
+  it("asks a member for a review and for an approval, without which nothing is sent", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+    assert.equal((await act(on, contract, "request-review", ben)).status, 200);
+    assert.equal((await act(on, contract, "send")).status, 400);
+    assert.deepEqual(await turns(on, contract), ["jo@acme.example", "ben@northwind.example review"]);
+    assert.equal((await act(on, contract, "complete-review", ben)).status, 200);
+
+    assert.equal((await act(on, contract, "request-approval")).status, 200);
+    assert.equal((await act(on, contract, "request-approval")).status, 400);
+    assert.equal((await act(on, contract, "mark")).status, 400);
+    assert.deepEqual(await turns(on, contract), [
+      "jo@acme.example",
+      "ben@northwind.example",
+      "ada@northwind.example approve",
+    ]);
+    assert.equal((await act(on, contract, "approve")).status, 200);
+    assert.equal((await act(on, contract, "send")).status, 200);
+    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+  });
+
+  it("asks nobody who is no active member", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    for (const verb of ["request-review", "request-approval"]) {
+      await assertRefused(on, () => act(on, contract, verb, { email: "jo@acme.example" }), {
+        status: 404,
+        body: {
+          error: {
+            code: "no_such_member",
+            message: "No active member of the contract's workspace has the address jo@acme.example.",
+          },
+        },
+      });
+    }
+  });
+
+  it("finds no contract that is not there", async (t) => {
+    const on = await emulator(t);
+    const nowhere = { id: "T-9" } as Made;
+    for (const verb of ["send", "mark", "unmark", "request-review", "request-approval"]) {
+      assert.equal((await act(on, nowhere, verb)).status, 404, verb);
+    }
+  });
+});
