@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { nda } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
@@ -9,6 +9,14 @@ import { runCli } from "../support/cli/run-cli.ts";
 /** The command lines that a run proposes. */
 const proposed = (err: string): string[] =>
   [...err.matchAll(/(?:Next:|try:|approved:|^ {2})\s?(svc [a-z].*)$/gm)].map(([, line]) => line!);
+
+/** A folder, and a profile that says where the services are. */
+async function withProfile(t: TestContext, name: string) {
+  const cwd = await testFolder(t);
+  const profiles = { [name]: { router_url: "http://127.0.0.1:9" } };
+  await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles }));
+  return { cwd, env: { SVC_CONFIG_DIR: cwd } };
+}
 
 describe("a command line that goes on from here", () => {
   it("goes where this one went: --emulator", async (t) => {
@@ -36,12 +44,7 @@ describe("a command line that goes on from here", () => {
   });
 
   it("goes where this one went: --profile, in errors for people and for programs", async (t) => {
-    const cwd = await testFolder(t);
-    await writeFile(
-      join(cwd, "profiles.json"),
-      JSON.stringify({ profiles: { staging: { router_url: "http://127.0.0.1:9" } } }),
-    );
-    const env = { SVC_CONFIG_DIR: cwd };
+    const { cwd, env } = await withProfile(t, "staging");
     const people = await runCli("--profile staging auth token", { cwd, env });
     assert.deepEqual(proposed(people.err), ["svc auth device-login --profile staging"]);
     const programs = await runCli("--profile=staging auth token --json", { cwd, env });
@@ -51,8 +54,7 @@ describe("a command line that goes on from here", () => {
   });
 
   it("names no place where it calls nobody", async (t) => {
-    const cwd = await testFolder(t);
-    const { err } = await runCli("emulator clock --profile staging", { cwd });
+    const { err } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
     assert.deepEqual(proposed(err), ["svc emulator start"]);
   });
 });

@@ -140,6 +140,8 @@ const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n" };
 /** What an example becomes where its own words would leave this machine, or take ports of somebody else. */
 const here: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
+  "emulator start --store postgres://svc@db.example/sandbox":
+    "emulator start --store postgres://svc@127.0.0.1:9/sandbox",
   "emulator start": "emulator start --port 0",
 };
 
@@ -264,6 +266,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "nobody was invited with this token": [5, ["emulator invitations accept"]],
   "in memory nothing is kept of what was": [1, ["emulator rewind"]],
   "the page names other files": [5, ["emulator console asset"]],
+  "no database listens there": [1, ["emulator start --store"]],
   "no console made this code": [4, ["emulator console session"]],
   "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
   "no issuer made this token": [4, ["chat-b messaging --file activity.json --token-file", "chat-b messaging --file -"]],

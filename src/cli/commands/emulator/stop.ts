@@ -1,10 +1,19 @@
 import { command } from "../../command.ts";
+import { wasKilled } from "../../connection/emulator-access.ts";
 import { pollUntil } from "../../connection/poll.ts";
+import { readRunFile, runFileOf, stateFile } from "../../connection/run-file.ts";
 import { CommandFailed } from "../../failure.ts";
+import type { Host } from "../../host.ts";
 import { isGone } from "./gone.ts";
 
 /** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
 const patienceMs = 20_000;
+
+/** Whether it still has its state, where that lies here: it writes it whole once nobody can ask it any more. */
+async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
+  const running = await readRunFile(await runFileOf(stateFile(host, file)));
+  return running?.instanceId === instanceId && !(await wasKilled(running));
+}
 
 export const emulatorStop = command({
   words: ["emulator", "stop"],
@@ -16,25 +25,31 @@ export const emulatorStop = command({
     const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
     const client = await context.client("emulator", { file: input.flags.file });
     const { signal } = context;
-    await client.call(stop, {}, { signal }).catch((error: unknown) => {
-      if (!isGone(error)) throw error;
-      throw new CommandFailed(
-        "failed",
-        "no_emulator",
-        "Nothing listens there any more: the emulator has ended before.",
-        {
-          next: ["emulator", "status"],
-          cause: error,
-        },
-      );
-    });
+    const stopped = await client
+      .call(ready, {}, { signal })
+      .then(async ({ instance_id }) => {
+        await client.call(stop, {}, { signal });
+        return instance_id;
+      })
+      .catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+        throw new CommandFailed(
+          "failed",
+          "no_emulator",
+          "Nothing listens there any more: the emulator has ended before.",
+          {
+            next: ["emulator", "status"],
+            cause: error,
+          },
+        );
+      });
     await pollUntil(context, patienceMs, "the emulator to stop", async () => {
       const isUp = await client.call(ready, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
         // Cut off while it ends: nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isUp ? undefined : true;
+      return isUp || (await hasState(context.host, input.flags.file, stopped)) ? undefined : true;
     });
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });
