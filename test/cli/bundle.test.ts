@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -127,6 +127,16 @@ describe("the bundle", () => {
     assert.deepEqual(tunnels((await loadedBy(argv, {})).files), []);
     const set = await loadedBy(argv, { HTTPS_PROXY: "http://127.0.0.1:1" });
     assert.deepEqual(tunnels(set.files), ["late:src/cli/connection/proxies.ts", "src/cli/connection/proxies.ts"]);
+  });
+
+  it("says so where its version cannot be written", { skip: process.platform !== "linux" && "no /dev/full" }, () => {
+    const full = openSync("/dev/full", "w");
+    const { status, stderr } = spawnSync(process.execPath, [shippedSvc(), "--version"], {
+      stdio: ["ignore", full, "pipe"],
+    });
+    closeSync(full);
+    assert.equal(status, 1);
+    assert.match(String(stderr), /^error: Failed to write to standard output: ENOSPC\.\n/);
   });
 
   /** What a command loads: files of ours, and the packages that they hold. */
