@@ -3,8 +3,9 @@ import { openFileSnapshotStore, snapshotFolder } from "../../../emulator/store/f
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { sealed } from "../../../emulator/store/file/sealed.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import type { Store, Transaction } from "../../../emulator/store/port.ts";
+import type { History, Store, Transaction } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
+import type { Position } from "../../../src/files/log-line.ts";
 import { collections, contentOf, exported, people, person } from "../store.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
 
@@ -17,12 +18,16 @@ export type Action =
   | "keep"
   /** It takes the place of the present one, which is kept under another. */
   | "go back"
+  /** To before the last transaction, by the history. */
+  | "rewind"
   | "close and open";
 
 /** A life of a store, and what it is to hold after each of its commits. */
 export interface Life {
   readonly actions: readonly Action[];
   readonly history: readonly string[];
+  /** How much is kept of what led to its states; undefined: nothing. */
+  readonly historyBytes: number | undefined;
 }
 
 const path = "/data/.svc/emulator.json";
@@ -36,52 +41,67 @@ async function holds(store: Store): Promise<string> {
 }
 
 /** Lives it in memory first, to know what is to be found. */
-export async function lifeOf(actions: readonly Action[]): Promise<Life> {
+export async function lifeOf(actions: readonly Action[], historyBytes?: number): Promise<Life> {
   const store = openMemoryStore({ collections, wall: systemWall });
   const history = [await holds(store)];
-  let kept: unknown;
+  /** The states that led to the present one, which is the last. */
+  let way = [await exported(store)];
+  let kept = way;
   for (const action of actions) {
     if (action === "close and open") continue;
     if (action === "keep") {
-      kept = await exported(store);
+      kept = [...way];
       continue;
     }
-    if (action === "go back") await store.replace(kept);
-    else if (action === "export and replace") await store.replace(await exported(store));
-    else if ("reset" in action) await store.reset("reset", action.reset);
-    else {
+    if (action === "go back" || action === "rewind") {
+      way = action === "rewind" ? way.slice(0, -1) : [...kept];
+      await store.replace(way.at(-1));
+    } else if (action === "export and replace" || "reset" in action) {
+      if (action === "export and replace") await store.replace(await exported(store));
+      else await store.reset("reset", action.reset);
+      way = [await exported(store)];
+    } else {
       for (const write of action) {
         await store.transaction("write", write);
         history.push(await holds(store));
+        way.push(await exported(store));
       }
       continue;
     }
     history.push(await holds(store));
   }
-  return { actions, history };
+  return { actions, history, historyBytes };
 }
 
-const open = (disk: ForgetfulDisk): Promise<Store> =>
-  openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300 });
+const open = (disk: ForgetfulDisk, { historyBytes }: Life): Promise<Store> =>
+  openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300, historyBytes });
 
 const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: snapshotFolder(path), disk });
 
 /** Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did. */
-async function live({ actions }: Life, disk: ForgetfulDisk): Promise<number> {
+async function live(life: Life, disk: ForgetfulDisk): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
+  let past: Position | undefined;
   try {
-    store = await open(disk);
-    for (const action of actions) {
+    store = await open(disk, life);
+    for (const action of life.actions) {
       if (action === "close and open") {
         await store.close();
-        store = await open(disk);
+        store = await open(disk, life);
       } else if (action === "keep") {
+        past = store.history?.place();
         await (await snapshotsOn(disk)).put("kept", sealed(store.export()));
       } else if (action === "go back") {
         const snapshotStore = await snapshotsOn(disk);
         const { store: next } = await store.load((await snapshotStore.open("kept"))!);
-        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", sealed(present)) });
+        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", sealed(present)), past });
+        acknowledged += 1;
+      } else if (action === "rewind") {
+        const history = store.history!;
+        const [last] = await commitsOf(history);
+        const before = await history.stateAfter(last! - 1);
+        await store.takeOver(before.store, { past: before.past });
         acknowledged += 1;
       } else if (action === "export and replace") {
         await store.replace(await exported(store));
@@ -145,26 +165,27 @@ export async function survive(
   prepare(disk);
   if (crash.again !== undefined) {
     dieAt(disk, crash.again);
-    await open(disk)
+    await open(disk, life)
       .then((store) => store.close())
       .catch(() => {});
     disk = disk.crash(crash.chance);
     prepare(disk);
   }
-  const found = await written(disk, 1_001);
+  const found = await written(disk, life, 1_001);
   const at = life.history.indexOf(found, acknowledged);
   assert.ok(at >= acknowledged, `acknowledged ${life.history[acknowledged]}, found ${found}`);
   // Nothing of what was not synced is left this time.
   const next = disk.crash(() => 0.99);
   prepare(next);
-  const more = await written(next, 1_002);
+  const more = await written(next, life, 1_002);
   assert.ok(more.includes('["id",1001]'), `acknowledged after the crash, and lost: ${more}`);
 }
 
 /** What a start finds; then it writes one row, which is acknowledged, and is left standing. */
-async function written(disk: ForgetfulDisk, id: number): Promise<string> {
-  const store = await open(disk);
+async function written(disk: ForgetfulDisk, life: Life, id: number): Promise<string> {
+  const store = await open(disk, life);
   const found = await holds(store);
+  await checkHistory(store, life);
   const snapshotStore = await snapshotsOn(disk);
   for (const name of ["kept", "left"]) {
     // Whole, or not there.
@@ -173,6 +194,24 @@ async function written(disk: ForgetfulDisk, id: number): Promise<string> {
   }
   await store.transaction("write", (tx) => tx.put(people, person(id)));
   return found;
+}
+
+/** Whatever the history names can be gone back to: the last is the present state, and all before a crash were once. */
+async function checkHistory(store: Store, life: Life): Promise<void> {
+  const { history } = store;
+  if (!history) return;
+  for (const [i, number] of (await commitsOf(history)).entries()) {
+    const after = await holds((await history.stateAfter(number)).store);
+    if (i === 0) assert.equal(after, await holds(store));
+    else assert.ok(life.history.includes(after), `after line ${number}: ${after}`);
+  }
+}
+
+/** The numbers of the lines that led to the present state, the newest first. */
+async function commitsOf(history: History): Promise<number[]> {
+  const numbers: number[] = [];
+  await history.visit(({ number }) => numbers.push(number) > 0);
+  return numbers;
 }
 
 /** Lets the disk die before that step, from 0. */

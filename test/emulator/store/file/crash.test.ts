@@ -32,13 +32,27 @@ const lives: Record<string, readonly Action[]> = {
   ],
 };
 
+/** The same, with what led to the present state kept beside it: `some` of it is trimmed on the way. */
+const withHistory: Record<string, readonly [actions: readonly Action[], historyBytes: number]> = {
+  "ways back": [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
+  "ways back after a start and a restore": [
+    [[put(1)], [put(2)], "keep", "close and open", [put(3)], "go back", [put(4)], "rewind", "rewind", [put(5)]],
+    1_000_000,
+  ],
+  "a history that is trimmed": [Array.from({ length: 7 }, (_, i) => [put(i), put(i + 1)]), 2_500],
+};
+
 /** The most and the least that a disk may keep, and chances between them. */
 const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 4 }, (_, seed) => () => seeded(seed))];
 
 describe("a disk that forgets what was not synced", () => {
-  for (const [what, actions] of Object.entries(lives)) {
+  const all = [
+    ...Object.entries(lives).map(([what, actions]) => [what, actions, undefined] as const),
+    ...Object.entries(withHistory).map(([what, life]) => [what, ...life] as const),
+  ];
+  for (const [what, actions, historyBytes] of all) {
     it(`keeps every acknowledged commit of ${what}, whichever step it dies at`, async () => {
-      const life = await lifeOf(actions);
+      const life = await lifeOf(actions, historyBytes);
       const steps = await stepsOf(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);
       for (const [at, step] of steps) {
