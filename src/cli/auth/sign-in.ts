@@ -134,8 +134,8 @@ function offerBrowser(challenge: Challenge, { offersBrowser }: SignInRequest, co
   // Not in terminal mode: that would keep Ctrl-C to itself.
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
-    void openBrowser(command, address, host).then((opened) =>
-      opened ? undefined : output.warn(`No browser could be started; open ${address} yourself.`),
+    void openBrowser(command, address, host).then((why) =>
+      why === undefined ? undefined : output.warn(`${why}; open ${address} yourself.`),
     );
   });
   void output.warn("Press Enter to open it in your browser.");

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { late, within } from "../../base/within.ts";
 import type { Host } from "../host.ts";
 
 /** The program that opens an address, where that makes sense: a screen, and nobody far away (DECISIONS.md, L14). */
@@ -12,14 +13,23 @@ export function browserCommand({ env }: Pick<Host, "env">, platform: string = pr
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }
 
-/** Opens an http(s) address, without a shell and without our secrets. False when it could not be started. */
-export function openBrowser(command: readonly string[], address: string, { env }: Pick<Host, "env">): Promise<boolean> {
+/** So long it is waited for a program that opens addresses: one that goes on is a browser, one that cannot ends soon. */
+const patienceMs = 3_000;
+
+/** Opens an http(s) address, without a shell and without our secrets. Undefined, or why it was not opened. */
+export async function openBrowser(
+  command: readonly string[],
+  address: string,
+  { env, wall }: Pick<Host, "env" | "wall">,
+): Promise<string | undefined> {
   const harmless = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const [program, ...args] = command;
-  return new Promise((resolve) => {
+  const ended = new Promise<string | undefined>((resolve) => {
     const child = spawn(program!, [...args, address], { stdio: "ignore", detached: true, env: harmless });
-    child.once("error", () => resolve(false));
-    child.once("spawn", () => resolve(true));
+    child.once("error", () => resolve(`${program} could not be started`));
+    child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();
   });
+  const why = await within(wall, patienceMs, ended);
+  return why === late ? undefined : why;
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { chmod, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator, plain } from "../../support/emulator.ts";
+import { run } from "../../support/foreign/program.ts";
 import { receiver } from "../../support/receiver.ts";
+import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 /** An emulator on the state of a folder, as svc emulator start leaves it. */
 async function runningIn(t: TestContext) {
@@ -66,6 +68,35 @@ describe("svc emulator open", () => {
       [exit, err],
       [0, "no-such-browser could not be started: open this address yourself, within 60 seconds.\n"],
     );
+  });
+
+  it("prints it where the browser starts and fails only after a moment, as xdg-open does without one", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const program = join(cwd, "opener");
+    await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
+    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
+    assert.match(out, address(twin.routerUrl));
+    assert.deepEqual(
+      [exit, err],
+      [0, `${program} could not open it: open this address yourself, within 60 seconds.\n`],
+    );
+    const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
+    assert.equal(JSON.parse(asJson.out).opened, false);
+  });
+
+  it("takes a browser that goes on running for one that has opened it", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const wall = new StandingWall();
+    const [program, end] = [join(cwd, "browser"), join(cwd, "end")];
+    await run("mkfifo", [end], { cwd });
+    await writeFile(program, `#!/bin/sh\ncat "${end}"\n`, { mode: 0o755 });
+    const opening = runCli("emulator open", { cwd, env: { BROWSER: program }, wall });
+    // The other end of the pipe: opened once the browser runs, and closed so that it ends.
+    const running = await open(end, "w");
+    await wall.pass(3_000);
+    const { exit, out, err } = await opening;
+    await running.close();
+    assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
   });
 
   it("prints it with --url, and opens nothing", async (t) => {

@@ -24,14 +24,12 @@ export const emulatorOpen = command({
     const client = await context.client("emulator", { file: flags.file });
     const { url, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);
     const browser = flags.url ? undefined : browserCommand(host);
-    const opened = browser !== undefined && (await openBrowser(browser, url, host));
+    const why = browser ? await openBrowser(browser, url, host) : "There is no browser here";
+    const opened = why === undefined && !flags.url;
     if (output.format !== "table") await output.show({ opened, url, expires_in });
     else if (opened) await output.note(`Opened ${url.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
-    if (!opened && !flags.url) {
-      const why = browser === undefined ? "There is no browser here" : `${browser[0]} could not be started`;
-      await output.warn(`${why}: open this address yourself, within ${expires_in} seconds.`);
-    }
+    if (!opened && !flags.url) await output.warn(`${why}: open this address yourself, within ${expires_in} seconds.`);
     return undefined;
   },
 });
