@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { ContractStatus } from "../../api/contract-statuses.ts";
 import { edges, type Stage } from "./lifecycle-graph.ts";
 
@@ -12,12 +13,19 @@ const places = new Map<Stage, readonly [number, number]>([
   ["VOIDED", [710, 222]],
 ]);
 
+const pictureWidth = 780;
 const box = { width: 112, height: 36 };
 
 /** The lifecycle, with the present state and the ways out of it. */
 export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
   const out = new Set(edges.filter(({ from }) => from === status).map(({ to }) => to));
   const words = out.size === 0 ? "From here it goes nowhere." : `From here it can become ${[...out].join(", ")}.`;
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where the page is narrow the picture scrolls: the present state stands in it.
+    const [element, [x]] = [section.current!, places.get(status)!];
+    element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
+  }, [status]);
   const drawn = [...edges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
   return (
     <section
@@ -25,8 +33,9 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
       aria-label="Lifecycle of the contract"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
       tabIndex={0}
+      ref={section}
     >
-      <svg viewBox="0 0 780 262" role="img" aria-label={`The contract is in ${status}. ${words}`}>
+      <svg viewBox={`0 0 ${pictureWidth} 262`} role="img" aria-label={`The contract is in ${status}. ${words}`}>
         <defs>
           {["plain", "out"].map((kind) => (
             <marker

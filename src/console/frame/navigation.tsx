@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { counted } from "../format.ts";
 import { newestFirst, webhooks } from "../state/deliveries.ts";
 import { route } from "../state/route.ts";
@@ -17,9 +18,15 @@ export function Navigation() {
     ],
     ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
   ]);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    // Where the page is narrow the list scrolls: the view that is shown stands in it.
+    const link = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (link) list.current!.scrollLeft = link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2;
+  }, [current.path]);
   return (
     <nav aria-label="Views">
-      <ul>
+      <ul ref={list}>
         {views.map(({ path, title }) => {
           const more = asking.get(path);
           return (

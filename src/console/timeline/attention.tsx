@@ -49,6 +49,9 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
           <strong>{title}</strong> <span class="muted break">{url}</span>
         </p>
         <p>{sentence(webhook, tried, failures, missing.length)}</p>
+        <p class="muted">
+          {isDisabled ? "Mend the receiver, enable it, then send again." : "Mend the receiver, then send again."}
+        </p>
       </div>
       <div class="actions">
         {resent && (
@@ -60,6 +63,7 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
           <Action
             op="emulator-webhooks.enable"
             input={{ params: { id } }}
+            kind="primary"
             name={`Enable ${title}`}
             message={() => `${title} is enabled`}
           >
@@ -70,6 +74,7 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
           <Action
             op="deliveries.resend"
             input={{ params: { id: resent.id } }}
+            {...(isDisabled ? {} : { kind: "primary" as const })}
             message={({ attempts }) => `Sent again: ${answerOf(attempts.at(-1)!)}`}
           >
             Send {resent.id} again
