@@ -78,7 +78,7 @@ export const layers: readonly Layer[] = [
     path: "src/console",
     // Declared tables that need no schema library.
     mayImport: ["src/base", "src/schemes", "src/api/contracts/lifecycle.ts", "src/api/webhook-retries.ts"],
-    typesOf: ["src/api"],
+    typesOf: ["src/api", "src/derive/console-operations.ts"],
     inBrowser: true,
     io: false,
     homeOf: "the page of the console",
@@ -168,7 +168,7 @@ function refusal({ from, target, kind }: Import): string | undefined {
 
   const other = layerOf(target)?.path ?? target.split("/")[0]!;
   if (other === layer.path || layer.mayImport.includes(other) || layer.mayImport.includes(target)) return undefined;
-  if (kind === "type" && layer.typesOf?.includes(other)) return undefined;
+  if (kind === "type" && [other, target].some((place) => layer.typesOf?.includes(place))) return undefined;
   const lazy = layer.lazily?.some((place) => target.startsWith(`${place}/`));
   if (lazy) return kind === "static" ? "only by a dynamic import" : undefined;
   return `${layer.path} knows nothing of ${other}`;

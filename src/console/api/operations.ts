@@ -14,6 +14,7 @@ import type * as state from "../../api/emulator/state.ts";
 import type * as traces from "../../api/emulator/traces.ts";
 import type * as webhooks from "../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
+import type { ConsoleOperation } from "../../derive/console-operations.ts";
 import type { OperationId } from "./used.ts";
 
 export type { OperationId };
@@ -50,15 +51,8 @@ export interface AnyInput {
   readonly body?: unknown;
 }
 
-/** What the build knows of an operation: src/derive/console-operations.ts. */
-export interface Outline {
-  readonly method: string;
-  readonly path: string;
-  readonly command: string;
-  readonly positionals: readonly string[];
-  readonly flags: Readonly<Record<string, string>>;
-  readonly confirmed?: true;
-}
+/** What the build knows of an operation. */
+export type Outline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, Outline>>;
 

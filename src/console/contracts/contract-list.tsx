@@ -31,8 +31,6 @@ export function ContractList() {
       {page && (
         <Windowed
           rows={page.items}
-          height={57}
-          narrowHeight={80}
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
           draw={(row) => (

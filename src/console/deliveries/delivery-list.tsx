@@ -1,25 +1,21 @@
-import { useSignal } from "@preact/signals";
 import { counted, grouped, wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
+import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { State, toneOf } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { Windowed } from "../parts/windowed.tsx";
 import { type Delivery, most, newestFirst, total, webhookOf } from "../state/deliveries.ts";
 import { href } from "../state/route.ts";
 import { answerOf } from "./explain.ts";
 
-const filters = [
-  { name: "All", holds: () => true },
-  { name: "Not arrived", holds: ({ outcome }: Delivery) => outcome !== "delivered" },
-  { name: "Still to come", holds: ({ next_attempt_at: next }: Delivery) => next !== null },
-] as const;
+const filters: readonly Filter<Delivery>[] = [
+  { name: "All", holds: () => true, none: "No webhook was sent" },
+  { name: "Not arrived", holds: ({ outcome }) => outcome !== "delivered", none: "Everything arrived" },
+  { name: "Still to come", holds: ({ next_attempt_at: next }) => next !== null, none: "Nothing is to come" },
+];
 
 /** Every webhook that was or is to be sent, newest first. */
 export function DeliveryList() {
-  const chosen = useSignal(0);
-  const all = newestFirst.value;
-  const rows = all.filter(filters[chosen.value]!.holds);
   return (
     <>
       <Head
@@ -33,27 +29,11 @@ export function DeliveryList() {
         </Empty>
       ) : (
         <>
-          <fieldset class="filters" aria-label="Which deliveries">
-            {filters.map(({ name, holds }, at) => (
-              <button
-                key={name}
-                type="button"
-                class="chip"
-                aria-pressed={chosen.value === at}
-                onClick={() => {
-                  chosen.value = at;
-                }}
-              >
-                {name} <span class="number">{grouped(all.filter(holds).length)}</span>
-              </button>
-            ))}
-          </fieldset>
-          {rows.length === 0 && <Empty title={chosen.value === 1 ? "Everything arrived" : "Nothing is to come"} />}
-          <Windowed
-            rows={rows}
-            height={57}
-            narrowHeight={80}
+          <FilteredRows
             label="Deliveries"
+            rows={newestFirst.value}
+            filters={filters}
+            areRead={total.value !== undefined}
             keyOf={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />

@@ -4,6 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 
 const around = 8;
 
+/** Of a row, in pixels: where the page is narrow its end stands below the rest. */
+const heights = { wide: 57, narrow: 80 };
+
 const narrow = globalThis.matchMedia?.("(max-width: 760px)");
 const isNarrow = signal(narrow?.matches ?? false);
 narrow?.addEventListener("change", ({ matches }) => {
@@ -16,16 +19,12 @@ narrow?.addEventListener("change", ({ matches }) => {
  */
 export function Windowed<Row>(props: {
   readonly rows: readonly Row[];
-  /** In pixels. */
-  readonly height: number;
-  /** The same where the page is narrow. */
-  readonly narrowHeight: number;
   readonly label: string;
   readonly draw: (row: Row) => ComponentChildren;
   readonly keyOf: (row: Row) => string | number;
 }) {
   const { rows, label, draw, keyOf } = props;
-  const height = isNarrow.value ? props.narrowHeight : props.height;
+  const height = isNarrow.value ? heights.narrow : heights.wide;
   const list = useRef<HTMLUListElement>(null);
   const seen = useSignal({ first: 0, count: 60 });
   useEffect(() => {

@@ -1,26 +1,26 @@
-import { useSignal } from "@preact/signals";
-import { grouped } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/command-popover.tsx";
+import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { State, toneOfStatus } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { Windowed } from "../parts/windowed.tsx";
 import { areRead, clearRequests, newestRequests, type Request } from "../state/requests.ts";
 import { href } from "../state/route.ts";
 
-const filters = [
-  { name: "All", holds: () => true },
-  { name: "Refused", holds: ({ status }: Request) => status === 0 || status >= 400 },
-  { name: "With findings", holds: ({ findings }: Request) => findings.length > 0 },
-  { name: "Unknown paths", holds: ({ nearest, operation }: Request) => nearest !== null || operation === null },
-] as const;
+const filters: readonly Filter<Request>[] = [
+  { name: "All", holds: () => true, none: "Nobody has asked for anything" },
+  { name: "Refused", holds: ({ status }) => status === 0 || status >= 400, none: "None was refused" },
+  { name: "With findings", holds: ({ findings }) => findings.length > 0, none: "The real service would take them all" },
+  {
+    name: "Unknown paths",
+    holds: ({ nearest, operation }) => nearest !== null || operation === null,
+    none: "Every path is declared",
+  },
+];
 
 /** What programs asked of the services, newest first. */
 export function RequestList() {
-  const chosen = useSignal(0);
   const all = newestRequests.value;
-  const rows = all.filter(filters[chosen.value]!.holds);
   return (
     <>
       <Head title="Requests" about="What programs asked of the services. What this page reads itself is left out.">
@@ -34,32 +34,14 @@ export function RequestList() {
           <Command text={'eval "$(svc emulator env)"'} />
         </Empty>
       ) : (
-        <>
-          <fieldset class="filters" aria-label="Which requests">
-            {filters.map(({ name, holds }, at) => (
-              <button
-                key={name}
-                type="button"
-                class="chip"
-                aria-pressed={chosen.value === at}
-                onClick={() => {
-                  chosen.value = at;
-                }}
-              >
-                {name} <span class="number">{grouped(all.filter(holds).length)}</span>
-              </button>
-            ))}
-          </fieldset>
-          {rows.length === 0 && areRead.value && <Empty title="None of these" />}
-          <Windowed
-            rows={rows}
-            height={57}
-            narrowHeight={80}
-            label="Requests"
-            keyOf={({ id }) => id}
-            draw={(row) => <Row {...row} />}
-          />
-        </>
+        <FilteredRows
+          label="Requests"
+          rows={all}
+          filters={filters}
+          areRead={areRead.value}
+          keyOf={({ id }) => id}
+          draw={(row) => <Row {...row} />}
+        />
       )}
     </>
   );
