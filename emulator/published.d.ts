@@ -89,6 +89,8 @@ export type EmulatorEvent =
       /** The attempt at that time is skipped unless the webhook is enabled before. */
       readonly webhook_disabled: boolean;
     }
+  /** Another state took the place of the one before: a reset, an import, a restore, a rewind. */
+  | { readonly event: "state"; readonly at: string }
   | {
       /** Time was moved. */
       readonly event: "clock";
@@ -218,6 +220,11 @@ export interface EmulatorOptions {
     /** ISO time at which a new state begins. */
     readonly start?: string;
   };
+  /**
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: a
+   * second for requests, five for deliveries.
+   */
+  readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */
   readonly token?: string | undefined;
   /** Leniencies to turn off: bodies, keys, pkce, storage, receivers, signatures. */

@@ -14,6 +14,8 @@ export interface RunnerOptions {
   readonly wall: Wall;
   /** When it closes: once this is aborted, what is due and under way is not waited for. */
   readonly hurry?: AbortSignal;
+  /** When it closes: how long what is due and under way is waited for, wall time; 5 s where nobody says otherwise. */
+  readonly graceMs?: number | undefined;
   readonly handlers: JobHandlers;
   /** One thing at a time, in order of (due, id). */
   readonly deterministic?: boolean;
@@ -149,15 +151,15 @@ export class Runner {
     await this.#advancing;
   }
 
-  /** Runs what is due now for at most 5 s of wall time and leaves the rest in the queue. */
+  /** Runs what is due now for as long as its grace is and leaves the rest in the queue. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#ring();
     const enough = new AbortController();
     const idle = this.#dispatcher.idle().then(() => enough.abort());
-    const { wall, hurry } = this.#options;
+    const { wall, hurry, graceMs = closingMs } = this.#options;
     const waited = AbortSignal.any([enough.signal, ...(hurry ? [hurry] : [])]);
-    await Promise.race([idle, wall.sleep(closingMs, waited)]);
+    await Promise.race([idle, wall.sleep(graceMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();

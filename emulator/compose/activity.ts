@@ -1,6 +1,6 @@
 import { redactText, redactUrl } from "../../src/api/secrets.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
-import type { VirtualClock } from "../clock/virtual-clock.ts";
+import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import type { Store } from "../store/port.ts";
@@ -47,6 +47,8 @@ export type EmulatorEvent =
       /** The attempt at that time is skipped unless the webhook is enabled before. */
       readonly webhook_disabled: boolean;
     }
+  /** Another state took the place of the one before: a reset, an import, a restore, a rewind. */
+  | { readonly event: "state"; readonly at: string }
   | {
       /** Time was moved. */
       readonly event: "clock";
@@ -69,7 +71,11 @@ interface Move {
   to: number;
 }
 
-type Waiting = { readonly request: LoggedRequest } | { readonly delivery: ToldDelivery } | { readonly move: Move };
+type Waiting =
+  | { readonly state: number }
+  | { readonly request: LoggedRequest }
+  | { readonly delivery: ToldDelivery }
+  | { readonly move: Move };
 
 /** In each of these so many are told, which is more than anybody reads; what comes beyond is counted. */
 const everyMs = 100;
@@ -103,6 +109,7 @@ export function watchActivity(
     requestLog.watch((request) => add({ request })),
     deliveries.watch((delivery) => add({ delivery })),
     clock.watchMoves(moved),
+    store.watchRows([clockState], (changes) => changes === undefined && add({ state: clock.now() })),
   ];
 
   async function flush(): Promise<void> {
@@ -141,6 +148,7 @@ export function watchActivity(
 }
 
 function eventOf(one: Waiting, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
+  if ("state" in one) return { event: "state", at: isoMillis(one.state) };
   if ("request" in one) return requestEvent(one.request);
   if ("delivery" in one) return deliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
   return { event: "clock", from: isoMillis(one.move.from), to: isoMillis(one.move.to) };

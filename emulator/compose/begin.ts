@@ -13,6 +13,7 @@ import { routerLine } from "../cluster/reports/router-line.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
+import { Counters } from "../control/metrics/counters.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
 import { outgoingFaults } from "../faults/outgoing.ts";
@@ -89,6 +90,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
     hurry: hurry.signal,
+    graceMs: options.graceMs,
     log: requestLog,
     causeRow,
     links,
@@ -164,11 +166,13 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     opened = resolve;
   });
   const deliveries = new DeliveryNews();
+  const counters = new Counters(requestLog, deliveries);
   const runner = Runner.start({
     store,
     clock,
     wall,
     hurry: hurry.signal,
+    graceMs: options.graceMs,
     causeRow,
     deterministic: settings.deterministic,
     handlers: {
@@ -237,6 +241,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     clusters,
     runner,
     requestLog,
+    counters,
     faults,
     inboxes,
     instance,

@@ -42,6 +42,7 @@ const shape = {
     speed: z.number().positive().optional(),
     start: a<string>((text) => !Number.isNaN(Date.parse(String(text))), "an ISO time is needed").optional(),
   }),
+  graceMs: milliseconds,
   token: z.string().min(1),
   strict: a<Iterable<string>>(isIterable, "a list of names is needed").transform((names, context) => {
     for (const name of names) {

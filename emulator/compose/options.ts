@@ -57,6 +57,11 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
     /** ISO time at which a new state begins; default: now, or the seed's `time` with `deterministic`. */
     readonly start?: string;
   };
+  /**
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: a
+   * second for requests, five for deliveries.
+   */
+  readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */
   readonly token?: string | undefined;
   readonly strict?: Iterable<string>;

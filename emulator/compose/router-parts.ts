@@ -29,10 +29,13 @@ export const routerParts = (
   }),
 ];
 
-/** What the router's listener serves while everything else is on its way: who it is, and that it is not ready. */
+/** What the router's listener serves while everything else is on its way: who it is, that it lives, and that it is not ready. */
 export const readyPart = (instanceId: string): Part =>
   part({
-    operations: registry.filter(({ id }) => id === "emulator.ready"),
-    handlers: { "emulator.ready": () => reply(503, { instance_id: instanceId }) },
+    operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
+    handlers: {
+      "emulator.ready": () => reply(503, { instance_id: instanceId }),
+      "emulator.live": () => ({ instance_id: instanceId }),
+    },
     world: {},
   });

@@ -15,6 +15,7 @@ import { faultHandlers } from "./faults.ts";
 import { inboxHandlers } from "./inbox.ts";
 import { invitationHandlers } from "./invitations.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
+import { metricsHandlers } from "./metrics/metrics.ts";
 import { openApiHandlers } from "./openapi.ts";
 import { ownerHandlers } from "./owners.ts";
 import { providerHandlers } from "./provider.ts";
@@ -58,4 +59,5 @@ export const controlHandlers = {
   ...consoleHandlers,
   ...eventHandlers,
   ...tokenHandlers,
+  ...metricsHandlers,
 } satisfies Required<ControlHandlers>;

@@ -5,6 +5,8 @@ import type { ControlHandlers } from "./world.ts";
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance }) => reply(200, { instance_id: instance.id }),
 
+  "emulator.live": (_, { instance }) => ({ instance_id: instance.id }),
+
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
     inboxes: sumOf([...inboxes.values()].map(({ amount }) => amount)),

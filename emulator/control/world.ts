@@ -17,6 +17,7 @@ import type { ControlCaller } from "./access/credentials.ts";
 import type { ReadConsole } from "./console/bundle.ts";
 import type { Sessions } from "./console/sessions.ts";
 import type { Followed } from "./events/followed.ts";
+import type { Counters } from "./metrics/counters.ts";
 
 /** What the handlers of the control plane may use. */
 export interface ControlWorld extends World {
@@ -27,6 +28,7 @@ export interface ControlWorld extends World {
   readonly runner: Runner;
   readonly ids: RenewableIds;
   readonly requestLog: RequestLog;
+  readonly counters: Counters;
   readonly faults: Faults;
   /** What was forwarded to each emulated cluster, by its id. */
   readonly inboxes: ReadonlyMap<string, Inbox>;

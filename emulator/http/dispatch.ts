@@ -42,8 +42,8 @@ interface Setup {
   readonly departures: Departures;
   readonly causeRow: MakeCauseRow;
   readonly links?: RequestLinks | undefined;
-  /** Who is told when a caller goes away. */
-  readonly waiting: Set<() => void>;
+  /** Who is told when a caller goes away: streams and long polls of the control plane, and whatever else is served. */
+  readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
 const controlPrefix = "/_emulator/";
@@ -97,7 +97,9 @@ export class Dispatch {
     // What another listener sent on, it has looked at.
     const told = before === undefined ? this.#setup.proxies.heed(raw) : undefined;
     const from = told && { told, publicUrl: this.#setup.publicUrl };
-    const received = new Received(raw, response, raw.url!, this.#setup.waiting, from);
+    const { followers, served } = this.#setup.waiting;
+    const open = match && isControl(match.bound) ? followers : served;
+    const received = new Received(raw, response, raw.url!, open, from);
     const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, before);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     try {

@@ -16,7 +16,7 @@ import { Departures, unreadAnswerMs } from "./sending/departure.ts";
 import type { Fallback } from "./unmatched.ts";
 import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
-/** How long requests that are being served may take to end when the listener closes. */
+/** How long requests that are being served may take to end when the listener closes, where nobody says otherwise. */
 const closeGraceMs = 1_000;
 
 /** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
@@ -44,6 +44,8 @@ export interface ListenerOptions {
   readonly links?: RequestLinks;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
   readonly hurry?: AbortSignal | undefined;
+  /** How long these may take then, wall time. */
+  readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
   /** Names that the Host header may have beside those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
@@ -80,14 +82,14 @@ export interface Listener {
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on. Fails with EmulatorBug when one cannot be served. */
   open(served: Served): void;
-  /** Stops accepting, tells those who wait that it is over, and ends what is still open after a second. */
+  /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
 }
 
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const strictBodies = options.settings.strict.has("bodies");
-  const waiting = new Set<() => void>();
+  const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
   const limits = options.arrival ?? arrivalLimits;
   const arrivals = new Arrivals(options.wall, limits);
   const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
@@ -122,14 +124,23 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = refuseLate;
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
-      for (const end of waiting) end();
+      endAll(waiting.followers);
+      // What is served goes on as long as somebody said that it may.
+      if (options.graceMs === undefined) endAll(waiting.served);
       arrivals.stop();
       departures.stop();
       const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);
-      void options.wall.sleep(closeGraceMs, enough).then(() => app.server.closeAllConnections());
+      void options.wall.sleep(options.graceMs ?? closeGraceMs, enough).then(() => {
+        endAll(waiting.served);
+        app.server.closeAllConnections();
+      });
       await closed;
     },
   };
+}
+
+function endAll(all: ReadonlySet<() => void>): void {
+  for (const end of all) end();
 }
 
 function noSchemas(): never {

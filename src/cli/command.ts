@@ -132,4 +132,6 @@ export interface Context {
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
   /** Runs when the process is ended at once: at a second signal, or when a stopped run goes on for too long. */
   atForcedEnd(last: () => void): void;
+  /** A run that serves others is given longer to end once it is stopped, milliseconds. */
+  allowToEnd(ms: number): void;
 }

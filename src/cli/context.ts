@@ -71,6 +71,7 @@ export function createContext(
     atEnd,
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.lend(work) : work()),
     atForcedEnd: (last) => stopping.atForcedEnd(last),
+    allowToEnd: (ms) => stopping.allow(ms),
     async close() {
       for (const close of closers.splice(0)) await close();
     },

@@ -2,9 +2,9 @@ import type { signalCodes } from "./exit.ts";
 import type { Host } from "./host.ts";
 
 /** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
-const graceMs = 700;
-/** Then the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
-const lastMs = 940;
+const usualGraceMs = 700;
+/** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
+const lastMs = 240;
 
 export type SignalName = keyof typeof signalCodes;
 
@@ -20,6 +20,7 @@ export class Stopping {
   readonly #ended = new AbortController();
   readonly #lastActs: (() => void)[] = [];
   #isLent = false;
+  #graceMs = usualGraceMs;
   #name: SignalName | undefined;
 
   constructor(host: Host) {
@@ -48,7 +49,7 @@ export class Stopping {
     }
     this.#name = name;
     this.stop(name);
-    this.#host.deadline(lastMs, () => this.#force(name));
+    this.#host.deadline(this.#graceMs + lastMs, () => this.#force(name));
   }
 
   /** Without a signal: nobody reads what is printed. */
@@ -56,6 +57,11 @@ export class Stopping {
     if (this.signal.aborted) return;
     void this.#cutLater();
     this.#stop.abort(reason);
+  }
+
+  /** What runs here serves others, whose requests may take so long to end. */
+  allow(ms: number): void {
+    this.#graceMs = ms;
   }
 
   /** While a program of the person has the terminal, Ctrl-C is one of its keys: it goes there as well as here. */
@@ -79,7 +85,7 @@ export class Stopping {
   }
 
   async #cutLater(): Promise<void> {
-    await this.#host.wall.sleep(graceMs, this.#ended.signal);
+    await this.#host.wall.sleep(this.#graceMs, this.#ended.signal);
     if (!this.#ended.signal.aborted) this.#cut.abort();
   }
 

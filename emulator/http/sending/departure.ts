@@ -9,6 +9,7 @@ export const unreadAnswerMs = 120_000;
 /** Sees that the answers of one listener are read: what nobody takes is held in memory for as long as somebody waits. */
 export class Departures {
   readonly #unread: Deadlines<ServerResponse>;
+  #isLast = false;
 
   /** Whoever takes nothing of an answer for `unreadMs` of wall time is cut off. */
   constructor(wall: Wall, unreadMs: number) {
@@ -38,8 +39,14 @@ export class Departures {
     }
   }
 
-  /** Nobody is cut off any more. */
+  /** Whether nothing else may come on the connection of an answer. */
+  get isLast(): boolean {
+    return this.#isLast;
+  }
+
+  /** The listener closes: nobody is cut off any more, and no connection is kept for what may come. */
   stop(): void {
+    this.#isLast = true;
     this.#unread.stop();
   }
 }

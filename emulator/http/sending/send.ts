@@ -23,6 +23,7 @@ export function send(
   departures: Departures,
 ): Promise<void> | undefined {
   if (response.destroyed) return abandon(body);
+  if (departures.isLast) response.shouldKeepAlive = false;
   const head = [...headers, "x-svc-time", time];
   if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {

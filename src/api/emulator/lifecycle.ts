@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { bytes, empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
@@ -22,6 +22,22 @@ export const ready = operation({
   cli: { command: "emulator ready" },
   basis: ours,
   examples: [{ title: "Is it up?" }],
+});
+
+export const live = operation({
+  id: "emulator.live",
+  service: emulator,
+  summary: "Say that the process answers, ready or not",
+  description: "For a probe that starts a process again which hangs. Whether it can serve says ready.",
+  method: "GET",
+  path: "/_emulator/live",
+  auth: "none",
+  request: {},
+  responses: { 200: json(Readiness) },
+  failures: [],
+  cli: { command: "emulator live" },
+  basis: ours,
+  examples: [{ title: "Does it hang?" }],
 });
 
 const Kept = z.strictObject({
@@ -62,6 +78,23 @@ export const kept = operation({
   cli: { command: "emulator kept" },
   basis: ours,
   examples: [{ title: "Has the log dropped any?" }],
+});
+
+export const showMetrics = operation({
+  id: "emulator.metrics",
+  service: emulator,
+  summary: "Print counters and gauges for Prometheus and its like",
+  description:
+    "OpenMetrics text. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent. Scrape it with a token of the role read.",
+  method: "GET",
+  path: "/_emulator/metrics",
+  auth: "control-token",
+  request: {},
+  responses: { 200: bytes("application/openmetrics-text; version=1.0.0; charset=utf-8") },
+  failures: [],
+  cli: { command: "emulator metrics" },
+  basis: ours,
+  examples: [{ title: "What a scrape finds" }],
 });
 
 export const stop = operation({

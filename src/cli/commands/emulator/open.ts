@@ -10,24 +10,32 @@ interface Surroundings {
   readonly readyFile?: string | undefined;
   /** The state beside which the emulator tells of itself; undefined where it does not. */
   readonly toldAt?: string | undefined;
+  /** Takes what the emulator has to say while it runs; left out: warnings on standard error. */
+  readonly log?: ((line: string) => void) | undefined;
 }
 
 /** Starts an emulator that ends with the command; its failures in the words of the command line. */
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, toldAt }: Surroundings = {},
+  { readyFile, toldAt, log }: Surroundings = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
-    await output.warn(`warning: listening on ${options.host}: others can reach this emulator`);
+    const open = `listening on ${options.host}: others can reach this emulator`;
+    if (log) log(open);
+    else await output.warn(`warning: ${open}`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
   if (beside !== undefined) await makeStateFolder(beside);
   try {
-    const emulator = await startEmulator({ otel: host.env, ...options, log: (line) => void output.warn(line) });
+    const emulator = await startEmulator({
+      otel: host.env,
+      ...options,
+      log: log ?? ((line) => void output.warn(line)),
+    });
     context.atEnd(() => emulator.close({ hurry: context.cut }));
     return emulator;
   } catch (error) {

@@ -1,15 +1,18 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
+import { systemWall } from "../../../base/clock.ts";
 import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
+import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
 import { bannerOf, readyEvent } from "./start/banner.ts";
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
+import { type JsonLog, jsonLog } from "./start/json-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
 
 const defaultPort = 4010;
@@ -47,6 +50,22 @@ export const emulatorStart = command({
       placeholder: "FILE",
       description: "Write the line of --json to this file when everything is up; it goes when the emulator does",
     },
+    {
+      flag: "log",
+      type: "text",
+      placeholder: "FORMAT",
+      choices: ["text", "json"],
+      description:
+        "json: a document for each request, attempt and change of the state, on standard error and not on output",
+      default: "text",
+    },
+    {
+      flag: "grace",
+      type: "text",
+      placeholder: "DURATION",
+      description:
+        "How long requests and deliveries under way may take to end after Ctrl-C or SIGTERM; left out: 700ms",
+    },
   ],
   examples: [
     { title: "On the usual ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
@@ -70,8 +89,12 @@ export const emulatorStart = command({
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
-    const options = { ...(await emulatorOptions(input, host)), ...inDatabase, ephemeral, signal };
-    const { "ready-file": readyPath } = input.flags;
+    const { "ready-file": readyPath, grace } = input.flags;
+    const graceMs = grace === undefined ? undefined : checkedDuration(grace, "--grace");
+    const given = { ...(await emulatorOptions(input, host)), ...(graceMs !== undefined && { graceMs }) };
+    const options = { ...given, ...inDatabase, ephemeral, signal };
+    if (graceMs !== undefined) context.allowToEnd(graceMs);
+    const log = input.flags.log === "json" ? jsonLog(context, systemWall) : undefined;
     const state = stateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
     // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
@@ -84,6 +107,7 @@ export const emulatorStart = command({
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile }, context, {
       readyFile: readyFile?.path,
       toldAt,
+      log: log && ((line) => void log.message("warn", line)),
     });
     const ready = readyEvent(emulator, host);
     if (readyFile) {
@@ -92,12 +116,15 @@ export const emulatorStart = command({
     }
     const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
     await (host.starter?.tell(started) ?? showStarted(started, context));
-    const unwatch = await showActivity(emulator, context);
+    await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
+    const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, context);
 
     await Promise.race([emulator.closed, aborted(signal)]);
-    if (signal.aborted) await output.note("Stopping; press Ctrl-C again to stop at once");
+    await log?.lifecycle("stopping");
+    if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop at once");
     await emulator.close({ hurry: cut });
     await unwatch();
+    await log?.lifecycle("stopped");
     signal.throwIfAborted();
     return undefined;
   },
@@ -121,6 +148,11 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
     for (const event of events) await output.document(event);
   });
 }
+
+const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
+  emulator.watch(async (events) => {
+    for (const event of events) await log.event(event);
+  });
 
 /** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
 const isNews = (event: EmulatorEvent): boolean =>

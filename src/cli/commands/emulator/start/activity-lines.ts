@@ -17,6 +17,8 @@ export function activityLine(event: EmulatorEvent, columns?: number): Line {
       return deliveryLine(event, columns);
     case "clock":
       return [dim(timeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
+    case "state":
+      return [dim(timeOf(event.at, columns)), "  ", cyan("state"), "  another took the place of the one before"];
     case "dropped":
       return [yellow(`… ${event.count} more, too many at once to list`)];
   }

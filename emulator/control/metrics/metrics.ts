@@ -1,0 +1,163 @@
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
+import { deliveryOutcomes } from "../../../src/api/delivery-outcomes.ts";
+import { svcVersion } from "../../../src/base/version.ts";
+import { deliveries } from "../../webhooks/deliveries.ts";
+import type { ControlHandlers, ControlWorld } from "../world.ts";
+import { type Counters, durationBounds, statusClasses } from "./counters.ts";
+import { type Family, openMetrics, type Sample } from "./openmetrics.ts";
+
+export const metricsHandlers = {
+  "emulator.metrics": async (_, world) =>
+    Buffer.from(openMetrics([...counted(world.counters), ...(await present(world)), ...ofProcess()])),
+} satisfies ControlHandlers<Scraped & Pick<ControlWorld, "wall" | "ids">>;
+
+type Scraped = Pick<ControlWorld, "counters" | "store" | "clock" | "runner" | "requestLog">;
+
+function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
+  return [
+    {
+      name: "svc_requests",
+      type: "counter",
+      help: "Requests answered; class none: the connection ended without an answer.",
+      samples: [...requests].flatMap(([service, operations]) =>
+        [...operations].flatMap(([operation, classes]) =>
+          classes.flatMap((value, i) =>
+            value === 0
+              ? []
+              : [{ labels: { service, operation: operation || "none", class: statusClasses[i]! }, value }],
+          ),
+        ),
+      ),
+    },
+    {
+      name: "svc_request_duration_seconds",
+      type: "histogram",
+      unit: "seconds",
+      help: "How long requests took, on the wall.",
+      histograms: [...durations].map(([service, { counts, sumMs }]) => ({
+        labels: { service },
+        bounds: durationBounds.map((ms) => ms / 1_000),
+        counts,
+        sum: sumMs / 1_000,
+      })),
+    },
+    {
+      name: "svc_delivery_attempts",
+      type: "counter",
+      help: "Attempts to deliver a webhook, by the class of the answer; error: there was none.",
+      samples: samplesOf("result", attempts),
+    },
+    {
+      name: "svc_delivery_outcomes",
+      type: "counter",
+      help: "What became of deliveries, each time that something did.",
+      samples: samplesOf("outcome", outcomes),
+    },
+  ];
+}
+
+/** What is so now: the state is asked how many, and goes through nothing. */
+async function present({ store, runner, requestLog }: Scraped): Promise<Family[]> {
+  const { now, mode, speed, next_due, pending } = await runner.status();
+  const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
+  const waiting = await store.read((view) =>
+    Promise.all(unsettled.map((outcome) => view.count(deliveries, { by: "outcome", equals: outcome }))),
+  );
+  const { count, bytes, dropped } = requestLog.amount;
+  return [
+    {
+      name: "svc_deliveries_waiting",
+      type: "gauge",
+      help: "Deliveries that are not settled; retrying: an attempt failed.",
+      samples: unsettled.map((outcome, i) => ({ labels: { outcome }, value: waiting[i]! })),
+    },
+    gauge("svc_schedule_entries", "What is to be done at some virtual time.", pending),
+    gauge(
+      "svc_schedule_next_due_seconds",
+      "Virtual time of the next of these; 0 without one.",
+      (next_due ?? 0) / 1_000,
+      "seconds",
+    ),
+    gauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
+    gauge("svc_clock_speed", "Virtual seconds per second of the wall, in mode real.", speed),
+    {
+      name: "svc_clock_mode",
+      type: "gauge",
+      help: "1 for the mode of the clock.",
+      samples: ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) })),
+    },
+    gauge("svc_store_writable", "0 while the disk refuses.", Number(store.writable)),
+    gauge("svc_request_log_entries", "Requests kept in memory.", count),
+    gauge("svc_request_log_bytes", "What they hold of memory, about.", bytes, "bytes"),
+    gauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
+  ];
+}
+
+/** One for all emulators of a process. It is begun by the first who asks: nobody else pays for it. */
+let delay: IntervalHistogram | undefined;
+
+function ofProcess(): Family[] {
+  delay ??= begunDelay();
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  const { active, idle } = performance.eventLoopUtilization();
+  const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+  const families: Family[] = [
+    gauge("process_resident_memory_bytes", "Memory of the process.", rss, "bytes"),
+    counter("process_cpu_seconds", "Time of processors, in all.", (user + system) / 1e6, "seconds"),
+    gauge(
+      "process_start_time_seconds",
+      "When the process began, since the epoch.",
+      performance.timeOrigin / 1_000,
+      "seconds",
+    ),
+    {
+      name: "nodejs_heap_bytes",
+      type: "gauge",
+      unit: "bytes",
+      help: "Memory of JavaScript.",
+      samples: Object.entries({ used: heapUsed, total: heapTotal, external }).map(([kind, value]) => ({
+        labels: { kind },
+        value,
+      })),
+    },
+    counter("nodejs_eventloop_active_seconds", "How long the event loop was busy.", active / 1_000, "seconds"),
+    counter("nodejs_eventloop_idle_seconds", "How long it had nothing to do.", idle / 1_000, "seconds"),
+    {
+      name: "nodejs_eventloop_delay_seconds",
+      type: "gauge",
+      unit: "seconds",
+      help: "How late the event loop was since the last scrape; nothing before the first.",
+      samples: [50, 99, 100].map((of) => ({
+        labels: { quantile: String(of / 100) },
+        value: delay!.count === 0 ? 0 : seconds(delay!.percentile(of)),
+      })),
+    },
+    {
+      name: "svc_build",
+      type: "gauge",
+      help: "Always 1; which version of svc and of Node this is.",
+      samples: [{ labels: { version: svcVersion, node: process.version }, value: 1 }],
+    },
+  ];
+  delay.reset();
+  return families;
+}
+
+function begunDelay(): IntervalHistogram {
+  const begun = monitorEventLoopDelay({ resolution: 20 });
+  begun.enable();
+  return begun;
+}
+
+const gauge = (name: string, help: string, value: number, unit?: Family["unit"]): Family => ({
+  ...{ name, help, type: "gauge", samples: [{ value }] },
+  ...(unit !== undefined && { unit }),
+});
+
+const counter = (name: string, help: string, value: number, unit: NonNullable<Family["unit"]>): Family => ({
+  ...{ name, help, unit, type: "counter", samples: [{ value }] },
+});
+
+const samplesOf = (label: string, counts: ReadonlyMap<string, number>): Sample[] =>
+  [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));

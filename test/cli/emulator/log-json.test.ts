@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { systemWall } from "../../../src/base/clock.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { sender } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+interface Line {
+  readonly time: string;
+  readonly level: string;
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** An emulator with a log for programs, in a process of its own. */
+async function logged(t: TestContext, argv: readonly string[] = [], cwd?: string) {
+  const own = cwd ?? (await testFolder(t));
+  const options = ["--port", "0", "--ephemeral", "--clock", "manual", "--log", "json", "--json"];
+  const run = await svcProcess(t, ["emulator", "start", ...options, ...argv], {
+    cwd: own,
+    env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run" },
+  });
+  await run.saw('"event":"ready","router_url"');
+  const { router_url: routerUrl } = JSON.parse(run.out().split("\n")[0]!) as { router_url: string };
+  const lines = () =>
+    run
+      .err()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+  return {
+    run,
+    lines,
+    router: sender(routerUrl),
+    ask: sender(routerUrl, { authorization: "Bearer s3cret-of-the-run" }),
+  };
+}
+
+describe("svc emulator start --log json", () => {
+  it("writes a document for each request and each change of the state, and no secret", async (t) => {
+    const { run, lines, router, ask } = await logged(t);
+    await router("GET", "/router/v1/clusters/by_token/very-secret-token/");
+    await ask("POST", "/_emulator/reset");
+    await ask("POST", "/_emulator/clock/advance", { body: { by: "PT5M" } });
+    await run.saw('"operation":"clock.advance"');
+    const { exit } = await run.stopped("SIGTERM");
+    assert.equal(exit, 143);
+    assert.equal(/very-secret|s3cret/.test(run.err()), false);
+    assert.equal(run.out().trimEnd().split("\n").length, 1);
+    const all = lines();
+    for (const { time } of all) assert.equal(new Date(time).toISOString(), time);
+    const told = all.map(({ level, event, listener, operation, caller, status }) =>
+      event === "request" ? [level, event, listener, operation, caller, status] : [level, event],
+    );
+    assert.deepEqual(
+      told.filter(([, event, listener]) => event !== "clock" && (listener ?? "router") === "router"),
+      [
+        ["info", "ready"],
+        ["info", "request", "router", "catch-all", null, 200],
+        ["info", "state"],
+        ["info", "request", "router", "state.reset", "local", 204],
+        ["info", "request", "router", "clock.advance", "local", 200],
+        ["info", "stopping"],
+        ["info", "stopped"],
+      ],
+    );
+  });
+});
+
+describe("svc emulator start --grace", () => {
+  it("lets a request that is under way at SIGTERM come to its end", async (t) => {
+    const cwd = await testFolder(t);
+    const backend = await receiver(t);
+    const seed = {
+      clusters: [{ id: "eu-1", label: "eu", external_url: backend.url }],
+      mappings: { cluster_clients: { "eu-1": ["somebody"] } },
+    };
+    await writeFile(join(cwd, "seed.json"), JSON.stringify(seed));
+    const ended: Record<string, unknown> = {};
+    for (const [grace, argv] of Object.entries({ none: [], long: ["--grace", "60s"] })) {
+      const { run, router } = await logged(t, ["--seed", "seed.json", ...argv], cwd);
+      let stopped: ReturnType<typeof run.stopped> | undefined;
+      backend.answer(async (_, response) => {
+        stopped = run.stopped("SIGTERM");
+        await run.saw('"event":"stopping"');
+        // Longer than a run without it has.
+        await systemWall.sleep(1_500);
+        response.writeHead(200).end();
+      });
+      const answer = await router("GET", "/somewhere", { headers: { "client-id": "somebody" } }).catch(() => undefined);
+      ended[grace] = [answer?.status, (await stopped)?.exit];
+    }
+    assert.deepEqual(ended, { none: [502, 143], long: [200, 143] });
+  });
+});

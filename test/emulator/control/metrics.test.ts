@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { request } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** The samples of an exposition, by name and labels as they are written. */
+async function scraped({ ask }: TestEmulator): Promise<Map<string, number>> {
+  const { status, body } = await ask("GET", "metrics");
+  assert.equal(status, 200);
+  const lines = String(body).split("\n");
+  assert.deepEqual(lines.slice(-2), ["# EOF", ""]);
+  const samples = lines.slice(0, -2).filter((line) => !line.startsWith("#"));
+  return new Map(
+    samples.map((line) => {
+      const at = line.lastIndexOf(" ");
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+const starting = (samples: ReadonlyMap<string, number>, ...names: readonly string[]) =>
+  Object.fromEntries([...samples].filter(([name]) => names.some((start) => name.startsWith(start))));
+
+describe("GET /_emulator/metrics", () => {
+  it("counts requests by service, operation and class of status, and whatever is asked under one name", async (t) => {
+    const world = await emulator(t);
+    await world.api("GET", "/api/v2.1/public/templates/");
+    await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
+    await world.api("GET", "/api/v2.1/public/contracts/T-8/status");
+    for (const name of ["a", "b", "c"]) await world.api("GET", `/api/v2.1/public/nowhere/${name}`);
+    const samples = await scraped(world);
+    assert.deepEqual(starting(samples, 'svc_requests_total{service="contracts"'), {
+      'svc_requests_total{service="contracts",operation="templates.list",class="2xx"}': 1,
+      'svc_requests_total{service="contracts",operation="contracts.status",class="4xx"}': 2,
+      'svc_requests_total{service="contracts",operation="none",class="4xx"}': 3,
+    });
+    const durations = starting(samples, 'svc_request_duration_seconds_bucket{service="contracts"');
+    const counts = Object.values(durations);
+    assert.deepEqual([counts.length, counts.at(-1)], [15, 6]);
+    assert.deepEqual(
+      counts.toSorted((a, b) => a - b),
+      counts,
+    );
+  });
+
+  it("tells attempts by their answer, deliveries by what became of them, and how many wait", async (t) => {
+    const world = await emulator(t);
+    const failing = await receiver(t);
+    failing.answer(503);
+    const hook = (url: string) => ({ title: "Mine", url, only_for_activities: ["CONTRACT_CREATED"] });
+    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook(failing.url) });
+    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await receiver(t)).url) });
+    await world.api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const samples = await scraped(world);
+    assert.deepEqual(starting(samples, "svc_delivery", "svc_deliveries", "svc_schedule_entries"), {
+      'svc_delivery_attempts_total{result="5xx"}': 2,
+      'svc_delivery_attempts_total{result="2xx"}': 1,
+      'svc_delivery_outcomes_total{outcome="retrying"}': 2,
+      'svc_delivery_outcomes_total{outcome="delivered"}': 1,
+      'svc_deliveries_waiting{outcome="waiting"}': 0,
+      'svc_deliveries_waiting{outcome="retrying"}': 1,
+      svc_schedule_entries: 1,
+    });
+    assert.deepEqual(starting(samples, "svc_clock_time", "svc_clock_mode", "svc_store"), {
+      svc_clock_time_seconds: Date.parse("2031-01-02T03:09:05Z") / 1_000,
+      'svc_clock_mode{mode="real"}': 0,
+      'svc_clock_mode{mode="manual"}': 1,
+      'svc_clock_mode{mode="auto"}': 0,
+      svc_store_writable: 1,
+    });
+  });
+
+  it("goes on over a reset", async (t) => {
+    const world = await emulator(t);
+    await world.router("GET", "/router/v1/clusters/");
+    await world.ask("POST", "reset");
+    assert.equal(
+      (await scraped(world)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
+      1,
+    );
+  });
+
+  it("is for those who may read", async (t) => {
+    const world = await emulator(t);
+    assert.equal((await world.router("GET", "/_emulator/metrics")).status, 401);
+  });
+});
+
+describe("GET /_emulator/live", () => {
+  it("says which process answers, to anybody", async (t) => {
+    const world = await emulator(t);
+    assert.deepEqual(plain(await world.router("GET", "/_emulator/live")), {
+      status: 200,
+      body: { instance_id: world.instanceId },
+    });
+  });
+});
