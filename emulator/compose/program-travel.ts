@@ -1,4 +1,4 @@
-import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
+import { rewind, saveSnapshot } from "../../src/api/emulator/state/snapshots.ts";
 import { wholeLines } from "../../src/files/whole-lines.ts";
 import type { RewindTarget } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";

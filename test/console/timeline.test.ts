@@ -18,6 +18,8 @@ const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   custom_headers: [],
   status: "ACTIVE",
   failure_count: 0,
+  disabled_at: null,
+  disabled_by: null,
   created_at: iso(0),
   ...more,
 });

@@ -4,7 +4,7 @@ import { toldBy } from "../contracts/lifecycle.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { MovedContract } from "./contracts.ts";
+import { MovedContract } from "./contracts/contracts.ts";
 
 const ours = assumed("The contract API does the same with a key of the workspace; the control plane needs none.");
 

@@ -117,7 +117,7 @@ async function workflows(context: Context): Promise<Choice[]> {
 
 /** Those of the workspace that calls; undefined where the services are none of an emulator. */
 async function workflowsOfEmulator(context: Context) {
-  const { listWorkspaces } = await import("../../api/emulator/state.ts");
+  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
   const { credentials } = await context.target("contracts");
   const client = await context.client("emulator");
   const all = await client.call(listWorkspaces, {}, { signal: context.signal, retries: 0 });

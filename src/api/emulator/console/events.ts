@@ -9,7 +9,7 @@ import { toldDelivery } from "../deliveries.ts";
 import { Email } from "../emails.ts";
 import { Fault } from "../faults.ts";
 import { LoggedRequest } from "../requests.ts";
-import { Snapshot } from "../snapshots.ts";
+import { Snapshot } from "../state/snapshots.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 

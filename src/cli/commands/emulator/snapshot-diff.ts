@@ -1,4 +1,4 @@
-import type { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import type { diffSnapshot } from "../../../api/emulator/state/snapshots.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { command } from "../../command.ts";
 
@@ -35,7 +35,7 @@ export const snapshotDiff = command({
     },
   ],
   async run({ positionals: { name, other }, flags }, context) {
-    const { diffSnapshot } = await import("../../../api/emulator/snapshots.ts");
+    const { diffSnapshot } = await import("../../../api/emulator/state/snapshots.ts");
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
     const query = { most: flags.most, ...(other !== undefined && { to: other }) };

@@ -23,7 +23,7 @@ export const emulatorStateExport = command({
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
     if (toFile) await checkedOutput(context.host, file, "--output");
-    const { exportState } = await import("../../../api/emulator/state.ts");
+    const { exportState } = await import("../../../api/emulator/state/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {

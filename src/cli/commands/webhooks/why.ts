@@ -94,7 +94,7 @@ async function chosen(
 async function named(asked: string, all: readonly Webhook[], client: Client, { signal }: Context) {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
-  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
+  const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
   const owners = (await client.call(listWorkspaces, {}, { signal })).filter(
     ({ id, name }) => String(id) === asked || name.toLowerCase() === asked.toLowerCase(),
   );

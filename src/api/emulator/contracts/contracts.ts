@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { toldBy } from "../contracts/lifecycle.ts";
-import { ContractStatus } from "../contracts/shapes/records.ts";
-import { email } from "../email.ts";
-import { json, operation } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { assumed } from "../../basis.ts";
+import { toldBy } from "../../contracts/lifecycle.ts";
+import { ContractStatus } from "../../contracts/shapes/records.ts";
+import { email } from "../../email.ts";
+import { json, operation } from "../../operation.ts";
+import { emulator } from "../../services.ts";
 
 const ours = assumed("What people do in the application has no public route; the control plane is the emulator's own.");
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { empty, json, jsonInPieces, operation } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { assumed } from "../../basis.ts";
+import { empty, json, jsonInPieces, operation } from "../../operation.ts";
+import { emulator } from "../../services.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { exactlyOne } from "../choices.ts";
-import { empty, json, operation } from "../operation.ts";
-import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { assumed } from "../../basis.ts";
+import { exactlyOne } from "../../choices.ts";
+import { empty, json, operation } from "../../operation.ts";
+import { emulator } from "../../services.ts";
+import { timestamp } from "../../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { ContractStatus, contractPermissions } from "../contracts/shapes/records.ts";
-import { email } from "../email.ts";
-import { json, operation } from "../operation.ts";
-import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { assumed } from "../../basis.ts";
+import { ContractStatus, contractPermissions } from "../../contracts/shapes/records.ts";
+import { email } from "../../email.ts";
+import { json, operation } from "../../operation.ts";
+import { emulator } from "../../services.ts";
+import { timestamp } from "../../timestamp.ts";
+import { pageOf, pageQuery } from "../shapes/page.ts";
 import { MovedContract } from "./contracts.ts";
-import { pageOf, pageQuery } from "./shapes/page.ts";
 
 const ours = assumed(
   "The application shows and changes it, no public route does; the control plane is the emulator's own.",
