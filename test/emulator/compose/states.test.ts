@@ -64,7 +64,8 @@ interface Sections {
 
 describe("states of earlier formats", () => {
   it("are kept, each as a crash and as a close left it", () => {
-    for (const format of ["1", "2"]) assert.ok(all.includes(`${format}/killed`) && all.includes(`${format}/closed`));
+    for (const format of ["1", "2", "3"])
+      assert.ok(all.includes(`${format}/killed`) && all.includes(`${format}/closed`));
   });
 
   for (const name of all) {
@@ -73,10 +74,46 @@ describe("states of earlier formats", () => {
       await cp(join(states, name), folder, { recursive: true });
       const { state, uploads } = await shown(t, folder);
       assertGolden(`../states/${name}.export.txt`, state);
-      assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.history", "files"]);
+      const beside = name.startsWith("3/") ? ["emulator.json.snapshots"] : [];
+      const names = ["emulator.json", "emulator.json.history", ...beside, "files"];
+      assert.deepEqual((await readdir(folder)).sort(), names);
       assert.deepEqual(await shown(t, folder), { state, uploads });
     });
   }
+});
+
+describe("what led to a state of the third format", () => {
+  /** Opens a copy, and asks what must succeed. */
+  async function opened(t: TestContext, name: string) {
+    const folder = await temporaryFolder(t);
+    await cp(join(states, name), folder, { recursive: true });
+    const file = join(folder, "emulator.json");
+    const on = await startEmulator({ file, deterministic: true, clock: { mode: "manual" }, token: "control" });
+    t.after(() => on.close());
+    const ask = sender(on.controlUrl, { authorization: "Bearer control" });
+    return async (...call: Parameters<typeof ask>) => {
+      const { status, body } = await ask(...call);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body;
+    };
+  }
+
+  it("can be gone back to, past a rewind of then, and its snapshot and traces can be read", async (t) => {
+    const ask = await opened(t, "3/killed");
+    const { nodes } = (await ask("GET", "traces/T-10")) as { nodes: readonly { kind: string }[] };
+    assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), ["attempt", "delivery", "event", "request"]);
+
+    // The first request after the close that 3/closed is of.
+    await ask("POST", "rewind", { body: { before: "request:11" } });
+    const now = (await ask("GET", "state")) as Sections;
+    const then = (await (await opened(t, "3/closed"))("GET", "state")) as Sections;
+    assert.deepEqual([now.rows, now.mappings], [then.rows, then.mappings]);
+
+    // The first move of time, which the rewind of then did not take back, and what came before it.
+    await ask("POST", "rewind", { body: { before: "request:8" } });
+    await ask("POST", "rewind", { body: { steps: 1 } });
+    await ask("POST", "snapshots/before-1/restore");
+  });
 });
 
 it("a signatory of a state in which nobody from outside had a number has the id of no member, and keeps it", async (t) => {
