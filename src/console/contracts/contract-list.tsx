@@ -1,7 +1,7 @@
 import { call } from "../api/call.ts";
-import { grouped } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { Newest } from "../parts/newest.tsx";
 import { State, toneOf } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { Windowed } from "../parts/windowed.tsx";
@@ -58,11 +58,7 @@ export function ContractList() {
           )}
         />
       )}
-      {page && page.total > shown && (
-        <p class="muted">
-          The newest {shown} of {grouped(page.total)}. Find another by its number above: T-1.
-        </p>
-      )}
+      <Newest shown={shown} of={page?.total} what="contract" more="Find another by its number above: T-1." />
     </>
   );
 }

@@ -26,7 +26,7 @@ export function People({ contract }: { readonly contract: Contract }) {
   return (
     <>
       <h2>Who may do what now</h2>
-      <ul class="people" aria-label="Who may do what now">
+      <ul class="cards" aria-label="Who may do what now">
         {turns.map((person) => (
           <li key={person.email}>
             <PersonRow person={person} contract={contract} />

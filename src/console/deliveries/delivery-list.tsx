@@ -1,7 +1,8 @@
-import { counted, grouped, wordsOf } from "../format.ts";
+import { counted, wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
+import { Newest } from "../parts/newest.tsx";
 import { State, toneOf } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { type Delivery, most, newestFirst, total, webhookOf } from "../state/deliveries.ts";
@@ -37,11 +38,7 @@ export function DeliveryList() {
             keyOf={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />
-          {(total.value ?? 0) > most && (
-            <p class="muted">
-              The newest {counted(most, "delivery", "deliveries")} of {grouped(total.value!)}.
-            </p>
-          )}
+          <Newest shown={most} of={total.value} what="delivery" many="deliveries" />
         </>
       )}
     </>

@@ -1,9 +1,10 @@
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
-import { grouped, wordsOf } from "../format.ts";
+import { wordsOf } from "../format.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { Newest } from "../parts/newest.tsx";
 import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { useLoaded } from "../state/loaded.ts";
@@ -35,11 +36,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
           <EmailRow key={email.id} {...email} />
         ))}
       </ul>
-      {page && page.total > shown && (
-        <p class="muted">
-          The newest {shown} of {grouped(page.total)}.
-        </p>
-      )}
+      <Newest shown={shown} of={page?.total} what="e-mail" />
     </>
   );
 }
