@@ -168,6 +168,31 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("finds contracts, webhooks, snapshots and devices by their names, and whom an address belongs to", async (t) => {
+    const page = await tab(t);
+    const { world } = await everything(t);
+    await openConsole(page, world);
+    const [device] = (await world.ask("GET", "device-grants")).body as { user_code: string }[];
+    for (const [words, link] of [
+      ["hooks", "Webhook 1: Hooks"],
+      ["prepared", "Snapshot prepared"],
+      ["onerror", `T-2: ${tag}`],
+      [device!.user_code, `Device ${device!.user_code} of demo-cli`],
+    ] as const) {
+      await page.getByRole("searchbox", { name: "Find a reference" }).fill(words);
+      await page.keyboard.press("Enter");
+      await page.getByRole("link", { name: link }).waitFor();
+    }
+    await page.getByRole("searchbox", { name: "Find a reference" }).fill("jo@acme.example");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "E-mails to jo@acme.example" }).click();
+    await page.getByRole("heading", { name: "E-mails of jo@acme.example" }).waitFor();
+    await page.getByRole("searchbox", { name: "Find a reference" }).fill("nobody");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Nothing is called so" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
   it("shows the command that a button equals, and what failed in the emulator's words", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const world = await emulator(t);

@@ -10,6 +10,18 @@ import { hrefOf } from "../../src/console/trace/reference.ts";
 import { depths, withPlanned } from "../../src/console/trace/tree.ts";
 
 describe("addresses of the console", () => {
+  it("are those of traces for whatever has no view of its own, by any form in which a trace is named", () => {
+    const trace = "0af7651916cd43dd8448eb211c80319c";
+    const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
+    assert.deepEqual(["event:4", "timer:5", "advance:6", trace, `00-${trace}-00f067aa0ba902b7-01`].map(hrefOf), [
+      shown("event:4"),
+      shown("timer:5"),
+      shown("advance:6"),
+      shown(trace),
+      shown(trace),
+    ]);
+  });
+
   it("say view, thing and trace, and are read as they are written", () => {
     for (const [view, id, trace] of [
       ["timeline", undefined, undefined],

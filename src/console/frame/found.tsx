@@ -15,7 +15,11 @@ export function Found({ text }: { readonly text: string }) {
       {found === undefined && <p class="muted">Looking…</p>}
       {found?.length === 0 && (
         <Empty title="Nothing is called so">
-          <p>T-1 is a contract, delivery:7, request:12 and webhook:1 are what they say, jo@acme.example is routed.</p>
+          <p>
+            T-1 is a contract; delivery:7, request:12, webhook:1 and event:4 are what they say; jo@acme.example is
+            routed. Traces are found by their id, contracts, webhooks and snapshots by their names, devices by their
+            codes.
+          </p>
         </Empty>
       )}
       <ul class="cards">
@@ -56,18 +60,31 @@ async function find(text: string): Promise<readonly Meaning[]> {
       request !== undefined && { to: href("requests", id), words: request },
     );
   }
-  const [contracts, owners] = await Promise.all([
+  const [contracts, owners, webhooks, snapshots, devices] = await Promise.all([
     call("emulator-contracts.list", { query: { limit: 500 } }),
     call("owners.list", { query: { identifier: text } }),
+    call("emulator-webhooks.list"),
+    call("snapshots.list"),
+    call("device-grants.list"),
   ]);
+  const isMeant = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
   out.push(
     ...contracts.items
-      .filter(({ contract_name: name }) => name.toLowerCase().includes(text.toLowerCase()))
+      .filter(({ contract_name: name }) => isMeant(name))
       .slice(0, 20)
       .map(({ composite_id, contract_name }) => ({
         to: href("contracts", composite_id),
         words: `${composite_id}: ${contract_name}`,
       })),
+    ...webhooks
+      .filter(({ title, url }) => isMeant(title) || url === text)
+      .map(({ id, title }) => ({ to: href("timeline", id), words: `Webhook ${id}: ${title}` })),
+    ...snapshots
+      .filter(({ name }) => isMeant(name))
+      .map(({ name }) => ({ to: href("snapshots", name), words: `Snapshot ${name}` })),
+    ...devices
+      .filter(({ user_code, client_id }) => isMeant(user_code) || client_id === text)
+      .map(({ user_code, client_id }) => ({ to: href("devices"), words: `Device ${user_code} of ${client_id}` })),
     owners.length > 0 && { to: href("routing", text), words: `An identifier of ${owners[0]!.cluster_id}` },
   );
   return out.filter((one) => one !== false);

@@ -66,6 +66,7 @@ function Owners({ identifier }: { readonly identifier: string }) {
         </div>
       )}
       <Command text={commandOf("owners.list", { query: { identifier } })} />
+      {identifier.includes("@") && <a href={href("emails", identifier)}>E-mails to {identifier}</a>}
     </>
   );
 }
