@@ -322,12 +322,16 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   /** Others may share the state; they are told where we are once we lead and are there for them. */
   function inDatabase(url: string): InDatabase {
     const candidate = { instance: instanceId, address: null, token: options.token, newToken: () => token };
-    const waiting = () => log("another process leads this store; this one waits, and takes over when that one ends");
+    let isTold = false;
+    const seen = () => {
+      if (!isTold) log("another process leads this store; this one waits, and takes over when that one ends");
+      isTold = true;
+    };
     return {
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      waiting,
+      seen,
       ...(options.signal && { signal: options.signal }),
     };
   }

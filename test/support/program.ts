@@ -7,6 +7,7 @@ export const programs = {
   "lock-taker": "test/support/cli/lock-taker.ts",
   "lock-holder": "test/support/files/lock-holder.ts",
   "store-writer": "test/emulator/store/file/writer.ts",
+  "postgres-writer": "test/emulator/store/postgres/writer.ts",
   "blob-collector": "test/emulator/store/file/collector.ts",
   "typescript-five": "test/interop/typescript-five.ts",
   "follow-tests": "test/runner/follow-tests.ts",

@@ -55,7 +55,7 @@ interface Opening {
 }
 
 /** A database, and what this process has to do with those others that share it. */
-export type InDatabase = Pick<PostgresStoreOptions, "url" | "schema" | "candidate" | "signal" | "waiting">;
+export type InDatabase = Pick<PostgresStoreOptions, "url" | "schema" | "candidate" | "signal" | "seen">;
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
 export async function openState(opening: Opening): Promise<State> {

@@ -9,6 +9,12 @@ export type Tx = postgres.TransactionSql;
 /** How long PostgreSQL may take to let us in. */
 const connectTimeoutS = 5;
 
+/** How many connections there are beside the one for commits. */
+const poolSize = 3;
+
+/** How long statements of a client that is given up may take to end. */
+const endingS = 5;
+
 /** What no statement of ours takes: whoever locks a table of ours for longer makes commits fail, and they go on later. */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
@@ -25,13 +31,14 @@ export class Database {
   #session: Sql;
   #pool: Sql;
   #onSessionEnd: () => void = () => {};
+  #isClosed = false;
 
   constructor(url: string, schema: string) {
     this.#url = url;
     this.schema = schema;
     this.shown = `${shownPostgresUrl(parsePostgresUrl(url))} (schema ${schema})`;
     this.#session = this.#connect(1);
-    this.#pool = this.#connect(3);
+    this.#pool = this.#connect(poolSize);
   }
 
   /** The one connection that commits: statements go there one after the other. */
@@ -53,19 +60,31 @@ export class Database {
   cut(): void {
     const [session, pool] = [this.#session, this.#pool];
     this.#session = this.#connect(1);
-    this.#pool = this.#connect(3);
+    this.#pool = this.#connect(poolSize);
     void session.end({ timeout: 0 });
     void pool.end({ timeout: 0 });
     this.#onSessionEnd();
   }
 
+  #replace(ended: Sql): void {
+    if (this.#isClosed) return;
+    if (ended === this.#session) {
+      this.#session = this.#connect(1);
+      this.#onSessionEnd();
+    } else if (ended === this.#pool) {
+      this.#pool = this.#connect(poolSize);
+    } else return;
+    // Others of its statements may still be under way.
+    void ended.end({ timeout: endingS });
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([this.#session.end({ timeout: 1 }), this.#pool.end({ timeout: 1 })]);
   }
 
   #connect(max: number): Sql {
     const { host, port, user, password, database, sslMode } = parsePostgresUrl(this.#url);
-    const isSession = max === 1;
     const sql: Sql = postgres({
       ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host }),
       port,
@@ -79,11 +98,8 @@ export class Database {
       // Nothing here is an array or a type of somebody's own.
       fetch_types: false,
       onnotice() {},
-      ...(isSession && {
-        onclose: () => {
-          if (this.#session === sql) this.#onSessionEnd();
-        },
-      }),
+      // What a statement left behind on a connection that ended would reach the next one: it gets a client of its own.
+      onclose: () => this.#replace(sql),
       connection: {
         application_name: "svc",
         search_path: `"${this.schema}"`,

@@ -1,4 +1,4 @@
-import type { Database, Tx } from "./database.ts";
+import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** What is kept in pieces: the states that the journal builds on, what users keep under a name, uploaded bytes. */
@@ -11,8 +11,8 @@ interface Writing {
   readonly kind: DocumentKind;
   /** Asked once all is written; undefined: its own number. */
   readonly name?: () => string;
-  /** In the transaction in which it takes its place. */
-  readonly placed?: (tx: Tx, id: string) => Promise<void>;
+  /** The last line of the journal that is in it, asked once all is written; of a base. */
+  readonly lastLine?: () => number;
 }
 
 /** Documents in the database, each there as a whole or not at all. Only who leads makes or removes any. */
@@ -28,7 +28,7 @@ export class Documents {
   /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name, placed }: Writing,
+    { kind, name, lastLine }: Writing,
   ): Promise<{ id: string; bytes: number }> {
     const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
     const id = made!.id as string;
@@ -40,14 +40,24 @@ export class Documents {
         await this.#add(id, piece, kind, gathered);
         piece += 1;
       }
-      await this.#leadership.fenced(async (tx) => {
-        const called = name?.() ?? id;
-        await tx`delete from documents where kind = ${kind} and lower(name) = lower(${called}) and whole`;
-        const { count } = await tx`
-          update documents set name = ${called}, bytes = ${bytes}, whole = true where id = ${id}`;
-        if (count !== 1) throw new Error("it was removed while it was written");
-        await placed?.(tx, id);
-      });
+      const called = name?.() ?? id;
+      // What it replaces goes first; with a base, all that comes before it.
+      const [placed] = await this.#database.pool`
+        with ${this.#leadership.mine},
+        gone as (
+          delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${called}) returning id
+        ), earlier as (
+          delete from documents using mine where kind = 'base' and ${kind === "base"} and id < ${id} returning id
+        ), lines as (
+          delete from journal using mine where last <= ${lastLine?.() ?? 0} returning last
+        ), placed as (
+          update documents set name = ${called}, bytes = ${bytes}, whole = true from mine
+          where id = ${id} and (select count(*) from gone) >= 0 returning id
+        )
+        select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
+          (select count(*) from earlier), (select count(*) from lines)`;
+      if (placed!.mine === 0) throw this.#leadership.fencedOff();
+      if (placed!.placed === 0) throw new Error("it was removed while it was written");
       return { id, bytes };
     } catch (cause) {
       // One that is not whole is of no use, and goes at the next start at the latest.
@@ -58,7 +68,7 @@ export class Documents {
 
   /** Its bytes. Fails where it goes away meanwhile. */
   read(id: string): AsyncIterable<Buffer> {
-    return documentBytes(this.#database, id);
+    return documentBytes(this.#database.pool, id);
   }
 
   async #add(id: string, piece: number, kind: DocumentKind, bytes: Buffer): Promise<void> {
@@ -69,9 +79,9 @@ export class Documents {
 }
 
 /** The bytes of a document, which is whole. Fails where it goes away meanwhile. */
-export async function* documentBytes({ pool }: Database, id: string): AsyncGenerator<Buffer, void> {
+export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<Buffer, void> {
   const next = async (piece: number) => {
-    const [row] = await pool`
+    const [row] = await sql`
       select lines, pieces.bytes, documents.bytes as expected from documents
       left join pieces on document = id and piece = ${piece} where id = ${id}`;
     return row;

@@ -5,7 +5,7 @@ import { changesOf } from "../live/journal-changes.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { StateRefused } from "../port.ts";
-import type { Database } from "./database.ts";
+import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** How many groups are read at a time. */
@@ -75,13 +75,24 @@ export interface Replayed {
 
 /** Applies to a state what stands behind a position. Fails with StateRefused where a line is missing or damaged. */
 export async function replayJournal(
-  { pool, shown }: Database,
-  { state, upgrade, after }: { readonly state: State; readonly upgrade: Upgrade; readonly after: Position | undefined },
+  sql: Sql | Tx,
+  {
+    state,
+    upgrade,
+    after,
+    shown,
+  }: {
+    readonly state: State;
+    readonly upgrade: Upgrade;
+    readonly after: Position | undefined;
+    /** The store, for messages. */
+    readonly shown: string;
+  },
 ): Promise<Replayed> {
   let position = after ?? beginning;
   let bytes = 0;
   for (let read = position.number; ; ) {
-    const rows = await pool`
+    const rows = await sql`
       select last, lines from journal where last > ${read} order by last limit ${groupsAtOnce}`;
     for (const { lines } of rows) {
       bytes += lines.length;
@@ -98,7 +109,7 @@ export async function replayJournal(
     const changes = changesOf((JSON.parse(line?.json ?? "{}") as { readonly changes?: unknown }).changes);
     if (!line || !changes || line.number !== position.number + 1 || line.before !== position.checksum) {
       const which = `line ${position.number + 1} of the journal of the store ${shown} is missing or damaged`;
-      throw new StateRefused(`${which}. Nothing was changed. Restore a backup of the database`, { repairable: false });
+      throw new StateRefused(`${which}; restore a backup of the database`, { repairable: false });
     }
     applyChecked(state, changes, upgrade);
     position = { number: line.number, checksum: line.checksum };

@@ -1,6 +1,7 @@
+import type postgres from "postgres";
 import type { Wall } from "../../../src/base/clock.ts";
 import { StoreFailed } from "../port.ts";
-import type { Database, Tx } from "./database.ts";
+import type { Database } from "./database.ts";
 
 /*
  * Who may write. One process leads: it is named in the only row of `leadership`, with an epoch that is raised by whoever
@@ -13,12 +14,15 @@ import type { Database, Tx } from "./database.ts";
  * whoever took over answers nobody (`whenAlone`), for until then the one before may do so.
  */
 
-/** How long a leader may take itself for one after it was last told so; what came to it in between is not stale. */
-export const leaseMs = 3_000;
-/** How often it asks. */
-const beatMs = 500;
+/**
+ * How long a leader may take itself for one after it was last told so; what came to it in between is not stale. It asks
+ * this many times within.
+ */
+export const usualLeaseMs = 3_000;
+const beatsPerLease = 6;
+
 /** How often others look whether it still does. */
-const lookMs = 200;
+const lookMs = 100;
 
 /** Who wants to lead. */
 export interface Candidate {
@@ -36,6 +40,7 @@ interface Row {
   readonly beat: string;
   readonly leader: string | null;
   readonly backend: number | null;
+  readonly address: unknown;
   readonly token: string | null;
   /** For how long nobody has raised the beat, by the server's clock. */
   readonly quiet_ms: number;
@@ -45,7 +50,11 @@ interface Options {
   readonly database: Database;
   readonly wall: Wall;
   readonly candidate: Candidate;
+  readonly leaseMs: number;
 }
+
+/** Where the one that leads is; null: nobody does, or it does not answer yet. */
+export type Seen = (leader: unknown) => void;
 
 /** Ends the waiting for leadership. */
 export class NoLongerWanted extends Error {}
@@ -75,7 +84,7 @@ export class Leadership {
     this.#epoch = begun.epoch;
     this.token = begun.token;
     this.#isLocked = begun.isLocked;
-    this.#assuredUntil = begun.sentAt + leaseMs;
+    this.#assuredUntil = begun.sentAt + options.leaseMs;
     this.#aloneAt = begun.aloneAt;
     this.#lost = new Promise((resolve) => {
       this.#lose = resolve;
@@ -87,13 +96,12 @@ export class Leadership {
   }
 
   /**
-   * Resolves once this process leads; `waiting` is called, once, if another one does now. Fails with NoLongerWanted when the
+   * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with NoLongerWanted when the
    * signal is aborted, and as PostgreSQL fails where it was never reached.
    */
-  static async take(options: Options, signal: AbortSignal, waiting: () => void): Promise<Leadership> {
-    const { database, wall } = options;
+  static async take(options: Options, signal: AbortSignal, tell: Seen): Promise<Leadership> {
+    const { database, wall, leaseMs } = options;
     let seen: { readonly epoch: string; readonly beat: string; readonly since: number } | undefined;
-    let tell: (() => void) | undefined = waiting;
     for (let wasReached = false; ; await wall.sleep(lookMs, signal)) {
       if (signal.aborted) throw new NoLongerWanted();
       try {
@@ -102,14 +110,13 @@ export class Leadership {
         wasReached = true;
         const now = wall.now();
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) seen = { ...row, since: now };
-        // Twice what our own clock says, should it run faster than the other's.
-        const isSilent = row.leader !== null && now - seen.since > leaseMs + 2 * beatMs;
+        // More than the lease, should our clock be faster than the other's.
+        const isSilent = row.leader !== null && now - seen.since > leaseMs * (1 + 2 / beatsPerLease);
         if (isLocked || isSilent) {
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }
-        tell?.();
-        tell = undefined;
+        tell(row.leader === null ? null : row.address);
       } catch (error) {
         if (!wasReached) throw error;
       }
@@ -148,38 +155,38 @@ export class Leadership {
     return new StoreFailed("Another process leads this store now");
   }
 
-  /** Runs statements in one transaction, all of them only if we lead. Fails with StoreFailed when another one does. */
-  async fenced<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return (await this.#options.database.pool.begin(async (tx) => {
-      const { count } = await tx`select from leadership where epoch = ${this.#epoch} for share`;
-      if (count === 0) throw this.fencedOff();
-      return work(tx);
-    })) as T;
+  /**
+   * The condition of every statement that writes, as a common table `mine`: it has a row if we lead, and keeps it so until
+   * the statement is committed. Each is a statement of its own: the client cannot undo what was begun on a connection that
+   * has ended, and throws where nobody can catch it.
+   */
+  get mine(): postgres.Fragment {
+    return this.#options.database.pool`mine as (select from leadership where epoch = ${this.#epoch} for share)`;
   }
 
   /**
-   * Begins a new epoch of our own, so that what an answer never came of is either there now or never will be; `work` sees
-   * which. Fails with StoreFailed when another process leads.
+   * Begins a new epoch of our own, and cuts the journal off behind a line: what an answer never came of is gone then, and
+   * never will be there. Fails with StoreFailed when another process leads.
    */
-  async renew(work: (tx: Tx) => Promise<void>): Promise<void> {
+  async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.fencedOff();
     const sentAt = this.#options.wall.now();
-    const epoch = await this.#options.database.pool.begin(async (tx) => {
-      // By name, not by epoch: when the answer to this very commit is lost, the next attempt finds what it did.
-      const [row] = await tx`
+    // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
+    const [row] = await this.#options.database.pool`
+      with led as (
         update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp()
-        where leader = ${this.#options.candidate.instance} returning epoch`;
-      if (!row) throw this.fencedOff();
-      await work(tx);
-      return row.epoch as string;
-    });
-    this.#epoch = epoch;
-    this.#assuredUntil = sentAt + leaseMs;
+        where leader = ${this.#options.candidate.instance} returning epoch
+      ), cut as (delete from journal using led where last > ${lastLine} returning last)
+      select epoch, (select count(*) from cut) from led`;
+    if (!row) throw this.fencedOff();
+    this.#epoch = row.epoch as string;
+    this.#assuredUntil = sentAt + this.#options.leaseMs;
   }
 
   /** Tells others where the listeners are. */
   async tell(address: unknown): Promise<void> {
-    await this.fenced((tx) => tx`update leadership set address = ${tx.json(address as never)}`);
+    const { pool } = this.#options.database;
+    await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
   }
 
   /** Hands over: whoever waits begins at once. */
@@ -187,15 +194,22 @@ export class Leadership {
     this.#ended.abort();
     await this.#beating;
     const { database } = this.#options;
-    await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`.catch(
-      () => {},
-    );
+    try {
+      await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`;
+      await database.session`select pg_advisory_unlock_all()`;
+    } catch {
+      // It ends with our connections, and the lease runs out.
+    }
   }
 
   async #beat(): Promise<void> {
-    const { database, wall } = this.#options;
+    const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
-    for (let asked: Promise<void> | undefined, askedAt = 0; !signal.aborted; await wall.sleep(beatMs, signal)) {
+    for (
+      let asked: Promise<void> | undefined, askedAt = 0;
+      !signal.aborted;
+      await wall.sleep(leaseMs / beatsPerLease, signal)
+    ) {
       const now = wall.now();
       // What waits so long for an answer may wait for ever: a network that stalls tells nobody.
       if (now - Math.min(asked ? askedAt : now, this.waitingSince() ?? now) > leaseMs) database.cut();
@@ -217,7 +231,7 @@ export class Leadership {
     // A new epoch of our own may have begun meanwhile.
     if (count === 0 && epoch === this.#epoch) this.fencedOff();
     if (count === 0) return;
-    this.#assuredUntil = Math.max(this.#assuredUntil, sentAt + leaseMs);
+    this.#assuredUntil = Math.max(this.#assuredUntil, sentAt + this.#options.leaseMs);
     if (!this.#isLocked) await this.#lockAgain();
   }
 
@@ -241,14 +255,14 @@ async function tryLock({ session, schema }: Database): Promise<boolean> {
 
 async function rowIn({ session }: Database): Promise<Row> {
   const [row] = await session<Row[]>`
-    select epoch, beat, leader, backend, token,
+    select epoch, beat, leader, backend, address, token,
       (extract(epoch from clock_timestamp() - renewed) * 1000)::float8 as quiet_ms
     from leadership`;
   return row!;
 }
 
 /** Undefined when somebody else was faster. */
-async function begin({ database, wall, candidate }: Options, row: Row, isLocked: boolean) {
+async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
   const sentAt = wall.now();

@@ -6,7 +6,7 @@ import type { Collection, Store } from "../port.ts";
 import type { SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
-import { type Candidate, Leadership } from "./leadership.ts";
+import { type Candidate, Leadership, type Seen, usualLeaseMs } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog } from "./postgres-log.ts";
 import { postgresSnapshotStore } from "./postgres-snapshot-store.ts";
@@ -25,8 +25,10 @@ export interface PostgresStoreOptions {
   readonly candidate: Candidate;
   /** Ends the waiting for leadership. */
   readonly signal?: AbortSignal;
-  /** Told once when another process leads, and this one waits. */
-  readonly waiting?: () => void;
+  /** Told again and again while another process leads, and this one waits. */
+  readonly seen?: Seen;
+  /** How long a leader may take itself for one unasked; all processes have the same. */
+  readonly leaseMs?: number;
   /** A base is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes?: number;
   /** What is written down with each commit. */
@@ -50,13 +52,17 @@ const compactAfterBytes = 16 * 1024 * 1024;
  * where that cannot be; nothing is changed then.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, schema, wall, leaseWall = wall, candidate } = options;
+  const { url, schema, wall, leaseWall = wall, candidate, leaseMs = usualLeaseMs } = options;
   const database = new Database(url, schema);
   let leadership: Leadership | undefined;
   try {
     await prepareSchema(database);
     const wanted = options.signal ?? new AbortController().signal;
-    leadership = await Leadership.take({ database, wall: leaseWall, candidate }, wanted, options.waiting ?? (() => {}));
+    leadership = await Leadership.take(
+      { database, wall: leaseWall, candidate, leaseMs },
+      wanted,
+      options.seen ?? (() => {}),
+    );
     const opened = await openAs(database, leadership, options);
     await leadership.whenAlone();
     return opened;
@@ -74,21 +80,16 @@ async function openAs(
 ): Promise<PostgresStore> {
   const { moment = () => ({}), report = () => {} } = options;
   const documents = new Documents(database, leadership);
-  const found = await recover(database, collections);
+  const found = await recover(database.pool, database.shown, collections);
   // What nobody finished writing, nobody will.
-  await leadership.fenced((tx) => tx`delete from documents where not whole`);
+  await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
   const { state, position } = found;
   let { base, bytes } = found;
   // With the first one, and with every new form, what is written next is in the form of today.
   if (!base || found.isOutdated) {
     const at = { position: () => position, past: () => position, moment };
-    base = await documents.write(baseDocument(state, 0, at), {
-      kind: "base",
-      placed: async (tx, id) => {
-        await tx`delete from documents where kind = 'base' and id < ${id}`;
-        await tx`delete from journal where last <= ${position.number}`;
-      },
-    });
+    const lastLine = () => position.number;
+    base = await documents.write(baseDocument(state, 0, at), { kind: "base", lastLine });
     bytes = 0;
   }
   const log = new PostgresLog({

@@ -34,22 +34,22 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
       return found && documents.read(found.id);
     },
     async keepUnnamed() {
-      await leadership.fenced((tx) => tx`update documents set unnamed_since = null where kind = 'blob'`);
+      await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
     },
     async collect(named) {
       const kept = await pool`select name from documents where kind = 'blob' and whole`;
       if (kept.length === 0) return 0;
       const isNamed = await named();
       const unnamed = kept.flatMap(({ name }) => (isNamed.has(name) ? [] : [name as string]));
-      return leadership.fenced(async (tx) => {
-        await tx`
-          update documents set unnamed_since = case when name in ${tx(["", ...unnamed])} then coalesce(unnamed_since, now()) end
-          where kind = 'blob'`;
-        const { count } = await tx`
-          delete from documents where kind = 'blob' and whole and greatest(unnamed_since, made) < now() - ${patience}::interval
-            and unnamed_since is not null`;
-        return count;
-      });
+      await pool`
+        with ${leadership.mine} update documents
+        set unnamed_since = case when name in ${pool(["", ...unnamed])} then coalesce(unnamed_since, now()) end
+        from mine where kind = 'blob'`;
+      const { count } = await pool`
+        with ${leadership.mine} delete from documents using mine
+        where kind = 'blob' and whole and greatest(unnamed_since, made) < now() - ${patience}::interval
+          and unnamed_since is not null`;
+      return count;
     },
   };
 }

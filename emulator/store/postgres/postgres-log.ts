@@ -143,9 +143,7 @@ export class PostgresLog implements CommitLog {
     if (leadership.isLost) return false;
     await this.#compacting;
     try {
-      await leadership.renew(async (tx) => {
-        await tx`delete from journal where last > ${this.#table.durable}`;
-      });
+      await leadership.renew(this.#table.durable);
       if (this.#isUncertain) await this.#writeBase(state);
       this.#isUncertain = false;
       await this.#journal.resume();
@@ -187,13 +185,7 @@ export class PostgresLog implements CommitLog {
     };
     const { moment, documents } = this.#options;
     const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
-    this.#base = await documents.write(withEnd(document, placing), {
-      kind: "base",
-      placed: async (tx, id) => {
-        await tx`delete from documents where kind = 'base' and id < ${id}`;
-        await tx`delete from journal where last <= ${at.number}`;
-      },
-    });
+    this.#base = await documents.write(withEnd(document, placing), { kind: "base", lastLine: () => at.number });
   }
 }
 

@@ -38,11 +38,12 @@ export function postgresSnapshotStore(
     async remove(name) {
       const id = await idOf(name);
       if (id === undefined) return false;
-      await leadership
-        .fenced((tx) => tx`delete from documents where id = ${id}`)
-        .catch((cause) => {
+      const { count } = await pool`with ${leadership.mine} delete from documents using mine where id = ${id}`.catch(
+        (cause) => {
           throw failure(cause);
-        });
+        },
+      );
+      if (count === 0) throw failure(leadership.fencedOff());
       return true;
     },
   };

@@ -5,7 +5,7 @@ import { format } from "../file/format.ts";
 import { readSealedInto } from "../file/sealed.ts";
 import { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import type { Database } from "./database.ts";
+import type { Sql, Tx } from "./database.ts";
 import { documentBytes } from "./documents.ts";
 import { replayJournal } from "./journal-table.ts";
 
@@ -22,32 +22,29 @@ export interface Recovered {
   readonly isOutdated: boolean;
 }
 
-/** Reads base and journal, and changes nothing. */
-export async function recover(database: Database, collections: readonly Collection[]): Promise<Recovered> {
-  const [found] = await database.pool`
-    select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
+/**
+ * Reads base and journal of the store that is called so, and changes nothing. Nobody puts another base into the place of
+ * this one meanwhile: whoever reads leads, or reads as of one moment.
+ */
+export async function recover(sql: Sql | Tx, shown: string, collections: readonly Collection[]): Promise<Recovered> {
+  const [found] = await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   if (!found) {
     const state = new State(collections);
     const { upgrade } = new DocumentReader(collections);
-    const { position, bytes } = await replayJournal(database, { state, upgrade, after: undefined });
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: undefined, shown });
     return { state, position, bytes, base: undefined, isOutdated: true };
   }
   const base = { id: found.id as string, bytes: Number(found.bytes) };
   const reader = new DocumentReader(collections, { isSealed: true });
   try {
-    await readSealedInto(reader, documentBytes(database, base.id));
+    await readSealedInto(reader, documentBytes(sql, base.id));
     const { state, upgrade } = reader;
     const head = headOf(reader.head);
-    const { position, bytes } = await replayJournal(database, { state, upgrade, after: head.position });
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: head.position, shown });
     return { state, position, bytes, base, isOutdated: head.format !== format || upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateRefused)) throw cause;
-    throw new StateRefused(
-      `The state in the store ${database.shown} is refused: ${cause.message}. Nothing was changed.`,
-      {
-        cause,
-        repairable: false,
-      },
-    );
+    const message = `The state in the store ${shown} is refused: ${cause.message}. Nothing was changed.`;
+    throw new StateRefused(message, { cause, repairable: false });
   }
 }

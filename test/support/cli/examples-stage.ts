@@ -268,6 +268,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "the page names other files": [5, ["emulator console asset"]],
   "no database listens there": [1, ["emulator start --store"]],
   "no console made this code": [4, ["emulator console session"]],
+  "no machine is called so": [1, ["emulator start --store"]],
   "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
   "no issuer made this token": [4, ["chat-b messaging --file activity.json --token-file", "chat-b messaging --file -"]],
   "nobody signed this request": [4, ["crm-b open --signed-request"]],

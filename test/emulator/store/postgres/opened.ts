@@ -1,6 +1,6 @@
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { Database } from "../../../../emulator/store/postgres/database.ts";
+import { Database, type Tx } from "../../../../emulator/store/postgres/database.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../emulator/store/postgres/open.ts";
 import { recover } from "../../../../emulator/store/postgres/recovery.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
@@ -25,7 +25,9 @@ export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
 export async function stateIn({ url, schema, collections: known = collections }: Opening): Promise<Store> {
   const database = new Database(url, schema);
   try {
-    const { state } = await recover(database, known);
+    // As of one moment: somebody may be writing.
+    const read = (tx: Tx) => recover(tx, database.shown, known);
+    const { state } = await database.pool.begin("isolation level repeatable read read only", read);
     return new LiveStore({ state, wall: systemWall });
   } finally {
     await database.close();

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { noPostgres, type PostgresServer, postgresServer } from "../../../../support/postgres/server.ts";
+import { stallingProxy } from "../../../../support/postgres/stalling-proxy.ts";
+import { owners, people } from "../../../../support/store.ts";
+import { stateIn } from "../opened.ts";
+import { moment, Writers } from "./writers.ts";
+
+/** `KILLS=1000 npm run kills` goes on for long. */
+const kills = Number(process.env.KILLS ?? 9);
+
+/** What was acknowledged and is not there; and whether each transaction is there as a whole, once. */
+async function lostIn(place: { url: string; schema: string }, acknowledged: readonly number[]) {
+  const store = await stateIn(place);
+  const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
+  return store.read(async (view) => {
+    const rows = await view.list(people);
+    const ids = new Set(rows.map(({ id }) => id));
+    const kept = await Promise.all(
+      rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((one) => view.lookup(owners, one))),
+    );
+    return {
+      lost: acknowledged.filter((id) => !ids.has(id)),
+      halves: kept.filter((owner) => owner !== "eu-1").length,
+      counts: [(await view.size(owners)) - 2 * rows.length, numbers - 1 - rows.length],
+    };
+  });
+}
+
+const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
+
+describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
+  const server = postgresServer();
+  const place = (at: PostgresServer) => ({ url: at.url(), schema: at.freshSchema() });
+
+  for (const processes of [1, 2, 3]) {
+    it(`of ${processes} loses and doubles no acknowledged write in ${Math.ceil(kills / 3)} kills`, async (t) => {
+      const at = place(server());
+      const writers = new Writers(at.url, at.schema);
+      t.after(() => writers.killAll());
+      for (let i = 0; i < processes; i += 1) writers.start();
+      for (let kill = 0; kill < kills / 3; kill += 1) {
+        const leader = await writers.leader(1 + Math.floor(Math.random() * 400));
+        await writers.kill(leader);
+        writers.start();
+        if (kill % 10 === 0) assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+      }
+      await writers.leader(20);
+      await writers.killAll();
+      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+      assert.equal(new Set(writers.acknowledged).size, writers.acknowledged.length);
+    });
+  }
+
+  it("a leader that was stopped for longer than its lease is refused its next commit, and ends", async (t) => {
+    const at = place(server());
+    const writers = new Writers(at.url, at.schema);
+    t.after(() => writers.killAll());
+    writers.start();
+    writers.start();
+    const first = await writers.leader(50);
+    first.child.kill("SIGSTOP");
+    const second = await writers.leader(50);
+    assert.notEqual(second, first);
+    first.child.kill("SIGCONT");
+    await writers.refused(first);
+    await writers.leader(50);
+    await writers.killAll();
+    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+  });
+
+  const troubles: readonly [what: string, trouble: (at: PostgresServer) => Promise<unknown>][] = [
+    [
+      "whose connections are cut",
+      (at) =>
+        at.sql(
+          (sql) => sql`
+      select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`,
+        ),
+    ],
+    [
+      "whose server is restarted",
+      async (at) => {
+        await at.stop("SIGINT");
+        await moment(200);
+        await at.start();
+      },
+    ],
+    [
+      "whose server crashes",
+      async (at) => {
+        await at.stop("SIGQUIT");
+        await at.start();
+      },
+    ],
+    [
+      "whose database is read-only for a while",
+      async (at) => {
+        const begun = (to: string) =>
+          at.sql(async (sql) => {
+            await sql.unsafe("set default_transaction_read_only = off");
+            await sql.unsafe(`alter database postgres set default_transaction_read_only = ${to}`);
+            await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`;
+          });
+        await begun("on");
+        await moment(300);
+        await begun("off");
+      },
+    ],
+  ];
+  for (const [what, trouble] of troubles) {
+    it(`a leader ${what} goes on, and has lost nothing`, async (t) => {
+      const at = place(server());
+      const writers = new Writers(at.url, at.schema);
+      t.after(() => writers.killAll());
+      writers.start();
+      for (let time = 0; time < 3; time += 1) {
+        await writers.leader(50);
+        await trouble(server());
+      }
+      await writers.leader(50);
+      await writers.killAll();
+      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+    });
+  }
+
+  it("a leader whose network stalls gives up what waits, goes on after it, and has lost nothing", async (t) => {
+    const at = place(server());
+    const proxy = await stallingProxy(t, server());
+    const writers = new Writers(at.url.replace(server().folder, proxy.folder), at.schema);
+    t.after(() => writers.killAll());
+    writers.start();
+    for (const ms of [300, 1_500]) {
+      await writers.leader(50);
+      proxy.stall();
+      await moment(ms);
+      proxy.goOn();
+    }
+    await writers.leader(50);
+    await writers.killAll();
+    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+  });
+
+  it("a leader whose database has no room goes on once there is some, and has lost nothing", async (t) => {
+    const at = place(server());
+    const writers = new Writers(at.url, at.schema);
+    t.after(() => writers.killAll());
+    writers.start();
+    await writers.leader(50);
+    // What a full disk answers to an insert; filling one would take a file system of its own.
+    await server().sql((sql) =>
+      sql.unsafe(`create function ${at.schema}.full() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+        create trigger full_disk before insert on ${at.schema}.journal execute function ${at.schema}.full()`),
+    );
+    await moment(300);
+    await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${at.schema}.journal`));
+    await writers.leader(50);
+    await writers.killAll();
+    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+  });
+});

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { program } from "../../../../support/program.ts";
+
+interface Writer {
+  readonly child: ChildProcess;
+  readonly gone: Promise<unknown>;
+  leads: boolean;
+  refused: boolean;
+  acknowledged: number;
+}
+
+/** Processes that write to one store as soon as they lead, and what they were told. */
+export class Writers {
+  /** Every number that was acknowledged, in the order in which that was heard of. */
+  readonly acknowledged: number[] = [];
+  readonly #place: readonly string[];
+  #writers: Writer[] = [];
+  #started = 0;
+  #broken: Error | undefined;
+  #heard: () => void = () => {};
+
+  constructor(url: string, schema: string) {
+    this.#place = [url, schema];
+  }
+
+  /** Starts one more, with numbers of its own. */
+  start(): void {
+    this.#started += 1;
+    const argv = [program("postgres-writer"), ...this.#place, String(this.#started * 1_000_000)];
+    const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
+    const writer: Writer = { child, gone: once(child, "close"), leads: false, refused: false, acknowledged: 0 };
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line === "leads") writer.leads = true;
+      else if (line === "refused") writer.refused = true;
+      else {
+        writer.acknowledged += 1;
+        this.acknowledged.push(Number(line));
+      }
+      this.#heard();
+    });
+    void writer.gone.then(() => {
+      if (!child.killed && !writer.refused) this.#broken = new Error("A writer ended by itself");
+      this.#heard();
+    });
+    this.#writers.push(writer);
+  }
+
+  /** The one that is told that its writes are there, once it was told so often from now on. */
+  async leader(count: number): Promise<Writer> {
+    const before = new Map(this.#writers.map((writer) => [writer, writer.acknowledged]));
+    const found = () =>
+      this.#writers.find((writer) => writer.acknowledged >= (before.get(writer) ?? 0) + count && !writer.refused);
+    return this.#until(found);
+  }
+
+  /** Waits for what the writers say. */
+  async #until<T>(found: () => T | undefined): Promise<T> {
+    for (;;) {
+      if (this.#broken) throw this.#broken;
+      const value = found();
+      if (value !== undefined) return value;
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+
+  /** Resolves once it was told that another one leads, and ended. */
+  async refused(writer: Writer): Promise<void> {
+    await this.#until(() => writer.refused || undefined);
+    await writer.gone;
+    this.#writers = this.#writers.filter((other) => other !== writer);
+  }
+
+  async kill(writer: Writer): Promise<void> {
+    writer.child.kill("SIGKILL");
+    await writer.gone;
+    this.#writers = this.#writers.filter((other) => other !== writer);
+  }
+
+  async killAll(): Promise<void> {
+    for (const writer of [...this.#writers]) await this.kill(writer);
+  }
+}
+
+export const moment = (ms: number): Promise<void> => sleep(ms);
