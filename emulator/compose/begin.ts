@@ -17,7 +17,7 @@ import { Counters } from "../control/metrics/counters.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
 import { outgoingFaults } from "../faults/outgoing.ts";
-import { createListener, type ListenerOptions } from "../http/listener.ts";
+import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import { createForwarder } from "../http/outgoing/forward.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { createOutgoing } from "../http/outgoing/outgoing.ts";
@@ -28,6 +28,8 @@ import { causeRows, lastNumberIn } from "../store/causes.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
+import { StoreFailed } from "../store/port.ts";
+import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
@@ -38,6 +40,7 @@ import { watchActivity } from "./activity.ts";
 import { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
+import { Following } from "./following.ts";
 import { instanceAt } from "./instance-at.ts";
 import { InvalidOptions } from "./invalid-options.ts";
 import { targetOf } from "./move.ts";
@@ -45,6 +48,7 @@ import { type EmulatorOptions, optionsOfFork, settingsFrom, startOf } from "./op
 import { type Origin, originIn } from "./origin.ts";
 import { programTravel } from "./program-travel.ts";
 import { checkClusterUrls, publicNames, publicUrlOf } from "./public-urls.ts";
+import { reachable } from "./reachable.ts";
 import { reportRest } from "./report-rest.ts";
 import { readyPart, routerParts } from "./router-parts.ts";
 import type { Emulator } from "./running.ts";
@@ -87,6 +91,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const causeRow = causeRows({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
   const links = new RequestLinks();
   const hurry = new AbortController();
+  let leadership: Leadership | undefined;
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
     hurry: hurry.signal,
@@ -97,11 +102,14 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     settings: asGiven,
     allowedHosts: [...(options.allowedHosts ?? []), ...publicNames(options)],
     trustedProxies: options.trustedProxies,
+    isAssured: () => leadership?.isAssured ?? true,
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
 
+  const isShared = options.store !== undefined;
   const front = createListener({
     ...duties,
+    isShared,
     publicUrl: options.publicUrl,
     name: "router",
     whileStarting: [readyPart(instanceId)],
@@ -122,6 +130,12 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => lock.release());
 
+  // Those of clusters that are bound before this process leads, and those that answer until another one does.
+  const handedOver: Listener[] = [];
+  closing.push(() => Promise.all(handedOver.map((listener) => listener.close())));
+  const following = isShared
+    ? new Following({ wall, instanceId, front, bind: bindCluster, log, began: follows })
+    : undefined;
   let now: (() => number) | undefined;
   const state = await openState({
     file: realFile,
@@ -135,6 +149,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
   const { store, blobs, snapshotStore, kept } = state;
+  leadership = state.leadership;
   closing.push(() => store.close());
   token = state.leadership?.token ?? token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
@@ -251,14 +266,25 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   };
   const told = clusters.map(({ id, url }) => ({ id, url }));
   await lock.tell({ clusters: told, token });
-  await state.leadership?.tell({ router_url: routerUrl, clusters: told });
-  closing.push(() => front.close());
+  closing.push(() => (isShared ? front.handOver() : front.close()));
   front.open({ ...served, parts: routerParts({ router, control }, token) });
+  if (following) {
+    const address = {
+      router_url: reachable(routerUrl, host),
+      clusters: state.clusters.map(({ id, position }, i) => {
+        const { reachedAt, external } = clusters[i]!;
+        return { id, url: external ? reachedAt : reachable(reachedAt, host), position, external };
+      }),
+    };
+    following.lead(address);
+    await state.leadership?.tell(address);
+  }
   opened(routerUrl);
   closing.push(() => reportRest({ store, clock, wall }, hurry.signal));
 
   void state.leadership?.lost.then(() => {
-    log("another process leads this store now: this one ends");
+    const message = "Another process leads this store now: this one has ended";
+    closing.push(() => Promise.reject(new StoreFailed(message)));
     return closing.run().catch(() => {});
   });
   return {
@@ -298,19 +324,31 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
       const url = external_url.replace(/\/$/, "");
       return { ...rest, url, reachedAt: url, external: true };
     }
-    const given = options.clusterUrls?.[row.id];
-    const listener = createListener({ ...duties, publicUrl: given, name: row.id });
-    closing.push(() => listener.close());
-    const own = port === 0 ? 0 : port + 1 + position;
-    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${row.id} would listen on`);
-    const reachedAt = await listener.listen(own, host);
-    links.add(reachedAt);
+    const { listener, url: reachedAt } = (await following?.ownOf(row.id)) ?? (await bindCluster(row.id, position));
+    if (isShared) closing.push(() => listener.handOver());
     const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
     const inbox = new Inbox(settings.inboxBytes);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;
+  }
+
+  async function bindCluster(id: string, position: number): Promise<{ listener: Listener; url: string }> {
+    const own = port === 0 ? 0 : port + 1 + position;
+    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${id} would listen on`);
+    const listener = createListener({ ...duties, isShared, publicUrl: options.clusterUrls?.[id], name: id });
+    if (isShared) handedOver.push(listener);
+    else closing.push(() => listener.close());
+    const url = await listener.listen(own, host);
+    links.add(url);
+    return { listener, url };
+  }
+
+  /** Until this process leads it passes on what comes. */
+  function follows(leader: string, shared: string): void {
+    void lock.tell({ clusters: [], token: shared });
+    options.following?.({ routerUrl, leader });
   }
 
   /** A program moves time. */
@@ -322,16 +360,11 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   /** Others may share the state; they are told where we are once we lead and are there for them. */
   function inDatabase(url: string): InDatabase {
     const candidate = { instance: instanceId, address: null, token: options.token, newToken: () => token };
-    let isTold = false;
-    const seen = () => {
-      if (!isTold) log("another process leads this store; this one waits, and takes over when that one ends");
-      isTold = true;
-    };
     return {
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      seen,
+      ...(following && { seen: following.seen }),
       ...(options.signal && { signal: options.signal }),
     };
   }

@@ -31,6 +31,10 @@ const shape = {
     (value) => typeof value === "string" && isSchemaName(value),
     "a schema is named by small letters, digits and underscores",
   ),
+  following: a<NonNullable<EmulatorOptions["following"]>>(
+    (value) => typeof value === "function",
+    "a function is needed",
+  ),
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),

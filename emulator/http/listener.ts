@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { fastify } from "fastify";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
@@ -10,6 +10,7 @@ import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
+import { refuseMoved } from "./pass-on.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { Departures, unreadAnswerMs } from "./sending/departure.ts";
@@ -18,6 +19,13 @@ import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
 /** How long requests that are being served may take to end when the listener closes, where nobody says otherwise. */
 const closeGraceMs = 1_000;
+
+/** How long a request waits until it is certain that this process leads, and what is answered whether it is or not. */
+const assuranceMs = 5_000;
+const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
+
+/** How often it is looked whether requests have ended when another process takes over. */
+const handOverLookMs = 5;
 
 /** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
 const keptOpenMs = 72_000;
@@ -57,6 +65,10 @@ export interface ListenerOptions {
   readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  /** Whether other processes share the state, to whom requests may be passed on. */
+  readonly isShared?: boolean | undefined;
+  /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
+  readonly isAssured?: (() => boolean) | undefined;
   /** What is answered before it is opened; everything else is 503 until then. */
   readonly whileStarting?: readonly Part[];
 }
@@ -82,6 +94,10 @@ export interface Listener {
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on. Fails with EmulatorBug when one cannot be served. */
   open(served: Served): void;
+  /** Hands requests to somebody else from now on, in the place of all that it serves; undefined: no longer. */
+  passTo(other: RequestListener | undefined): void;
+  /** Refuses what comes from now on, as another process will answer it, and resolves once what came before is answered. */
+  handOver(): Promise<void>;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
 }
@@ -98,10 +114,29 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
-  let take: Dispatch["take"] = (request, response) => dispatch.take(request, response);
+  let take: (request: IncomingMessage, response: ServerResponse) => unknown = (request, response) =>
+    dispatch.take(request, response);
+  let other: RequestListener | undefined;
+  /** Requests that are being served, where somebody may want to know. */
+  const open = new Set<ServerResponse>();
+  const counted: RequestListener = (request, response) => {
+    if (other) return other(request, response);
+    if (options.isAssured?.() === false && !tellsOfItself.test(request.url ?? "")) return void wait(request, response);
+    open.add(response);
+    response.once("close", () => open.delete(response));
+    void take(request, response);
+  };
+  /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
+  async function wait(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const until = options.wall.now() + assuranceMs;
+    while (options.isAssured?.() === false && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
+    if (options.isAssured?.() === false) refuseMoved(request, response);
+    else counted(request, response);
+  }
+  const entrance: RequestListener = options.isShared ? counted : (request, response) => void take(request, response);
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
-    serverFactory: () => serverFor((request, response) => void take(request, response), limits),
+    serverFactory: () => serverFor(entrance, limits),
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
@@ -120,7 +155,18 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     open({ parts, ...served }) {
       dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
     },
+    passTo(listener) {
+      other = listener;
+    },
+    async handOver() {
+      take = refuseMoved;
+      endAll(waiting.followers);
+      const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
+      while (open.size > 0 && options.wall.now() < until && !options.hurry?.aborted)
+        await options.wall.sleep(handOverLookMs);
+    },
     async close() {
+      other = undefined;
       take = refuseLate;
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());

@@ -53,8 +53,8 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** Where the one that leads is; null: nobody does, or it does not answer yet. */
-export type Seen = (leader: unknown) => void;
+/** Where the one that leads is, null: nobody does, or it does not answer yet; and the token that all have. */
+export type Seen = (leader: unknown, token: string | null) => void;
 
 /** Ends the waiting for leadership. */
 export class NoLongerWanted extends Error {}
@@ -116,7 +116,7 @@ export class Leadership {
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }
-        tell(row.leader === null ? null : row.address);
+        tell(row.leader === null ? null : row.address, row.token);
       } catch (error) {
         if (!wasReached) throw error;
       }
@@ -205,17 +205,22 @@ export class Leadership {
   async #beat(): Promise<void> {
     const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
-    for (
-      let asked: Promise<void> | undefined, askedAt = 0;
-      !signal.aborted;
-      await wall.sleep(leaseMs / beatsPerLease, signal)
-    ) {
-      const now = wall.now();
+    let asked: Promise<void> | undefined;
+    // Counted in looks, not in time: when we were busy ourselves, the answer is there at the next one.
+    let unanswered = 0;
+    let stuck = 0;
+    for (let waiting: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
+      unanswered = asked ? unanswered + 1 : 0;
+      const since = this.waitingSince();
+      stuck = since !== undefined && since === waiting ? stuck + 1 : 0;
+      waiting = since;
       // What waits so long for an answer may wait for ever: a network that stalls tells nobody.
-      if (now - Math.min(asked ? askedAt : now, this.waitingSince() ?? now) > leaseMs) database.cut();
-      if (asked) continue;
-      askedAt = now;
-      asked = this.#ask(askedAt)
+      if (Math.max(unanswered, stuck) > beatsPerLease) {
+        database.cut();
+        unanswered = 0;
+        stuck = 0;
+      }
+      asked ??= this.#ask(wall.now())
         .catch(() => {})
         .then(() => {
           asked = undefined;

@@ -10,7 +10,7 @@ import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
-import { bannerOf, readyEvent } from "./start/banner.ts";
+import { bannerOf, type FollowedLeader, followingStarted, readyEvent } from "./start/banner.ts";
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
@@ -104,7 +104,14 @@ export const emulatorStart = command({
     const runFile = file === undefined && toldAt !== undefined ? await runFileOf(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile }, context, {
+    /** Whether a process that waits for this one in the foreground was told that it may go. */
+    let isTold = false;
+    const tell = async (started: Started) => {
+      await (isTold ? showStarted(started, context) : (host.starter?.tell(started) ?? showStarted(started, context)));
+      isTold = true;
+    };
+    const following = (at: FollowedLeader) => void tell(followingStarted(at)).catch(() => {});
+    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, following }, context, {
       readyFile: readyFile?.path,
       toldAt,
       log: log && ((line) => void log.message("warn", line)),
@@ -115,7 +122,7 @@ export const emulatorStart = command({
       await readyFile.tell(ready);
     }
     const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
-    await (host.starter?.tell(started) ?? showStarted(started, context));
+    await tell(started);
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, context);
 

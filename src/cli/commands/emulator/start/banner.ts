@@ -17,6 +17,22 @@ export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emu
   pid,
 });
 
+/** Where a process that does not lead is, and the one that does. */
+export interface FollowedLeader {
+  readonly routerUrl: string;
+  readonly leader: string;
+}
+
+/** What is said by a process that does not lead; it says that it is ready once it does. */
+export const followingStarted = ({ routerUrl, leader }: FollowedLeader) => ({
+  ready: { event: "following", router_url: routerUrl, leader },
+  banner: [
+    `Another process leads this store, at ${leader}.`,
+    `What comes to ${routerUrl} is passed on to it; this one takes over when it ends.`,
+  ],
+  secrets: [],
+});
+
 /**
  * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
  * which commands find it; undefined where no file tells of it.

@@ -1,0 +1,102 @@
+import type { RequestListener } from "node:http";
+import type { Wall } from "../../src/base/clock.ts";
+import { fieldsOf } from "../../src/base/object.ts";
+import type { Listener } from "../http/listener.ts";
+import { passOn, wasPassed } from "../http/pass-on.ts";
+import { noSniffing } from "../http/sending/send.ts";
+
+/** Where the listeners of the one that leads are, as it tells the others. */
+export interface LeaderAddress {
+  readonly router_url: string;
+  readonly clusters: readonly {
+    readonly id: string;
+    readonly url: string;
+    /** In the order of the ports. */
+    readonly position: number;
+    readonly external: boolean;
+  }[];
+}
+
+interface Options {
+  readonly wall: Wall;
+  readonly instanceId: string;
+  readonly front: Listener;
+  /** Binds the listener of a cluster, as this process would have it if it led. */
+  readonly bind: (id: string, position: number) => Promise<{ readonly listener: Listener; readonly url: string }>;
+  /** Told what goes wrong. */
+  readonly log: (line: string) => void;
+  /** Told once that it follows, with the token that all processes have. */
+  readonly began: (leader: string, token: string) => void;
+}
+
+/** A process that does not lead: its listeners pass everything on to the one that does. */
+export class Following {
+  readonly #options: Options;
+  readonly #own = new Map<string, { readonly listener: Listener; readonly url: string }>();
+  #leader: LeaderAddress | undefined;
+  #isTold = false;
+  #binding: Promise<void> = Promise.resolve();
+
+  constructor(options: Options) {
+    this.#options = options;
+    options.front.passTo(this.#passing(() => this.#leader?.router_url));
+  }
+
+  /** Takes what is known of the one that leads; null: nobody does, or it is not there yet. */
+  readonly seen = (address: unknown, token: string | null): void => {
+    const { router_url, clusters } = fieldsOf(address);
+    this.#leader = typeof router_url === "string" && Array.isArray(clusters) ? (address as LeaderAddress) : undefined;
+    if (!this.#leader) return;
+    const { router_url: leader, clusters: known } = this.#leader;
+    this.#binding = this.#binding
+      .then(() => this.#bindAll(known))
+      .then(() => {
+        if (!this.#isTold) this.#options.began(leader, token ?? "");
+        this.#isTold = true;
+      })
+      .catch((error) => this.#options.log(String(error)));
+  };
+
+  /** The listener that a cluster has here already. */
+  async ownOf(id: string): Promise<{ readonly listener: Listener; readonly url: string } | undefined> {
+    await this.#binding;
+    return this.#own.get(id);
+  }
+
+  /** From now on this process leads: what waits, and what comes, is answered here. */
+  lead(address: LeaderAddress): void {
+    this.#leader = address;
+    this.#options.front.passTo(undefined);
+    for (const { listener } of this.#own.values()) listener.passTo(undefined);
+  }
+
+  async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
+    for (const { id, position, external } of clusters) {
+      if (external || this.#own.has(id)) continue;
+      const bound = await this.#options.bind(id, position);
+      bound.listener.passTo(this.#passing(() => this.#leader?.clusters.find((one) => one.id === id)?.url));
+      this.#own.set(id, bound);
+    }
+  }
+
+  #passing(leader: () => string | undefined): RequestListener {
+    const { wall, instanceId } = this.#options;
+    return (request, response) => {
+      // Who asks whether this very process is there, means it.
+      if (request.method === "GET" && request.url === "/_emulator/ready" && !wasPassed(request)) {
+        const at = leader();
+        const body = JSON.stringify({ instance_id: instanceId, role: "follower", leader: at ?? null });
+        const head = [
+          ...noSniffing,
+          "content-type",
+          "application/json",
+          "content-length",
+          String(Buffer.byteLength(body)),
+        ];
+        response.writeHead(at === undefined ? 503 : 200, head).end(body);
+        return;
+      }
+      void passOn(request, response, { wall, leader });
+    };
+  }
+}
