@@ -12,6 +12,7 @@ import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
 import { isExported } from "./exported.ts";
 import { FileLog } from "./file-log.ts";
+import { format } from "./format.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
@@ -47,15 +48,16 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const recovered = await recover(disk, path, collections).catch((cause) => refuse(disk, path, cause));
   const torn = recovered.journals.at(-1);
   if (torn?.torn) report(await keepTornTail(disk, torn.path, torn.length));
-  const base = await baseToFollow(disk, options, recovered);
+  const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
+  const base = await baseToFollow(disk, options, recovered, files);
   // The newest first, each for good: a journal that comes back after a crash would miss the one before it.
   for (const leftover of [...recovered.leftovers, ...base.replaced].reverse()) {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
   }
-  const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
-  for (const generation of recovered.behind) await files.keepJournal(generation);
-  if (recovered.behind.length > 0) await files.trim();
+  const behind = [...recovered.behind, ...base.behind];
+  for (const generation of behind) await files.keepJournal(generation);
+  if (behind.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
   // From here on a journal follows it, and is missed when it is gone.
   if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
@@ -82,24 +84,36 @@ interface Followed {
   readonly closed: boolean | undefined;
   readonly size: number;
   readonly position: Position;
-  /** Journals that the journal to come goes on from, and those that are now in the base. */
+  /** Journals that the journal to come goes on from. */
   readonly journals: readonly JournalContent[];
+  /** Those that are now in the base: generations that lead back to the one before it, and files of an earlier format. */
+  readonly behind: readonly number[];
   readonly replaced: readonly string[];
 }
 
 /**
  * The base that is there; or a new one, at the first start (with it, a journal without a state file is known to be
- * damage) and where the files are of an earlier format or version: what is written next is in the form of today.
+ * damage) and where the files are of an earlier format or version: what is written next is in the form of today. What
+ * was written in another version of rows stays as history, which says in which.
  */
-async function baseToFollow(disk: Disk, { path, collections }: FileStoreOptions, found: Recovered): Promise<Followed> {
+async function baseToFollow(
+  disk: Disk,
+  { path, collections }: FileStoreOptions,
+  found: Recovered,
+  files: HistoryFiles,
+): Promise<Followed> {
   const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? beginning;
-  if (base && !outdated) return { ...base, position, journals, replaced: [] };
+  if (base && !outdated) return { ...base, position, journals, behind: [], replaced: [] };
   const generation = newest + 1;
-  const adapter = new BaseFile({ disk, path, collections, position: () => position, closed: true });
+  const isHistory = base?.format === format;
+  const leadsBack = isHistory ? { past: () => position, durable: () => files.keepBase(base.generation) } : {};
+  const adapter = new BaseFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
   await new Low<Base>(adapter, { generation, state }).write();
-  const replaced = journals.map((journal) => journal.path);
-  return { generation, closed: true, size: adapter.size, position, journals: [], replaced };
+  const written = { generation, closed: true, size: adapter.size, position, journals: [] };
+  return isHistory
+    ? { ...written, behind: journals.map(({ header }) => header?.generation ?? 0), replaced: [] }
+    : { ...written, behind: [], replaced: journals.map((journal) => journal.path) };
 }
 
 /** Goes on with the last journal, cut back to its last good line; else with an empty one. */

@@ -14,7 +14,7 @@ import { Replay } from "./journal/replay.ts";
 export interface Recovered {
   readonly state: State;
   /** Undefined when there is no base yet. */
-  readonly base: (Pick<ReadBase, "generation" | "closed"> & { readonly size: number }) | undefined;
+  readonly base: (Pick<ReadBase, "generation" | "closed" | "format"> & { readonly size: number }) | undefined;
   /** Whether the files are of an earlier format, or rows in them of an earlier version. */
   readonly outdated: boolean;
   /** Where the chain of the journals ends; undefined in format 1. */
@@ -52,7 +52,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
   return {
     state,
-    base: base && { generation: base.generation, closed: base.closed, size: file.size },
+    base: base && { generation: base.generation, closed: base.closed, format: base.format, size: file.size },
     outdated: base !== undefined && (base.format !== format || upgrade.needed),
     position: replay.position,
     journals,

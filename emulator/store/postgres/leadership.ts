@@ -11,7 +11,7 @@ import type { Database } from "./database.ts";
  * When to begin is a matter of two signs. The leader holds an advisory lock, which PostgreSQL frees the moment its
  * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free, or when the beat stands
  * still for the whole lease: the leader was stopped, or its network was. As long as a lease may still be running,
- * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E17).
+ * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
  */
 
 /**
