@@ -133,8 +133,9 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   // Those of clusters that are bound before this process leads, and those that answer until another one does.
   const handedOver: Listener[] = [];
   closing.push(() => Promise.all(handedOver.map((listener) => listener.close())));
+  const unwanted = new AbortController();
   const following = isShared
-    ? new Following({ wall, instanceId, front, bind: bindCluster, log, began: follows })
+    ? new Following({ wall, instanceId, front, bind: bindCluster, log, began: follows, stop: () => unwanted.abort() })
     : undefined;
   let now: (() => number) | undefined;
   const state = await openState({
@@ -365,7 +366,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
       schema: options.schema ?? defaultSchema,
       candidate,
       ...(following && { seen: following.seen }),
-      ...(options.signal && { signal: options.signal }),
+      signal: AbortSignal.any([unwanted.signal, ...(options.signal ? [options.signal] : [])]),
     };
   }
 

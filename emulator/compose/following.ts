@@ -1,4 +1,5 @@
-import type { RequestListener } from "node:http";
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, RequestListener } from "node:http";
 import type { Wall } from "../../src/base/clock.ts";
 import { fieldsOf } from "../../src/base/object.ts";
 import type { Listener } from "../http/listener.ts";
@@ -27,6 +28,8 @@ interface Options {
   readonly log: (line: string) => void;
   /** Told once that it follows, with the token that all processes have. */
   readonly began: (leader: string, token: string) => void;
+  /** Ends this process, as whoever holds the token may wish. */
+  readonly stop: () => void;
 }
 
 /** A process that does not lead: its listeners pass everything on to the one that does. */
@@ -35,6 +38,7 @@ export class Following {
   readonly #own = new Map<string, { readonly listener: Listener; readonly url: string }>();
   #leader: LeaderAddress | undefined;
   #isTold = false;
+  #token: string | undefined;
   #binding: Promise<void> = Promise.resolve();
 
   constructor(options: Options) {
@@ -46,6 +50,7 @@ export class Following {
   readonly seen = (address: unknown, token: string | null): void => {
     const { router_url, clusters } = fieldsOf(address);
     this.#leader = typeof router_url === "string" && Array.isArray(clusters) ? (address as LeaderAddress) : undefined;
+    this.#token = token ?? undefined;
     if (!this.#leader) return;
     const { router_url: leader, clusters: known } = this.#leader;
     this.#binding = this.#binding
@@ -79,6 +84,14 @@ export class Following {
     }
   }
 
+  /** Whether a request that came to this very process brings the token; one without it the leader refuses. */
+  #isAllowed(request: IncomingMessage): boolean {
+    const given = Buffer.from(request.headers.authorization ?? "");
+    const wanted = Buffer.from(`Bearer ${this.#token}`);
+    const isHeld = given.length === wanted.length && timingSafeEqual(given, wanted);
+    return this.#token !== undefined && isHeld && !wasPassed(request);
+  }
+
   #passing(leader: () => string | undefined): RequestListener {
     const { wall, instanceId } = this.#options;
     return (request, response) => {
@@ -94,6 +107,11 @@ export class Following {
           String(Buffer.byteLength(body)),
         ];
         response.writeHead(at === undefined ? 503 : 200, head).end(body);
+        return;
+      }
+      if (request.method === "POST" && request.url === "/_emulator/stop" && this.#isAllowed(request)) {
+        response.writeHead(202, [...noSniffing, "content-length", "0", "connection", "close"]).end();
+        this.#options.stop();
         return;
       }
       void passOn(request, response, { wall, leader });

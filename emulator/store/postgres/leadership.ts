@@ -57,7 +57,9 @@ interface Options {
 export type Seen = (leader: unknown, token: string | null) => void;
 
 /** Ends the waiting for leadership. */
-export class NoLongerWanted extends Error {}
+export class NoLongerWanted extends Error {
+  override readonly name = "NoLongerWanted";
+}
 
 export class Leadership {
   readonly #options: Options;

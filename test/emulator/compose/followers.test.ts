@@ -62,6 +62,18 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     await reader.cancel();
   });
 
+  it("end one by one: who is asked to stop, stops", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await follower(t, options);
+    const stop = (token: string) =>
+      sender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
+    assert.equal((await stop("wrong")).status, 401);
+    assert.equal((await stop(leader.token)).status, 202);
+    await assert.rejects(second.leads, { name: "NoLongerWanted" });
+    assert.equal((await leader.router("GET", "/_emulator/ready")).status, 200);
+  });
+
   it("hand over without a failed request when the one that leads ends", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });

@@ -46,6 +46,13 @@ export async function openEmulator(
   }
 }
 
+/** Why an emulator has ended by itself, in the words of the command line. */
+export function endedBy(error: Error): unknown {
+  if (error.name !== "StoreFailed") return error;
+  const hint = "Nothing that was answered is lost. Start it again: it follows the one that leads.";
+  return new CommandFailed("failed", "no_longer_leads", `${error.message}.`, { hint, cause: error });
+}
+
 /** What an emulator fails with at its start. `repairable`: of a state that is refused. */
 type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean };
 
@@ -68,6 +75,8 @@ function translated(error: StartTrouble, { file, store }: EmulatorOptions): unkn
       cause: error,
     });
   }
+  if (error.name === "NoLongerWanted")
+    return new CommandFailed("failed", "stopped", "It was stopped before it led its store.", { cause: error });
   if (error.name === "InvalidOptions") return new UsageError(error.message, { cause: error });
   if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL")
     return new UsageError(`Cannot start: ${error.message}`, { cause: error });

@@ -8,7 +8,7 @@ import { noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
-import { openEmulator } from "./open.ts";
+import { endedBy, openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
 import { bannerOf, type FollowedLeader, followingStarted, readyEvent } from "./start/banner.ts";
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
@@ -126,7 +126,9 @@ export const emulatorStart = command({
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, context);
 
-    await Promise.race([emulator.closed, aborted(signal)]);
+    await Promise.race([emulator.closed, aborted(signal)]).catch((error) => {
+      throw endedBy(error);
+    });
     await log?.lifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop at once");
     await emulator.close({ hurry: cut });
