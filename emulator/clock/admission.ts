@@ -7,6 +7,7 @@ import type { Entry } from "./schedule.ts";
 interface KeyQueue {
   readonly name: string;
   readonly kind: string;
+  readonly owner: string;
   readonly waiting: Entry[];
   /** Admitted, and their outcome is not committed yet. */
   admitted: number;
@@ -39,13 +40,32 @@ export class Admission {
     );
   }
 
+  /** Whose the entries of a key are that are admitted or wait. */
+  ownerOf(key: string): string | undefined {
+    return this.#queues.get(key)?.owner;
+  }
+
+  /** Asks whose entries are, of keys that are not known yet. */
+  async ownersOf(view: View, entries: readonly Entry[]): Promise<ReadonlyMap<string, string>> {
+    const fresh = new Map<string, { readonly kind: string; readonly name: string }>();
+    for (const { kind, concurrency_key: name } of entries) if (!this.#queues.has(name)) fresh.set(name, { kind, name });
+    if (fresh.size === 0) return nobody;
+    const asked = [...fresh.values()];
+    const owners = await byKind(asked, async (kind, alike) => {
+      const names = alike.map(({ name }) => name);
+      const found = await this.#handlers[kind]?.owners?.(view, names).catch(() => undefined);
+      return names.map((_, i) => found?.[i] ?? kind);
+    });
+    return new Map(asked.map(({ name }, i) => [name, owners[i]!]));
+  }
+
   /** True: it is admitted at once. False: it waits, and `admit` is called with it later. */
-  offer(entry: Entry): boolean {
+  offer(entry: Entry, owner: string): boolean {
     const { concurrency_key: name, kind } = entry;
     const queue = this.#queues.get(name);
     if (queue === undefined) {
       // One at a time is always allowed, so the capacity of a key with a single entry is not asked for.
-      this.#queues.set(name, { name, kind, waiting: [], admitted: 1, asking: false });
+      this.#queues.set(name, { name, kind, owner, waiting: [], admitted: 1, asking: false });
       return true;
     }
     queue.waiting.push(entry);
@@ -77,6 +97,8 @@ export class Admission {
     });
   }
 }
+
+const nobody: ReadonlyMap<string, string> = new Map();
 
 function release(queue: KeyQueue, capacity: number): Entry[] {
   queue.asking = false;

@@ -7,6 +7,7 @@ import { causeOf, timerCause } from "./causes.ts";
 import { Committer } from "./committer.ts";
 import type { Commit, JobHandlers, Run } from "./job-handler.ts";
 import { Preparer } from "./preparer.ts";
+import { Ready } from "./ready.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -23,7 +24,7 @@ export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly handlers: JobHandlers;
-  /** How many entries may be under way over the whole emulator. */
+  /** How many entries may be under way; an eighth more where others than those whose they are have something to do. */
   readonly atOnce: number;
   readonly causeRow: MakeCauseRow;
   /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
@@ -46,12 +47,13 @@ interface FinishedRun extends StartedRun {
 const listedAtOnce = 1_000;
 /** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
 const reservedShare = 1 / 4;
+/** So many more may begin, of owners that have nothing under way: no owner can take everything. */
+const ownersShare = 1 / 8;
 /** So many entries for each slot may be begun and not yet durable: after a crash they are run again. */
 const uncommittedPerSlot = 4;
-const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /**
- * Runs what is due at the present virtual time, in order of (due, id), within the limits. It moves no time.
+ * Runs what is due at the present virtual time, of each owner in order of (due, id), within the limits. It moves no time.
  *
  * An entry is **due** when its time has come; **admitted** when its concurrency key has capacity for it; **prepared** when its job handler has read what it needs, in
  * one view with others; **running** while its work is done outside the state; **committed** when a transaction has
@@ -65,7 +67,7 @@ export class Dispatcher {
   readonly #stop = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
-  readonly #ready: Entry[] = [];
+  readonly #ready = new Ready();
   readonly #preparer: Preparer;
   readonly #committer: Committer<FinishedRun>;
   /** Begun, and not yet durable. */
@@ -74,6 +76,9 @@ export class Dispatcher {
   #slotsTaken = 0;
   /** How many entries of a concurrency key are running. */
   readonly #runningByKey = new Map<string, number>();
+  /** How many of an owner. */
+  readonly #runningByOwner = new Map<string, number>();
+  readonly #ownerOfRun = new Map<number, string>();
   /** Those of them that are under way, until their outcome is in the state. */
   readonly #begun = new Set<Entry>();
   readonly #failed = new Set<number>();
@@ -90,7 +95,7 @@ export class Dispatcher {
     const { store, clock, handlers } = options;
     this.#options = options;
     this.#admission = new Admission(store, handlers, (admitted) => {
-      for (const entry of admitted) this.#ready.splice(this.#positionOf(entry), 0, entry);
+      for (const entry of admitted) this.#ready.add(entry, this.#ownerOf(entry));
       // The listing pumps at its end, when all that is due stands in order.
       if (!this.#listing) this.#pump();
     });
@@ -147,9 +152,7 @@ export class Dispatcher {
   }
 
   #beginAhead(entry: Entry): void {
-    const ready = this.#ready.findIndex(({ id }) => id === entry.id);
-    if (ready >= 0) this.#ready.splice(ready, 1);
-    else if (this.#taken.has(entry.id)) {
+    if (!this.#ready.remove(entry.id) && this.#taken.has(entry.id)) {
       if (!this.#begun.has(entry)) this.#ahead.add(entry.id);
       return;
     }
@@ -190,35 +193,37 @@ export class Dispatcher {
     const stopped = this.#stop.signal.aborted;
     while (!stopped && this.#hasCapacity) {
       const next = this.#nextReady();
-      if (next < 0) break;
-      // Shifting costs nothing however long the list is; cutting the first one out moves all the others.
-      this.#begin(next === 0 ? this.#ready.shift()! : this.#ready.splice(next, 1)[0]!);
+      if (next === undefined) break;
+      this.#begin(next);
     }
-    // The queue is looked at only when something could be started, not after each of its changes.
-    if (!stopped && this.#mayHaveMore && this.#hasCapacity) return void this.#list();
+    // Without capacity only what came last is looked at: somebody may be there who has nothing under way.
+    const looks = this.#hasCapacity || this.#options.atOnce > 1;
+    if (!stopped && this.#mayHaveMore && looks) return void this.#list();
     if (this.#underWay > 0 || this.#listing) return;
     if (stopped || this.#taken.size === this.#failed.size) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   get #hasCapacity(): boolean {
     const { atOnce } = this.#options;
-    return this.#slotsTaken < atOnce && this.#underWay < atOnce * uncommittedPerSlot;
+    return this.#slotsTaken < atOnce + Math.floor(atOnce * ownersShare) && this.#underWay < atOnce * uncommittedPerSlot;
   }
 
   /**
-   * Which of the ready entries may start: the first, while many slots are free; then the first of a concurrency key
-   * that has nothing running. No more than `atOnce` keys are busy, each with few entries, so that the search is short.
+   * Which of the ready entries may start: the next, while many slots are free; then the next of a concurrency key that
+   * has nothing running, and at last of an owner that has nothing running. No more than `atOnce` keys are busy, each with
+   * few entries, so that the search is short.
    */
-  #nextReady(): number {
+  #nextReady(): Entry | undefined {
     const { atOnce } = this.#options;
-    if (this.#slotsTaken < atOnce - Math.floor(atOnce * reservedShare)) return this.#ready.length > 0 ? 0 : -1;
-    return this.#ready.findIndex((entry) => !this.#runningByKey.has(entry.concurrency_key));
+    if (this.#slotsTaken < atOnce - Math.floor(atOnce * reservedShare)) return this.#ready.take();
+    const isFull = this.#slotsTaken >= atOnce;
+    return this.#ready.take(
+      ({ concurrency_key: key }, owner) => !this.#runningByKey.has(key) && !(isFull && this.#runningByOwner.has(owner)),
+    );
   }
 
-  #count(key: string, change: 1 | -1): void {
-    const count = (this.#runningByKey.get(key) ?? 0) + change;
-    if (count === 0) this.#runningByKey.delete(key);
-    else this.#runningByKey.set(key, count);
+  #ownerOf({ concurrency_key: key }: Entry): string {
+    return this.#admission.ownerOf(key) ?? "";
   }
 
   async #list(): Promise<void> {
@@ -226,10 +231,11 @@ export class Dispatcher {
     this.#listing = true;
     this.#mayHaveMore = false;
     // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
-    const short = this.#taken.size < listedAtOnce;
+    const short = this.#hasCapacity && this.#taken.size < listedAtOnce;
     const limit = listedAtOnce + (short ? this.#taken.size : 0);
     const fresh: Entry[] = [];
-    const { store, clock } = this.#options;
+    let owners: ReadonlyMap<string, string> = new Map();
+    const { store, clock, atOnce } = this.#options;
     try {
       await store.read(async (view) => {
         const slice = { by: "turn", to: endOf(clock.now()), limit } as const;
@@ -238,10 +244,11 @@ export class Dispatcher {
         for (const entry of found) if (!this.#taken.has(entry.id)) fresh.push(entry);
         for (const entry of fresh) this.#taken.add(entry.id);
         if (found.length === limit) this.#mayHaveMore = true;
+        if (atOnce > 1) owners = await this.#admission.ownersOf(view, fresh);
       });
       // Nothing is begun before what was listed is durable, and the time that it is: what is sent no crash takes back.
       await Promise.all([store.durable(), clock.durable()]);
-      for (const entry of fresh) this.#take(entry);
+      for (const entry of fresh) this.#take(entry, owners);
       const last = fresh.at(-1);
       if (last) this.#reached = turnOf(last.due, last.id);
     } catch {
@@ -253,29 +260,25 @@ export class Dispatcher {
     }
   }
 
-  #take(entry: Entry): void {
+  #take(entry: Entry, owners: ReadonlyMap<string, string>): void {
+    const { concurrency_key: key, kind } = entry;
     if (this.#ahead.delete(entry.id)) this.#begin(entry);
-    // One at a time needs no admission: order over all keys is by (due, id) alone.
-    else if (this.#options.atOnce === 1 || this.#admission.offer(entry)) this.#ready.push(entry);
-  }
-
-  /** Where an entry belongs among those that are ready. */
-  #positionOf(entry: Entry): number {
-    let low = 0;
-    let high = this.#ready.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (isBefore(this.#ready[middle]!, entry)) low = middle + 1;
-      else high = middle;
+    // One at a time needs no admission: order over all keys and owners is by (due, id) alone.
+    else if (this.#options.atOnce === 1) this.#ready.add(entry, "");
+    else {
+      const owner = this.#admission.ownerOf(key) ?? owners.get(key) ?? kind;
+      if (this.#admission.offer(entry, owner)) this.#ready.add(entry, owner);
     }
-    return low;
   }
 
   #begin(entry: Entry): void {
     this.#underWay += 1;
     this.#slotsTaken += 1;
     this.#begun.add(entry);
-    this.#count(entry.concurrency_key, 1);
+    const owner = this.#ownerOf(entry);
+    this.#ownerOfRun.set(entry.id, owner);
+    count(this.#runningByOwner, owner, 1);
+    count(this.#runningByKey, entry.concurrency_key, 1);
     this.#preparer.add(entry);
   }
 
@@ -305,7 +308,9 @@ export class Dispatcher {
       run.holdsSlot = false;
       this.#begun.delete(run.entry);
       this.#slotsTaken -= 1;
-      this.#count(run.entry.concurrency_key, -1);
+      count(this.#runningByOwner, this.#ownerOfRun.get(run.entry.id) ?? "", -1);
+      this.#ownerOfRun.delete(run.entry.id);
+      count(this.#runningByKey, run.entry.concurrency_key, -1);
       this.#admission.finished(run.entry);
     }
     this.#pump();
@@ -334,4 +339,10 @@ export class Dispatcher {
     this.#awaited.delete(id);
     this.onFinished?.({ id, at, kind, ref, outcome });
   }
+}
+
+function count(all: Map<string, number>, name: string, change: 1 | -1): void {
+  const now = (all.get(name) ?? 0) + change;
+  if (now === 0) all.delete(name);
+  else all.set(name, now);
 }

@@ -11,6 +11,11 @@ export interface JobHandler {
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
+   * Whose the entries of each concurrency key are: those of one owner do not hold up those of another. Undefined: nobody
+   * can say any more. Without it, all of a kind are of one owner.
+   */
+  owners?(view: View, keys: readonly string[]): Promise<readonly (string | undefined)[]>;
+  /**
    * Says in a few words what somebody or something does when it is due: the run is a cause of its own then, after that
    * of the entry. Without it, it goes on with what put it into the queue, as the attempts of a delivery do.
    */

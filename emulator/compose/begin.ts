@@ -254,6 +254,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     blobs,
     snapshots,
     spans,
+    standardSet,
     clusters,
     runner,
     requestLog,

@@ -2,6 +2,7 @@ import type { IdsOf } from "../../src/api/registry.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Inbox } from "../cluster/forwarded/inbox.ts";
+import type { StandardSet } from "../cluster/workspace/standard-set.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { Handlers, World } from "../http/handler.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
@@ -36,6 +37,8 @@ export interface ControlWorld extends World {
   /** Undefined: no spans are sent anywhere. */
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
+  /** What a new workspace begins with. */
+  standardSet(): StandardSet;
   readonly sessions: Sessions;
   readonly tokens: ControlTokens;
   readonly feed: Followed;

@@ -37,6 +37,7 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
       return found.map((one, i) => runOf(entries[i]!, one, resend));
     },
     capacity: capacitiesOf,
+    owners: workspacesOf,
   });
 
   function runOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
@@ -160,8 +161,16 @@ function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: 
 
 /** While nothing is sent, because it is disabled or deleted, there is nothing to hold back. */
 async function capacitiesOf(view: View, keys: readonly string[]): Promise<readonly number[]> {
-  const found = await view.getAll(subscriptions, keys, (key) => key.slice(key.indexOf(":") + 1));
+  const found = await view.getAll(subscriptions, keys, idOf);
   return found.map((subscription) =>
     subscription?.status === "ACTIVE" ? capacityFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
   );
 }
+
+/** Deliveries are of the workspace whose subscription they are for. */
+async function workspacesOf(view: View, keys: readonly string[]): Promise<readonly (string | undefined)[]> {
+  const found = await view.getAll(subscriptions, keys, idOf);
+  return found.map((subscription) => subscription && `workspace ${subscription.workspace_id}`);
+}
+
+const idOf = (key: string): string => key.slice(key.indexOf(":") + 1);

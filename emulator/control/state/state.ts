@@ -1,6 +1,9 @@
+import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/rows.ts";
-import { JsonPieces } from "../../http/reply.ts";
+import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
+import { JsonPieces, reply } from "../../http/reply.ts";
+import { mappingTables } from "../../router/mapping/tables.ts";
 import { lastNumberIn } from "../../store/causes.ts";
 import { format } from "../../store/file/format.ts";
 import { StateRefused, type View } from "../../store/port.ts";
@@ -13,6 +16,28 @@ import type { ControlHandlers } from "../world.ts";
 export const stateHandlers = {
   "emulator.workspaces": (_, { store }) =>
     store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => workspaceRecord(view, row)))),
+
+  "emulator.create-workspace": async ({ body }, world) => {
+    const { store, clusters, ids, standardSet, fail } = world;
+    const { name, template, cluster_id, owner_email } = body;
+    const cluster =
+      cluster_id === undefined
+        ? clusters.find(({ external }) => !external)
+        : clusters.find(({ id }) => id === cluster_id);
+    if (!cluster) return fail("no-such-cluster-here", { cluster: cluster_id ?? "that is emulated" });
+    if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
+    const set = template === "demo" ? standardSet() : { ...standardSet(), ...nothing };
+    const made = await store.transaction("emulator.create-workspace", async (tx) => {
+      const email = owner_email ?? `admin@${ids.uuid()}.example`;
+      const owner = { name, email, designation: null };
+      const founding = { name, industry: null, use_case: null, owner };
+      const row = await addWorkspace(tx, { cluster, ids, standardSet: () => set }, founding);
+      tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(email)]);
+      return row;
+    });
+    return reply(201, await store.read((view) => workspaceRecord(view, made)));
+  },
 
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
@@ -50,6 +75,8 @@ export const stateHandlers = {
     return undefined;
   },
 } satisfies ControlHandlers;
+
+const nothing = { roles: [], contract_types: [], templates: [], workflows: [] };
 
 /** What every seed writes, and nothing takes away: without these no listener could answer. */
 const alwaysThere = [clusterRows.name, appRows.name, clockState.name];

@@ -44,6 +44,39 @@ export const listWorkspaces = operation({
   examples: [{ title: "Which API key belongs to which workspace?" }],
 });
 
+export const createWorkspace = operation({
+  id: "emulator.create-workspace",
+  service: emulator,
+  summary: "Give a team a workspace, with keys and templates of its own",
+  description:
+    "Nothing of one workspace is visible to another, and deliveries of one do not hold up those of another. A reset takes it away.",
+  method: "POST",
+  path: "/_emulator/workspaces",
+  auth: "control-token",
+  role: "admin",
+  request: {
+    body: json(
+      z.object({
+        name: z.string().trim().min(1).max(200).describe("Of the team"),
+        template: z
+          .enum(["demo", "empty"])
+          .default("demo")
+          .describe("demo: templates, contract types, workflows and roles of the demo seed; empty: none"),
+        cluster_id: z.string().optional().describe("Left out: the first that is emulated"),
+        owner_email: z.email().optional().describe("Of the member whom the API key acts as; left out: one is made up"),
+      }),
+    ),
+  },
+  responses: { 201: json(WorkspaceInfo) },
+  failures: ["no-such-cluster-here", "external-cluster"],
+  cli: {
+    command: "emulator workspaces create",
+    columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
+  },
+  basis: ours,
+  examples: [{ title: "For a team", body: { name: "Team A" } }],
+});
+
 export const exportState = operation({
   id: "state.export",
   service: emulator,

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { Runner } from "../../../emulator/clock/runner.ts";
+import { dequeue, enqueue } from "../../../emulator/clock/schedule.ts";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
+import { collections } from "../../../emulator/compose/state/collections.ts";
+import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { systemWall } from "../../../src/base/clock.ts";
+
+const begin = Date.parse("2031-01-02T03:04:05Z");
+
+interface Queue {
+  /** Puts so many entries of an owner into the queue, over so many concurrency keys, all due now. */
+  add(owner: string, entries: number, keys: number): Promise<void>;
+  /** Starts what runs them; six of a key at once. */
+  run(hanging?: (owner: string) => boolean): void;
+  /** Owners of what was begun, in order. */
+  readonly begun: string[];
+  /** Resolves once so many were begun. */
+  reached(count: number): Promise<void>;
+}
+
+async function queue(t: TestContext): Promise<Queue> {
+  const store = openMemoryStore({ collections, wall: systemWall });
+  const clock = await VirtualClock.open(store, systemWall, { mode: "manual", now: begin });
+  const begun: string[] = [];
+  let waiting: { readonly count: number; done(): void }[] = [];
+  const ownerOf = (key: string) => key.split(":")[0]!;
+  const note = (key: string) => {
+    begun.push(ownerOf(key));
+    waiting = waiting.filter(({ count, done }) => begun.length < count || done());
+  };
+  return {
+    begun,
+    reached: (count) =>
+      new Promise((done) => {
+        waiting.push({ count, done });
+        if (begun.length >= count) done();
+      }),
+    add: (owner, entries, keys) =>
+      store.transaction("add", (tx) => {
+        for (let i = 0; i < entries; i += 1)
+          enqueue(tx, { due: begin, kind: "work", concurrency_key: `${owner}:${i % keys}`, ref: "" });
+      }),
+    run(hanging = () => false) {
+      const hurry = new AbortController();
+      const runner = Runner.start({
+        ...{ store, clock, wall: systemWall, hurry: hurry.signal },
+        handlers: {
+          work: {
+            prepare: async (_, entries) =>
+              entries.map((entry) => (signal) => {
+                note(entry.concurrency_key);
+                const commit = async (tx: Parameters<typeof dequeue>[0]) => {
+                  dequeue(tx, entry);
+                  return "done";
+                };
+                if (!hanging(ownerOf(entry.concurrency_key))) return Promise.resolve(commit);
+                return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+              }),
+            capacity: async (_, keys) => keys.map(() => 6),
+            owners: async (_, keys) => keys.map(ownerOf),
+          },
+        },
+      });
+      t.after(() => {
+        hurry.abort();
+        return runner.close();
+      });
+    },
+  };
+}
+
+/** How many of one owner were begun before the first of another. */
+const placeOf = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
+
+describe("what many want at once", () => {
+  for (const keys of [1, 20, 500]) {
+    it(`is no reason for another to wait, however much one has ready, over ${keys} keys`, async (t) => {
+      const { add, run, begun, reached } = await queue(t);
+      await add("loud", 100_000, keys);
+      run();
+      await reached(5_000);
+      const when = begun.length;
+      await add("quiet", 3, 1);
+      await reached(begun.length + 3_000);
+      const first = placeOf(begun, "quiet");
+      assert.notEqual(first, -1);
+      // Of the 95,000 that wait, no more than are under way and are just being looked at.
+      assert.ok(first - when < 600, `${first - when} of the other came before`);
+    });
+  }
+
+  it("gives two who both have much the same, and both all in the end", async (t) => {
+    const { add, run, begun, reached } = await queue(t);
+    await add("one", 6_000, 50);
+    await add("other", 6_000, 50);
+    run();
+    await reached(12_000);
+    // Once both are seen: the queue is looked at in pieces.
+    const both = begun.slice(placeOf(begun, "other"));
+    const shared = both.slice(0, 4_000).filter((owner) => owner === "other").length;
+    assert.ok(shared >= 1_900 && shared <= 2_100, `${shared} of 4,000`);
+    assert.equal(begun.filter((owner) => owner === "one").length, 6_000);
+  });
+
+  it("leaves room where all that one has under way hangs", async (t) => {
+    const { add, run, begun, reached } = await queue(t);
+    await add("hanging", 1_000, 500);
+    run((owner) => owner === "hanging");
+    await reached(64);
+    await add("quiet", 20, 1);
+    await reached(64 + 20);
+    assert.deepEqual(
+      ["hanging", "quiet"].map((owner) => begun.filter((one) => one === owner).length),
+      [64, 20],
+    );
+  });
+});
