@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { it } from "node:test";
+import { registry } from "../../src/api/registry.ts";
+import { emulatorStart } from "../../src/cli/commands/emulator/start.ts";
+import { environment } from "../../src/cli/config/environment.ts";
+
+const folder = new URL("../../fixtures/deploy/", import.meta.url);
+/** What is written in them for tools, without comments. */
+const files = new Map(
+  readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), "utf8").replace(/^\s*#.*$/gm, "")]),
+);
+/** Flags of npm, and of nothing else. */
+const foreign = new Set(["--global"]);
+
+it("every flag, variable and path in the examples of deployments is one that there is", () => {
+  const flags = new Set<string>(emulatorStart.flags.map(({ flag }) => `--${flag}`));
+  const variables = new Set(environment.flatMap(([names]) => names.split(", ")));
+  const paths = new Set<string>(registry.map(({ path }) => path));
+  const unknown: string[] = [];
+  let found = 0;
+  for (const [name, text] of files) {
+    const words = [
+      ...(text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []).filter((flag) => !foreign.has(flag) && !flags.has(flag)),
+      ...(text.match(/SVC_[A-Z_]+/g) ?? []).filter((variable) => !variables.has(variable)),
+      ...(text.match(/\/_emulator\/\w+/g) ?? []).filter((path) => !paths.has(path)),
+    ];
+    unknown.push(...words.map((word) => `${name}: ${word}`));
+    found += (text.match(/(?<![\w-])--[a-z]|SVC_|\/_emulator\//g) ?? []).length;
+  }
+  assert.deepEqual(unknown, []);
+  assert.ok(found > 10);
+});
