@@ -19,7 +19,7 @@ export const stateHandlers = {
 
   "emulator.create-workspace": async ({ body }, world) => {
     const { store, clusters, ids, standardSet, fail } = world;
-    const { name, template, cluster_id, owner_email } = body;
+    const { name, template, cluster_id } = body;
     const cluster =
       cluster_id === undefined
         ? clusters.find(({ external }) => !external)
@@ -28,7 +28,7 @@ export const stateHandlers = {
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const set = template === "demo" ? standardSet() : { ...standardSet(), ...nothing };
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
-      const email = owner_email ?? `admin@${ids.uuid()}.example`;
+      const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const founding = { name, industry: null, use_case: null, owner };
       const row = await addWorkspace(tx, { cluster, ids, standardSet: () => set }, founding);

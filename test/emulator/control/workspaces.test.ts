@@ -60,7 +60,7 @@ describe("POST /_emulator/workspaces", () => {
   it("refuses a cluster that is not there, and changes nothing", async (t) => {
     const world = await emulator(t);
     const { status } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
-    const blank = plain(await world.ask("POST", "workspaces", { body: { name: " " } }));
+    const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
     assert.deepEqual([status, blank.status], [404, 400]);
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });

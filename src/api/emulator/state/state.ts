@@ -57,13 +57,12 @@ export const createWorkspace = operation({
   request: {
     body: json(
       z.object({
-        name: z.string().trim().min(1).max(200).describe("Of the team"),
+        name: z.string().min(1).max(200).describe("Of the team"),
         template: z
           .enum(["demo", "empty"])
           .default("demo")
           .describe("demo: templates, contract types, workflows and roles of the demo seed; empty: none"),
         cluster_id: z.string().optional().describe("Left out: the first that is emulated"),
-        owner_email: z.email().optional().describe("Of the member whom the API key acts as; left out: one is made up"),
       }),
     ),
   },
