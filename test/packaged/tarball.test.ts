@@ -29,7 +29,8 @@ describe("the packed tarball, installed into an empty folder", () => {
     const folders = ["bin", "dist", "emulator", "fixtures", "test"];
     assert.deepEqual([...places].sort(), [...pages, ...folders, "package.json"].sort());
     const elsewhere = files.filter((path) => /^(emulator|fixtures|test)\//.test(path) && !path.endsWith(".md"));
-    assert.deepEqual(elsewhere, ["fixtures/console.png"], "the README's picture");
+    const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
+    assert.deepEqual(elsewhere.sort(), ["fixtures/console.png", ...deploy], "what the README shows and links to");
     const console = files
       .filter((path) => path.startsWith("dist/console/"))
       .map((path) => path.replace(/-\w+\./, "-HASH."));
