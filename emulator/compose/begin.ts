@@ -2,25 +2,18 @@ import { redactText } from "../../src/api/secrets.ts";
 import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { defaultSchema, parsePostgresUrl, shownPostgresUrl } from "../../src/base/postgres-url.ts";
-import { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
-import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
 import { isReport } from "../cluster/reports/report.ts";
-import { routerLine } from "../cluster/reports/router-line.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
-import { outgoingFaults } from "../faults/outgoing.ts";
-import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
-import { createForwarder } from "../http/outgoing/forward.ts";
+import type { ListenerOptions } from "../http/listener.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
-import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import type { Cause } from "../store/cause.ts";
@@ -31,7 +24,6 @@ import { explainUnusable } from "../store/file/unusable.ts";
 import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
-import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
@@ -40,17 +32,17 @@ import { watchActivity } from "./activity.ts";
 import { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
-import { Following } from "./following.ts";
+import { startEngine } from "./engine.ts";
+import { addressFor, Following } from "./following.ts";
 import { instanceAt } from "./instance-at.ts";
-import { InvalidOptions } from "./invalid-options.ts";
+import { Listeners } from "./listeners.ts";
 import { targetOf } from "./move.ts";
 import { type EmulatorOptions, optionsOfFork, settingsFrom, startOf } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { programTravel } from "./program-travel.ts";
 import { checkClusterUrls, publicNames, publicUrlOf } from "./public-urls.ts";
-import { reachable } from "./reachable.ts";
 import { reportRest } from "./report-rest.ts";
-import { readyPart, routerParts } from "./router-parts.ts";
+import { routerParts } from "./router-parts.ts";
 import type { Emulator } from "./running.ts";
 import { withKey } from "./running-cluster.ts";
 import { spansOf } from "./spans.ts";
@@ -78,7 +70,6 @@ export async function start(options: EmulatorOptions, seed: Seed, origin?: Origi
  * E3). Listeners are opened last, when all that they serve is there.
  */
 async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, origin?: Origin): Promise<Emulator> {
-  const { port = 0, host } = options;
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWall;
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
@@ -105,18 +96,9 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     isAssured: () => leadership?.isAssured ?? true,
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
-
-  const isShared = options.store !== undefined;
-  const front = createListener({
-    ...duties,
-    isShared,
-    publicUrl: options.publicUrl,
-    name: "router",
-    whileStarting: [readyPart(instanceId)],
-  });
-  closing.push(() => front.close());
-  const routerUrl = await front.listen(port, host);
-  links.add(routerUrl);
+  const listeners = new Listeners({ options, duties, links, instanceId, closing });
+  const { front, isShared } = listeners;
+  const routerUrl = await listeners.listen();
   const settings = settingsFrom(options, routerUrl);
   const controlUrl = `${routerUrl}/_emulator`;
 
@@ -130,12 +112,11 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => lock.release());
 
-  // Those of clusters that are bound before this process leads, and those that answer until another one does.
-  const handedOver: Listener[] = [];
-  closing.push(() => Promise.all(handedOver.map((listener) => listener.close())));
+  closing.push(() => listeners.closeHandedOver());
   const unwanted = new AbortController();
+  const bind = listeners.bindCluster;
   const following = isShared
-    ? new Following({ wall, instanceId, front, bind: bindCluster, log, began: follows, stop: () => unwanted.abort() })
+    ? new Following({ wall, instanceId, front, bind, log, began: follows, stop: () => unwanted.abort() })
     : undefined;
   let now: (() => number) | undefined;
   const state = await openState({
@@ -152,7 +133,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const { store, blobs, snapshotStore, kept } = state;
   leadership = state.leadership;
   closing.push(() => store.close());
-  token = state.leadership?.token ?? token;
+  token = leadership?.token ?? token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
   requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
@@ -165,46 +146,21 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   now = () => clock.now();
   const stale = staleTime(clock, wall);
   if (stale !== undefined) log(stale);
-  const forwarder = createForwarder({ wall, mark: `svc-${instanceId}`, links });
-  closing.push(() => forwarder.close());
-  const outgoing = createOutgoing({
-    wall,
-    allow: settings.webhookAllow,
-    strict: settings.strict.has("receivers"),
-    connectTimeoutMs: settings.webhookConnectTimeoutMs,
-    responseTimeoutMs: settings.webhookResponseTimeoutMs,
-  });
-  closing.push(() => outgoing.close());
+
   const faults = new Faults();
   if (kept) faults.takeOver(kept.beside.faults);
+  const deliveries = new DeliveryNews();
+  const counters = new Counters(requestLog, deliveries);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
     opened = resolve;
   });
-  const deliveries = new DeliveryNews();
-  const counters = new Counters(requestLog, deliveries);
-  const runner = Runner.start({
-    store,
-    clock,
-    wall,
-    hurry: hurry.signal,
+  const { runner, forwarder } = startEngine({
+    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing },
+    routerUrl: whenOpen,
     graceMs: options.graceMs,
-    causeRow,
-    deterministic: settings.deterministic,
-    handlers: {
-      ...contractJobHandlers({ clock, settings }),
-      ...reportJobHandlers({
-        clock,
-        wall,
-        deterministic: settings.deterministic,
-        line: routerLine({ forwarder, timeoutMs: settings.upstreamTimeoutMs, routerUrl: whenOpen }),
-        giveUp: log,
-      }),
-      ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: outgoingFaults(faults), news: deliveries }),
-    },
-    onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
+    hurry: hurry.signal,
   });
-  closing.push(() => runner.close());
   const pdfs = new PdfReader(wall);
   closing.push(() => pdfs.close());
 
@@ -271,20 +227,14 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   closing.push(() => (isShared ? front.handOver() : front.close()));
   front.open({ ...served, parts: routerParts({ router, control }, token) });
   if (following) {
-    const address = {
-      router_url: reachable(routerUrl, host),
-      clusters: state.clusters.map(({ id, position }, i) => {
-        const { reachedAt, external } = clusters[i]!;
-        return { id, url: external ? reachedAt : reachable(reachedAt, host), position, external };
-      }),
-    };
+    const address = addressFor(routerUrl, options.host, state.clusters, clusters);
     following.lead(address);
-    await state.leadership?.tell(address);
+    await leadership?.tell(address);
   }
   opened(routerUrl);
   closing.push(() => reportRest({ store, clock, wall }, hurry.signal));
 
-  void state.leadership?.lost.then(() => {
+  void leadership?.lost.then(() => {
     const message = "Another process leads this store now: this one has ended";
     closing.push(() => Promise.reject(new StoreFailed(message)));
     return closing.run().catch(() => {});
@@ -326,7 +276,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
       const url = external_url.replace(/\/$/, "");
       return { ...rest, url, reachedAt: url, external: true };
     }
-    const { listener, url: reachedAt } = (await following?.ownOf(row.id)) ?? (await bindCluster(row.id, position));
+    const { listener, url: reachedAt } = (await following?.ownOf(row.id)) ?? (await bind(row.id, position));
     if (isShared) closing.push(() => listener.handOver());
     const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
@@ -334,17 +284,6 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;
-  }
-
-  async function bindCluster(id: string, position: number): Promise<{ listener: Listener; url: string }> {
-    const own = port === 0 ? 0 : port + 1 + position;
-    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${id} would listen on`);
-    const listener = createListener({ ...duties, isShared, publicUrl: options.clusterUrls?.[id], name: id });
-    if (isShared) handedOver.push(listener);
-    else closing.push(() => listener.close());
-    const url = await listener.listen(own, host);
-    links.add(url);
-    return { listener, url };
   }
 
   /** Until this process leads it passes on what comes. */

@@ -5,6 +5,9 @@ import { fieldsOf } from "../../src/base/object.ts";
 import type { Listener } from "../http/listener.ts";
 import { passOn, wasPassed } from "../http/pass-on.ts";
 import { noSniffing } from "../http/sending/send.ts";
+import type { Cluster, ClusterRow } from "../world/clusters.ts";
+import type { BoundListener } from "./listeners.ts";
+import { reachable } from "./reachable.ts";
 
 /** Where the listeners of the one that leads are, as it tells the others. */
 export interface LeaderAddress {
@@ -18,12 +21,26 @@ export interface LeaderAddress {
   }[];
 }
 
+/** Where the listeners of this process are, for others. `rows`: in the order of `clusters`. */
+export const addressFor = (
+  routerUrl: string,
+  host: string | undefined,
+  rows: readonly ClusterRow[],
+  clusters: readonly Cluster[],
+): LeaderAddress => ({
+  router_url: reachable(routerUrl, host),
+  clusters: rows.map(({ id, position }, i) => {
+    const { reachedAt, external } = clusters[i]!;
+    return { id, url: external ? reachedAt : reachable(reachedAt, host), position, external };
+  }),
+});
+
 interface Options {
   readonly wall: Wall;
   readonly instanceId: string;
   readonly front: Listener;
   /** Binds the listener of a cluster, as this process would have it if it led. */
-  readonly bind: (id: string, position: number) => Promise<{ readonly listener: Listener; readonly url: string }>;
+  readonly bind: (id: string, position: number) => Promise<BoundListener>;
   /** Told what goes wrong. */
   readonly log: (line: string) => void;
   /** Told once that it follows, with the token that all processes have. */
@@ -35,7 +52,7 @@ interface Options {
 /** A process that does not lead: its listeners pass everything on to the one that does. */
 export class Following {
   readonly #options: Options;
-  readonly #own = new Map<string, { readonly listener: Listener; readonly url: string }>();
+  readonly #own = new Map<string, BoundListener>();
   #leader: LeaderAddress | undefined;
   #isTold = false;
   #token: string | undefined;
@@ -63,7 +80,7 @@ export class Following {
   };
 
   /** The listener that a cluster has here already. */
-  async ownOf(id: string): Promise<{ readonly listener: Listener; readonly url: string } | undefined> {
+  async ownOf(id: string): Promise<BoundListener | undefined> {
     await this.#binding;
     return this.#own.get(id);
   }

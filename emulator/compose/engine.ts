@@ -1,0 +1,84 @@
+import type { Wall } from "../../src/base/clock.ts";
+import { Runner } from "../clock/runner.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
+import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
+import { routerLine } from "../cluster/reports/router-line.ts";
+import type { Faults } from "../faults/faults.ts";
+import { outgoingFaults } from "../faults/outgoing.ts";
+import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
+import type { RequestLinks } from "../http/outgoing/links.ts";
+import { createOutgoing } from "../http/outgoing/outgoing.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
+import type { Store } from "../store/port.ts";
+import { deliveryJobHandlers } from "../webhooks/deliver.ts";
+import type { DeliveryNews } from "../webhooks/news.ts";
+import type { Settings } from "../world/settings.ts";
+import type { Closing } from "./closing.ts";
+
+interface Setup {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly wall: Wall;
+  readonly settings: Settings;
+  readonly faults: Faults;
+  /** Told what becomes of deliveries. */
+  readonly deliveries: DeliveryNews;
+  readonly links: RequestLinks;
+  readonly causeRow: MakeCauseRow;
+  readonly instanceId: string;
+  /** Where the router listens, once it takes requests: clusters report to it. */
+  readonly routerUrl: Promise<string>;
+  readonly graceMs: number | undefined;
+  /** Aborted: nothing is waited for any more. */
+  readonly hurry: AbortSignal;
+  readonly log: (line: string) => void;
+  readonly closing: Closing;
+}
+
+/** What goes on by itself, and everything that is sent. */
+export interface Engine {
+  readonly runner: Runner;
+  readonly forwarder: Forwarder;
+}
+
+/** Starts to do what comes due: deliveries, what contracts do by themselves, and what clusters report. */
+export function startEngine(setup: Setup): Engine {
+  const { store, clock, wall, settings, faults, links, closing, log } = setup;
+  const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });
+  closing.push(() => forwarder.close());
+  const outgoing = createOutgoing({
+    wall,
+    allow: settings.webhookAllow,
+    strict: settings.strict.has("receivers"),
+    connectTimeoutMs: settings.webhookConnectTimeoutMs,
+    responseTimeoutMs: settings.webhookResponseTimeoutMs,
+  });
+  closing.push(() => outgoing.close());
+  const { deterministic, upstreamTimeoutMs: timeoutMs } = settings;
+  const line = routerLine({ forwarder, timeoutMs, routerUrl: setup.routerUrl });
+  const runner = Runner.start({
+    store,
+    clock,
+    wall,
+    hurry: setup.hurry,
+    graceMs: setup.graceMs,
+    causeRow: setup.causeRow,
+    deterministic,
+    handlers: {
+      ...contractJobHandlers({ clock, settings }),
+      ...reportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
+      ...deliveryJobHandlers({
+        clock,
+        wall,
+        settings,
+        outgoing,
+        intervene: outgoingFaults(faults),
+        news: setup.deliveries,
+      }),
+    },
+    onTrouble: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
+  });
+  closing.push(() => runner.close());
+  return { runner, forwarder };
+}

@@ -1,0 +1,68 @@
+import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
+import type { RequestLinks } from "../http/outgoing/links.ts";
+import type { Closing } from "./closing.ts";
+import { InvalidOptions } from "./invalid-options.ts";
+import type { EmulatorOptions } from "./options.ts";
+import { readyPart } from "./router-parts.ts";
+
+interface Setup {
+  readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
+  /** What all of them have in common. */
+  readonly duties: Omit<ListenerOptions, "name">;
+  readonly links: RequestLinks;
+  readonly instanceId: string;
+  readonly closing: Closing;
+}
+
+/** A listener that is bound, with the address that it is bound to. */
+export interface BoundListener {
+  readonly listener: Listener;
+  readonly url: string;
+}
+
+/** The listeners of one emulator: the router's, and one for each emulated cluster on the ports that follow. */
+export class Listeners {
+  readonly #setup: Setup;
+  readonly front: Listener;
+  /** Whether other processes may lead the same state: a listener then hands over before it is closed. */
+  readonly isShared: boolean;
+  /** Those of clusters that are bound before this process leads, and that answer until another one does. */
+  readonly #handedOver: Listener[] = [];
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+    const { options, duties, instanceId, closing } = setup;
+    this.isShared = options.store !== undefined;
+    const whileStarting = [readyPart(instanceId)];
+    const { isShared } = this;
+    this.front = createListener({ ...duties, isShared, publicUrl: options.publicUrl, name: "router", whileStarting });
+    closing.push(() => this.front.close());
+  }
+
+  /** Binds the router's, which says that it is not ready yet. Resolves with its address. */
+  async listen(): Promise<string> {
+    const { options, links } = this.#setup;
+    const url = await this.front.listen(options.port ?? 0, options.host);
+    links.add(url);
+    return url;
+  }
+
+  /** Binds that of a cluster; with a port of the router's own it has one of those that follow. */
+  readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
+    const { options, duties, links, closing } = this.#setup;
+    const { port = 0, host, clusterUrls } = options;
+    const own = port === 0 ? 0 : port + 1 + position;
+    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${id} would listen on`);
+    const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
+    if (this.isShared) this.#handedOver.push(listener);
+    else closing.push(() => listener.close());
+    const url = await listener.listen(own, host);
+    links.add(url);
+    return { listener, url };
+  };
+
+  /** Closes those that another process answers for by now. */
+  async closeHandedOver(): Promise<void> {
+    await Promise.all(this.#handedOver.map((listener) => listener.close()));
+  }
+}
