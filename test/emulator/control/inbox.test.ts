@@ -96,7 +96,7 @@ describe("the inbox of an emulated cluster", () => {
       body: {
         error: {
           code: "external_cluster",
-          message: `The cluster x-1 is external, at ${other.url}: what reaches it is not seen here.`,
+          message: `The cluster x-1 is external, at ${other.url}: what it holds, and what reaches it, is not here.`,
         },
       },
     });

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { request } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
+import { assertRefused } from "../../support/refused.ts";
 
 interface Workspace {
   readonly id: number;
@@ -63,6 +64,20 @@ describe("POST /_emulator/workspaces", () => {
     const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
     assert.deepEqual([status, blank.status], [404, 400]);
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
+  });
+
+  it("refuses a cluster that is somebody else's", async (t) => {
+    const url = "http://127.0.0.1:9";
+    const world = await emulator(t, { seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] } });
+    await assertRefused(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
+      status: 409,
+      body: {
+        error: {
+          code: "external_cluster",
+          message: `The cluster mars is external, at ${url}: what it holds, and what reaches it, is not here.`,
+        },
+      },
+    });
   });
 });
 

@@ -19,6 +19,6 @@ export const controlScriptFailures = {
     basis: ours,
     code: "external_cluster",
     says: ({ cluster, url }: { cluster: string; url: string }) =>
-      `The cluster ${cluster} is external, at ${url}: what reaches it is not seen here.`,
+      `The cluster ${cluster} is external, at ${url}: what it holds, and what reaches it, is not here.`,
   }),
 };

@@ -69,6 +69,40 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
   });
 
+  it("sends and marks nothing that nobody signs, while a review is open or an approval pending", async (t) => {
+    const on = await emulator(t);
+    const nobody = await draft(on.api, { counter_party_details: [] });
+    const [reviewed, approved] = [await draft(on.api), await draft(on.api)];
+    await act(on, reviewed, "request-review", ben);
+    await act(on, approved, "request-approval", ben);
+    for (const verb of ["send", "mark"]) {
+      for (const [contract, code, message] of [
+        [nobody, "SVC_ASSUMED_102", "No signatories are configured for this contract."],
+        [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
+        [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
+      ] as const) {
+        await assertRefused(on, () => act(on, contract, verb), domain(code, message));
+      }
+    }
+  });
+
+  it("asks for nothing any more, and marks nothing, once it is executed", async (t) => {
+    const on = await emulator(t);
+    const contract = await sent(on.api);
+    assert.equal((await act(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
+    for (const [verb, words] of [
+      ["mark", "marked for execution"],
+      ["request-review", "sent for review"],
+      ["request-approval", "sent for approval"],
+    ] as const) {
+      await assertRefused(
+        on,
+        () => act(on, contract, verb, verb === "mark" ? {} : ben),
+        domain("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
+      );
+    }
+  });
+
   it("asks nobody who is no active member", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
