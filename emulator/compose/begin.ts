@@ -41,6 +41,7 @@ import { type EmulatorOptions, optionsOfFork, settingsFrom, startOf } from "./op
 import { type Origin, originIn } from "./origin.ts";
 import { programTravel } from "./program-travel.ts";
 import { checkClusterUrls, publicNames, publicUrlOf } from "./public-urls.ts";
+import { reachable } from "./reachable.ts";
 import { reportRest } from "./report-rest.ts";
 import { routerParts } from "./router-parts.ts";
 import type { Emulator } from "./running.ts";
@@ -100,6 +101,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const { front, isShared } = listeners;
   const routerUrl = await listeners.listen();
   const settings = settingsFrom(options, routerUrl);
+  const ourRouter = reachable(routerUrl, options.host);
   const controlUrl = `${routerUrl}/_emulator`;
 
   // A link to the state stays one: all that is written lies beside what it leads to.
@@ -187,6 +189,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   };
   const instance = {
     id: instanceId,
+    readiness: () => ({ instance_id: instanceId, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     formKey: randomIds().bytes(32),
     beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: () => void closing.run(),
@@ -227,7 +230,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   closing.push(() => (isShared ? front.handOver() : front.close()));
   front.open({ ...served, parts: routerParts({ router, control }, token) });
   if (following) {
-    const address = addressFor(routerUrl, options.host, state.clusters, clusters);
+    const address = addressFor(ourRouter, options.host, state.clusters, clusters);
     following.lead(address);
     await leadership?.tell(address);
   }

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
+import { live, type Readiness, ready } from "../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import { fieldsOf } from "../../src/base/object.ts";
 import type { Listener } from "../http/listener.ts";
@@ -21,14 +22,17 @@ export interface LeaderAddress {
   }[];
 }
 
-/** Where the listeners of this process are, for others. `rows`: in the order of `clusters`. */
+/** What a process answers itself, whoever leads. */
+const ofItself: ReadonlySet<string> = new Set([ready.path, live.path]);
+
+/** Where the listeners of a process are, for others. `rows`: in the order of `clusters`. */
 export const addressFor = (
-  routerUrl: string,
+  router_url: string,
   host: string | undefined,
   rows: readonly ClusterRow[],
   clusters: readonly Cluster[],
 ): LeaderAddress => ({
-  router_url: reachable(routerUrl, host),
+  router_url,
   clusters: rows.map(({ id, position }, i) => {
     const { reachedAt, external } = clusters[i]!;
     return { id, url: external ? reachedAt : reachable(reachedAt, host), position, external };
@@ -113,9 +117,10 @@ export class Following {
     const { wall, instanceId } = this.#options;
     return (request, response) => {
       // Who asks whether this very process is there, means it.
-      if (request.method === "GET" && request.url === "/_emulator/ready" && !wasPassed(request)) {
-        const at = leader();
-        const body = JSON.stringify({ instance_id: instanceId, role: "follower", leader: at ?? null });
+      if (request.method === "GET" && ofItself.has(request.url ?? "") && !wasPassed(request)) {
+        const at = this.#leader?.router_url;
+        const readiness: Readiness = { instance_id: instanceId, role: "follower", leader: at ?? null };
+        const body = JSON.stringify(readiness);
         const head = [
           ...noSniffing,
           "content-type",
@@ -123,7 +128,7 @@ export class Following {
           "content-length",
           String(Buffer.byteLength(body)),
         ];
-        response.writeHead(at === undefined ? 503 : 200, head).end(body);
+        response.writeHead(at === undefined && request.url !== live.path ? 503 : 200, head).end(body);
         return;
       }
       if (request.method === "POST" && request.url === "/_emulator/stop" && this.#isAllowed(request)) {

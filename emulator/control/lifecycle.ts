@@ -3,9 +3,9 @@ import { reply } from "../http/reply.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const lifecycleHandlers = {
-  "emulator.ready": (_, { instance }) => reply(200, { instance_id: instance.id }),
+  "emulator.ready": (_, { instance }) => reply(200, instance.readiness()),
 
-  "emulator.live": (_, { instance }) => ({ instance_id: instance.id }),
+  "emulator.live": (_, { instance }) => instance.readiness(),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,

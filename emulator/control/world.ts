@@ -1,3 +1,4 @@
+import type { Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -48,6 +49,8 @@ export interface ControlWorld extends World {
 /** This emulator, as something that can be started and stopped. */
 export interface Instance {
   readonly id: string;
+  /** Who it is, and what it is among those that share its store. */
+  readiness(): Readiness;
   /** What the forms of its pages are signed with; new at each start. */
   readonly formKey: Uint8Array;
   /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */

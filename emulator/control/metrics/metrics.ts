@@ -8,10 +8,12 @@ import { type Family, openMetrics, type Sample } from "./openmetrics.ts";
 
 export const metricsHandlers = {
   "emulator.metrics": async (_, world) =>
-    Buffer.from(openMetrics([...counted(world.counters), ...(await present(world)), ...ofProcess()])),
+    Buffer.from(
+      openMetrics([...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()]),
+    ),
 } satisfies ControlHandlers<Scraped & Pick<ControlWorld, "wall" | "ids">>;
 
-type Scraped = Pick<ControlWorld, "counters" | "store" | "clock" | "runner" | "requestLog">;
+type Scraped = Pick<ControlWorld, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
 function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
   return [
@@ -90,6 +92,20 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
     gauge("svc_request_log_entries", "Requests kept in memory.", count),
     gauge("svc_request_log_bytes", "What they hold of memory, about.", bytes, "bytes"),
     gauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
+  ];
+}
+
+/** Nothing where no store is shared. A follower hands the scrape on, so this is always the one that leads. */
+function standing({ instance }: Scraped): Family[] {
+  const { instance_id, role, leader } = instance.readiness();
+  if (role === undefined || leader === undefined) return [];
+  return [
+    {
+      name: "svc_role",
+      type: "gauge",
+      help: "Always 1; what the process that these numbers are of is to those that share its store, and where the one that leads is.",
+      samples: [{ labels: { instance_id, role, leader: leader ?? "" }, value: 1 }],
+    },
   ];
 }
 

@@ -5,9 +5,23 @@ import { emulator } from "../services.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
-const Readiness = z.strictObject({
+/** What a process says of itself to whoever asks whether it is there. */
+export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; tells one emulator from another on the same port"),
+  role: z
+    .enum(["leader", "follower"])
+    .optional()
+    .describe(
+      "Whether it leads those that share its store, or passes on to the one that does; left out without --store",
+    ),
+  leader: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("Where the router of the one that leads is; null: nobody leads now; left out without --store"),
 });
+
+export type Readiness = z.infer<typeof Readiness>;
 
 export const ready = operation({
   id: "emulator.ready",
@@ -85,7 +99,7 @@ export const showMetrics = operation({
   service: emulator,
   summary: "Print counters and gauges for Prometheus and its like",
   description:
-    "OpenMetrics text. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent. Scrape it with a token of the role read.",
+    "OpenMetrics text. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent; with --store also who leads. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
   auth: "control-token",

@@ -6,6 +6,7 @@ import type * as deliveries from "../../api/emulator/deliveries.ts";
 import type * as devices from "../../api/emulator/device-grants.ts";
 import type * as emails from "../../api/emulator/emails.ts";
 import type * as faults from "../../api/emulator/faults.ts";
+import type * as lifecycle from "../../api/emulator/lifecycle.ts";
 import type * as ownerMoves from "../../api/emulator/owner-moves.ts";
 import type * as owners from "../../api/emulator/owners.ts";
 import type * as requests from "../../api/emulator/requests.ts";
@@ -29,6 +30,7 @@ type Declared =
   | Of<typeof devices>
   | Of<typeof emails>
   | Of<typeof faults>
+  | Of<typeof lifecycle>
   | Of<typeof ownerMoves>
   | Of<typeof owners>
   | Of<typeof requests>

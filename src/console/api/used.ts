@@ -30,6 +30,7 @@ export const used = [
   "emulator-contracts.delete",
   "emails.list",
   "owners.list",
+  "emulator.ready",
   "emulator.clusters",
   "emulator.workspaces",
   "device-grants.list",

@@ -6,6 +6,7 @@ import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Foot } from "./foot.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Search } from "./search.tsx";
+import { Standing } from "./standing.tsx";
 import { viewOf } from "./views.tsx";
 
 /** The whole page: clock above, views beside each other, what was done last below. */
@@ -26,6 +27,7 @@ export function App() {
         <div class="brand">
           <a href="#/">svc</a>
           <Search />
+          <Standing />
         </div>
         <ClockBar />
       </header>

@@ -1,6 +1,7 @@
 import { readClock } from "./clock.ts";
 import { readDeliveries, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
+import { readStanding } from "./standing.ts";
 import { touchAll, versionOf } from "./topics.ts";
 
 const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
@@ -8,6 +9,7 @@ const quietly = (reading: Promise<unknown>): void => void reading.catch(() => un
 /** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
 export function readAll(): void {
   quietly(readClock());
+  quietly(readStanding());
   quietly(readDeliveries());
   quietly(readRequests());
   touchAll();

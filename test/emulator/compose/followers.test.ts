@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
 import { emulator, sender } from "../../support/emulator.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
@@ -41,11 +42,6 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await follower(t, options);
     assert.equal(second.leader, leader.routerUrl);
-    const ready = await second.router("GET", "/_emulator/ready");
-    assert.deepEqual(
-      [ready.status, (ready.body as { role: string; leader: string }).role, (ready.body as { leader: string }).leader],
-      [200, "follower", leader.routerUrl],
-    );
     assert.deepEqual((await map(second.router, "e1")).status, 200);
     const control = sender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
     const { body } = await control("GET", "state");
@@ -60,6 +56,39 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     const reader = stream.body!.getReader();
     assert.match(Buffer.from((await reader.read()).value!).toString(), /begin/);
     await reader.cancel();
+  });
+
+  it("say what they are and who leads, in one form; without a store nobody does", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await follower(t, options);
+    const asked = async (router: ReturnType<typeof sender>) => {
+      const answers = await Promise.all([router("GET", "/_emulator/ready"), router("GET", "/_emulator/live")]);
+      return answers.map(({ status, body }) => ({ status, body: Readiness.parse(body) }));
+    };
+    const all = await asked(second.router);
+    const id = all[0]!.body.instance_id;
+    const leads = { status: 200, body: { instance_id: leader.instanceId, role: "leader", leader: leader.routerUrl } };
+    const follows = { status: 200, body: { instance_id: id, role: "follower", leader: leader.routerUrl } };
+    assert.notEqual(id, leader.instanceId);
+    assert.deepEqual(
+      [await asked(leader.router), all],
+      [
+        [leads, leads],
+        [follows, follows],
+      ],
+    );
+    const roles = async (on: ReturnType<typeof sender>) => {
+      const { body } = await on("GET", "/_emulator/metrics", { headers: { authorization: `Bearer ${leader.token}` } });
+      return String(body).match(/^svc_role.*$/gm);
+    };
+    const scraped = [`svc_role{instance_id="${leader.instanceId}",role="leader",leader="${leader.routerUrl}"} 1`];
+    assert.deepEqual([await roles(leader.router), await roles(second.router)], [scraped, scraped]);
+    const alone = await emulator(t);
+    assert.deepEqual(
+      (await asked(alone.router)).map(({ body }) => body),
+      [{ instance_id: alone.instanceId }, { instance_id: alone.instanceId }],
+    );
   });
 
   it("end one by one: who is asked to stop, stops", async (t) => {

@@ -19,13 +19,13 @@ export const emulatorStatus = command({
     try {
       const { baseUrls } = await context.target("emulator", file);
       const client = await context.client("emulator", { file });
-      const { instance_id: instanceId } = await client.call(ready, {}, { signal, retries: 0 });
+      const readiness = await client.call(ready, {}, { signal, retries: 0 });
       const clock = await client.call(showClock, {}, { signal });
       const { requests, inboxes, events, spans } = await client.call(kept, {}, { signal });
       await output.show({
         running: true,
         router_url: baseUrls.emulator,
-        instance_id: instanceId,
+        ...readiness,
         ...clock,
         requests_kept: requests,
         inboxes_kept: inboxes,
