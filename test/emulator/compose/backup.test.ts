@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import { made, paper } from "../../support/contracts.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { restore, save, stateOf } from "../travel/travel.ts";
+
+const tokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** What the bytes of a contract's document come to. */
+async function downloaded({ clusters: [first] }: TestEmulator, id: string): Promise<string> {
+  const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
+  const response = await fetch(`${first!.url}/api/v2.1/public/contracts/${id}/download`, { method: "POST", headers });
+  assert.equal(response.status, 200);
+  return createHash("sha256")
+    .update(Buffer.from(await response.arrayBuffer()))
+    .digest("hex");
+}
+
+/** Who may do something with a token that was made before. */
+const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
+  (await sender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
+
+describe("a backup of a sandbox in PostgreSQL", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  it("made by pg_dump while it runs is a sandbox, restored by psql: contracts, uploads, snapshots, tokens, keys", async (t) => {
+    const schema = server().freshSchema();
+    const first = await emulator(t, { store: server().url(), schema, ephemeral: false });
+    const { id } = await made(
+      first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await paper() }),
+    );
+    const { body } = await first.ask("POST", "tokens/ci", { body: { role: "operate" } });
+    const { token } = body as { token: string };
+    assert.equal(await clockAs(first, token), 200);
+    await save(first, "before");
+    const document = await downloaded(first, id);
+    const seen = await stateOf(first);
+
+    const dump = execFileSync("pg_dump", ["--schema", schema, "--no-owner", server().url()], { maxBuffer: 1 << 28 });
+    await server().sql((sql) => sql`create database restored`);
+    const restored = server().url({ database: "restored" });
+    execFileSync("psql", ["-q", "-v", "ON_ERROR_STOP=1", "-d", restored], {
+      input: dump,
+      stdio: ["pipe", "ignore", "pipe"],
+    });
+
+    const second = await emulator(t, { store: restored, schema, ephemeral: false });
+    assert.deepEqual(
+      [second.token, second.clusters.map(({ clientSecret }) => clientSecret), await clockAs(second, token)],
+      [first.token, first.clusters.map(({ clientSecret }) => clientSecret), 200],
+    );
+    assert.deepEqual([await downloaded(second, id), await stateOf(second)], [document, seen]);
+    await second.ask("POST", "reset");
+    await restore(second, "before");
+    assert.equal(await downloaded(second, id), document);
+    // The one that was copied goes on, and has seen nothing of it.
+    assert.deepEqual(await stateOf(first), seen);
+  });
+});
