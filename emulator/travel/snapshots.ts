@@ -5,7 +5,9 @@ import type { Entry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
+import { causes } from "../store/causes.ts";
 import { sealed } from "../store/file/sealed.ts";
+import type { Commit } from "../store/history.ts";
 import { type Collection, type LoadedState, StateRefused, type Store } from "../store/port.ts";
 import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
 import { type Cluster, clusterRows } from "../world/clusters.ts";
@@ -197,14 +199,22 @@ export class Snapshots {
     if ("to" in target && target.to > clock.now()) throw new NotBehind(clock.now());
     const { line, first, undone, ids, requests } = await findIn(history, target);
     const { store: next, past } = await history.stateAfter(line ?? history.place().number);
+    const begun = first && (await this.#beginningOf(first));
     await next.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.standingAt(clock.now());
-      const stood = row.mode === "real" ? (first?.at ?? clock.now()) : row.manual_now;
+      const stood = row.mode === "real" ? (begun ?? clock.now()) : row.manual_now;
       tx.put(clockState, clock.standingAt("to" in target ? target.to : stood, row));
     });
     const place = IdPlace.safeParse(ids).data ?? null;
     const beside = { faults: faults.kept(), ids: place, requests: requests ?? requestLog.lastNumber, place: past };
     return { ...(await this.#goTo(next, beside)), undone };
+  }
+
+  /** When what is taken back first was asked for: a move of time is committed where it came to. Virtual milliseconds. */
+  async #beginningOf({ cause, at }: Commit): Promise<number | undefined> {
+    if (cause === undefined) return at;
+    const row = await this.#world.store.read((view) => view.get(causes, cause));
+    return row?.at ?? at;
   }
 
   /** Puts a state in the place of the present one, which is kept. */

@@ -58,6 +58,27 @@ const noHistory = refusal(
 );
 
 describe("a rewind", () => {
+  it("takes a move of time back, whether or not anything was due, also where time passes by itself", async (t) => {
+    const { on } = await onFile(t, { deterministic: false, clock: { mode: "real", speed: 1 } });
+    const sink = await receiver(t);
+    sink.answer(503);
+    const minutesSince = (begin: number) => Math.floor((on.clock.now() - begin) / 60_000);
+    for (const isAnythingDue of [false, true]) {
+      if (isAnythingDue) {
+        const hook = { title: "x", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+        await on.api("POST", "/api/v2.1/public/webhooks/", { body: hook });
+        await draft(on.api);
+        await on.ask("GET", "wait?outcome=retrying");
+      }
+      const begin = on.clock.now();
+      await advance(on, { by: "PT2H35M" });
+      assert.equal(minutesSince(begin), 155);
+      await rewind(on, { steps: 1 });
+      assert.equal(minutesSince(begin), 0);
+    }
+    assert.equal(sink.received.length, 6);
+  });
+
   it("to before a request leaves the state that was exported there, and lets the same happen again", async (t) => {
     const { on } = await onFile(t);
     const sink = await receiver(t);
