@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { stallingProxy } from "../../support/postgres/stalling-proxy.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { stateOf } from "../travel/travel.ts";
+
+const refused = { status: 503, body: { detail: "The service cannot write its state" } };
+
+type Router = TestEmulator["router"];
+
+const map = (router: Router, id: string) =>
+  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+
+/** Which of the e-mails that the test maps are there. */
+async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
+  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+  return Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away|back)-/.test(id));
+}
+
+/** The router of a process that follows. */
+async function follower(t: TestContext, options: EmulatorOptions): Promise<Router> {
+  const ended = new AbortController();
+  let over: Promise<unknown> = Promise.resolve();
+  const url = await new Promise<string>((resolve, reject) => {
+    const following = ({ routerUrl }: { routerUrl: string }) => resolve(routerUrl);
+    const leads = startEmulator({ port: 0, ...options, following, signal: ended.signal });
+    leads.catch(reject);
+    over = leads.then((late) => late.close()).catch(() => {});
+  });
+  t.after(async () => {
+    ended.abort();
+    await over;
+  });
+  return sender(url);
+}
+
+describe("while the database is away", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  it("writes are refused by leader and follower", async (t) => {
+    const options = { store: server().url(), schema: server().freshSchema() };
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await follower(t, options);
+    assert.equal((await map(second, "before-1")).status, 200);
+    await server().stop("SIGQUIT");
+    t.after(() => server().start());
+    assert.deepEqual(plain(await map(leader.router, "away-1")), refused);
+    assert.deepEqual(plain(await map(second, "away-2")), refused);
+  });
+
+  it("one process alone refuses writes, and goes on by itself when it is back", async (t) => {
+    const alone = await emulator(t, { store: server().url(), schema: server().freshSchema(), ephemeral: false });
+    assert.equal((await map(alone.router, "before-1")).status, 200);
+    await server().stop("SIGINT");
+    assert.deepEqual(plain(await map(alone.router, "away-1")), refused);
+    await server().start();
+    while ((await map(alone.router, "back-1")).status !== 200);
+    assert.deepEqual((await mapped(alone)).sort(), ["back-1", "before-1"]);
+  });
+
+  it("a leader that nobody has told so for its lease answers only of itself, and all again once it is told", async (t) => {
+    const proxy = await stallingProxy(t, server());
+    const store = server().url().replace(server().folder, proxy.folder);
+    const leader = await emulator(t, { store, schema: server().freshSchema(), ephemeral: false });
+    t.after(() => proxy.goOn());
+    assert.equal((await leader.router("GET", "/")).status, 200);
+    proxy.stall();
+    let answer = await leader.router("GET", "/");
+    while (answer.status === 200) answer = await leader.router("GET", "/");
+    assert.deepEqual([answer.status, answer.headers.get("x-svc-not-leading"), answer.body], [503, "1", ""]);
+    const paths = ["ready", "live", "metrics"];
+    const statuses = await Promise.all(paths.map(async (path) => (await leader.ask("GET", path)).status));
+    assert.deepEqual(statuses, [200, 200, 200]);
+    proxy.goOn();
+    while (answer.status !== 200) answer = await leader.router("GET", "/");
+    proxy.stall();
+    while (answer.status === 200) answer = await leader.router("GET", "/");
+    assert.equal((await leader.ask("POST", "stop")).status, 202);
+    proxy.goOn();
+    await leader.closed;
+  });
+});
