@@ -52,7 +52,7 @@ export async function readResponse(
   onMissed?: OnMissed,
 ): Promise<Answer> {
   const { status, headers } = response;
-  if (headers["x-svc-matched"] === "catch-all" && operation.service.name === "router" && !isCatchAll(operation)) {
+  if (headers["x-svc-matched"] === "catch-all" && routed.has(operation.service.name) && !isCatchAll(operation)) {
     await textOf(response.body);
     throw new MisroutedCall(
       `${request.method} ${new URL(request.url).pathname}`,
@@ -77,6 +77,9 @@ export async function readResponse(
 }
 
 const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
+
+/** What is served where the catch-all is, and never by it. */
+const routed: ReadonlySet<string> = new Set<Callable["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: Callable): boolean => Array.isArray(operation.method);
 

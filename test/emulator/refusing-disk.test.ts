@@ -38,8 +38,8 @@ describe("while the disk is full", () => {
     emulator: {
       error: {
         code: "store_failed",
-        message: "The emulator cannot write its state to disk.",
-        hint: "See `svc emulator status`; reads go on, changes fail until it is restarted.",
+        message: "The emulator cannot write its state.",
+        hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
       },
     },
   };

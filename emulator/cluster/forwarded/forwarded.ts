@@ -17,8 +17,11 @@ import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
 import type { ClusterWorld } from "../world.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404. */
-const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage)(?:\/|$)/;
+/**
+ * Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404, and so is the
+ * control plane, which the router's listener has.
+ */
+const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
 /** Events of the connected apps, and the redirects at the end of connecting one: taken, and no more (DECISIONS.md, R38). */
 const ofApps =

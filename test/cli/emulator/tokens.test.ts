@@ -5,6 +5,20 @@ import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
+describe("an address that is not that of the control plane", () => {
+  it("is told, and nothing is done", async (t) => {
+    const { emulator, svc } = await cliEmulator(t);
+    const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
+    const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
+    assert.deepEqual([cluster.exit, cluster.out], [5, ""]);
+    assert.match(cluster.err, /\(404\)/);
+    const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
+    assert.deepEqual([path.exit, path.out], [1, ""]);
+    assert.match(path.err, /did not recognise POST .*\/clock\/advance and forwarded it/);
+    assert.equal(new Date(emulator.clock.now()).toISOString(), "2031-01-02T03:04:05.000Z");
+  });
+});
+
 describe("svc emulator tokens", () => {
   it("makes one for a pipeline, lists it without what it is, and revokes it", async (t) => {
     const { svc, json } = await cliEmulator(t);

@@ -231,7 +231,7 @@ describe("A disk that refuses", () => {
     [
       emulator,
       "control-store-failed",
-      '{"error":{"code":"store_failed","message":"The emulator cannot write its state to disk.","hint":"See `svc emulator status`; reads go on, changes fail until it is restarted."}}',
+      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"See `svc emulator status`; changes fail until it can write again, which it tries by itself."}}',
     ],
   ] as const) {
     it(`is answered 503 in the words of ${service.name}`, async (t) => {

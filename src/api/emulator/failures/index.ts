@@ -46,8 +46,8 @@ export const emulatorFailures = {
     when: "the state cannot be written to disk",
     basis: ours,
     code: "store_failed",
-    says: "The emulator cannot write its state to disk.",
-    hint: "See `svc emulator status`; reads go on, changes fail until it is restarted.",
+    says: "The emulator cannot write its state.",
+    hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
   }),
   "invalid-state": control({
     status: 400,

@@ -36,7 +36,11 @@ export async function openEmulator(
       ...options,
       log: log ?? ((line) => void output.warn(line)),
     });
-    context.atEnd(() => emulator.close({ hurry: context.cut }));
+    context.atEnd(() =>
+      emulator.close({ hurry: context.cut }).catch((error) => {
+        throw endedBy(error);
+      }),
+    );
     return emulator;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {

@@ -5,7 +5,7 @@ import { notEmulated } from "../../../../src/api/contracts/not-emulated.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 
 describe("a path that a cluster does not know", () => {
-  it("is 404 below the public API in any version, with the nearest operation of its own, and no matter for the inbox", async (t) => {
+  it("is 404 below the public API in any version and where the router has the control plane, with the nearest operation of its own, and no matter for the inbox", async (t) => {
     const on = await emulator(t);
     for (const path of [
       "/api/v2.1/public/contract/",
@@ -13,6 +13,8 @@ describe("a path that a cluster does not know", () => {
       "/api/v3/public/contracts/",
       "/api/v10.2/public/webhooks/",
       "/api/v1/public/",
+      "/_emulator/ready",
+      "/_emulator/metrics",
     ]) {
       assert.deepEqual(plain(await on.api("GET", path)), { status: 404, body: { detail: "Not found." } }, path);
     }
