@@ -14,6 +14,8 @@ async function serve(): Promise<void> {
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
     request.on("end", () => {
+      // The command line asks first which clusters there are, and goes on where nobody says.
+      if (request.method !== "POST") return void response.writeHead(404).end();
       const { email_hash_list: list } = JSON.parse(Buffer.concat(pieces).toString());
       response.setHeader("content-type", "application/json").end(String(list.length > 0));
     });
