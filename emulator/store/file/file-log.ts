@@ -5,6 +5,7 @@ import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 import type { Position } from "../../../src/files/log-line.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
+import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, type History, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
@@ -49,9 +50,6 @@ interface NextJournal {
 
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
-/** A new state took the place of the one that a compaction was writing. */
-class Overtaken extends Error {}
-
 /** Base and journals on disk: appends, compacts by generations, replaces the whole. */
 export class FileLog implements CommitLog {
   readonly #options: Options;
@@ -66,10 +64,7 @@ export class FileLog implements CommitLog {
   #baseGeneration: number;
   readonly history: History | undefined;
   #emptyLength = 0;
-  #failedCompactions = 0;
-  #compacting: Promise<void> | undefined;
-  /** Raised by `replace`, so that a compaction under way gives up. */
-  #epoch = 0;
+  readonly #compaction: Compaction;
   /** Whoever changes which base counts: one at a time. */
   #renaming: Promise<void> = Promise.resolve();
   #failed: () => void = () => {};
@@ -84,6 +79,13 @@ export class FileLog implements CommitLog {
         options.report(`${message}. What waits fails, reads go on. Writing goes on by itself once the disk takes it`);
         this.#failed();
       },
+    });
+    this.#compaction = new Compaction({
+      name: options.path,
+      compactAfterBytes: options.compactAfterBytes,
+      write: (mayGoOn) => this.#compact(mayGoOn),
+      failure: () => this.failure,
+      report: options.report,
     });
     this.#generation = options.generation;
     this.#newest = options.newest;
@@ -119,33 +121,15 @@ export class FileLog implements CommitLog {
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
     const durable = this.#journal.append(commitLine(changes, cause, this.#options.moment()));
-    const limit = Math.max(this.#options.compactAfterBytes, this.#baseBytes) * (1 + this.#failedCompactions);
-    if (this.#behindBytes + this.#journal.length > limit) void this.compact();
+    this.#compaction.consider(this.#behindBytes + this.#journal.length, this.#baseBytes);
     return durable;
-  }
-
-  /** Writes a base while transactions go on. Resolves also when it could not be written; that is reported. */
-  compact(): Promise<void> {
-    this.#compacting ??= this.#compact().then(
-      () => {
-        this.#compacting = undefined;
-        this.#failedCompactions = 0;
-      },
-      (cause) => {
-        this.#compacting = undefined;
-        this.#failedCompactions += 1;
-        if (cause instanceof Overtaken || this.failure) return;
-        this.#options.report(`${this.#options.path} could not be compacted, its journal stays: ${messageOf(cause)}`);
-      },
-    );
-    return this.#compacting;
   }
 
   async replace(state: State, past: Position | undefined): Promise<void> {
     const leave = await this.#enterRenaming();
     const adapter = this.#baseFile({ past: () => past });
     try {
-      this.#epoch += 1;
+      this.#compaction.overtake();
       await this.#journal.flushed();
       const generation = await this.#nextGeneration();
       this.#rotate(generation);
@@ -167,7 +151,7 @@ export class FileLog implements CommitLog {
    * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
    */
   async mend(state: State): Promise<boolean> {
-    await this.#compacting;
+    await this.#compaction.ended();
     try {
       if (this.#journal.intact) {
         await tryWriting(this.#options.disk, this.#options.path);
@@ -183,9 +167,9 @@ export class FileLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    await this.#compacting;
+    await this.#compaction.ended();
     await this.#journal.flushed().catch(() => {});
-    if (!this.failure && !this.#clean) await this.compact();
+    if (!this.failure && !this.#clean) await this.#compaction.run();
     await this.#journal.close();
     if (this.failure || !this.#clean) return;
     const { disk, path } = this.#options;
@@ -202,22 +186,22 @@ export class FileLog implements CommitLog {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
 
-  async #compact(): Promise<void> {
-    const epoch = this.#epoch;
+  /** Writes a base while transactions go on. */
+  async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
     let begun = false;
     let leave = () => {};
     const adapter = this.#baseFile({
       step: (work) => this.#inspect(work),
       begin: () => {
-        if (epoch !== this.#epoch) throw new Overtaken();
+        mayGoOn();
         if (this.failure) throw this.failure;
         begun = true;
         this.#rotate(next);
       },
       durable: async () => {
         leave = await this.#enterRenaming();
-        if (epoch !== this.#epoch) throw new Overtaken();
+        mayGoOn();
         await this.#journal.flushed();
         await this.#options.files.keepBase(this.#baseGeneration);
       },

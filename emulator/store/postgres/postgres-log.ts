@@ -4,6 +4,7 @@ import { type BaseOptions, baseDocument } from "../file/base/base-document.ts";
 import { commitLine } from "../file/history/commit-line.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
+import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
 import { type History, StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
@@ -30,9 +31,6 @@ interface Options {
 
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
-/** Another state took the place of the one that a compaction was writing. */
-class Overtaken extends Error {}
-
 /** Base and journal in PostgreSQL, in the form that they have in files. */
 export class PostgresLog implements CommitLog {
   readonly history: History | undefined = undefined;
@@ -43,18 +41,22 @@ export class PostgresLog implements CommitLog {
   #failed: () => void = () => {};
   #base: { readonly id: string; readonly bytes: number };
   #journalBytes: number;
-  #failedCompactions = 0;
-  #compacting: Promise<void> | undefined;
+  readonly #compaction: Compaction;
   /** Whether an answer is missing to a statement that put another state in the place of this one. */
   #isUncertain = false;
-  /** Raised by `replace`, so that a compaction under way gives up. */
-  #replaced = 0;
 
   constructor(options: Options) {
-    const { database, leadership, position, base, journalBytes, now, report } = options;
+    const { database, leadership, position, base, journalBytes, compactAfterBytes, now, report } = options;
     this.#options = options;
     this.#base = base;
     this.#journalBytes = journalBytes;
+    this.#compaction = new Compaction({
+      name: database.shown,
+      compactAfterBytes,
+      write: (mayGoOn) => this.#compact(mayGoOn),
+      failure: () => this.failure,
+      report,
+    });
     this.#table = new JournalTable(database, leadership, { durable: position.number, now });
     leadership.waitingSince = () => this.#table.waitingSince;
     this.#journal = new AppendLog({
@@ -97,30 +99,12 @@ export class PostgresLog implements CommitLog {
     const line = commitLine(changes, cause, this.#options.moment());
     const durable = this.#journal.append(line);
     this.#journalBytes += line.length;
-    const limit = Math.max(this.#options.compactAfterBytes, this.#base.bytes) * (1 + this.#failedCompactions);
-    if (this.#journalBytes > limit) void this.compact();
+    this.#compaction.consider(this.#journalBytes, this.#base.bytes);
     return durable;
   }
 
-  /** Writes a base while transactions go on. Resolves also when it could not be written; that is reported. */
-  compact(): Promise<void> {
-    this.#compacting ??= this.#compact().then(
-      () => {
-        this.#compacting = undefined;
-        this.#failedCompactions = 0;
-      },
-      (cause) => {
-        this.#compacting = undefined;
-        this.#failedCompactions += 1;
-        if (cause instanceof Overtaken || this.failure) return;
-        this.#options.report(`${this.#options.database.shown} could not be compacted, its journal stays: ${cause}`);
-      },
-    );
-    return this.#compacting;
-  }
-
   async replace(state: State, past: Position | undefined): Promise<void> {
-    this.#replaced += 1;
+    this.#compaction.overtake();
     await this.#journal.flushed();
     let isPlacing = false;
     try {
@@ -141,7 +125,7 @@ export class PostgresLog implements CommitLog {
   async mend(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
-    await this.#compacting;
+    await this.#compaction.ended();
     try {
       await leadership.renew(this.#table.durable);
       if (this.#isUncertain) await this.#writeBase(state);
@@ -155,22 +139,22 @@ export class PostgresLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    await this.#compacting;
+    await this.#compaction.ended();
     await this.#journal.flushed().catch(() => {});
     await this.#journal.close();
     await this.#options.leadership.release();
     await this.#options.database.close();
   }
 
-  async #compact(): Promise<void> {
-    const replaced = this.#replaced;
+  /** Writes a base while transactions go on. */
+  async #compact(mayGoOn: () => void): Promise<void> {
     let bytesThen = 0;
     const begin = () => {
       bytesThen = this.#journalBytes;
     };
     const state = await this.#inspect((current) => current);
     await this.#writeBase(state, { begin, step: (work) => this.#inspect(work) }, async () => {
-      if (replaced !== this.#replaced) throw new Overtaken();
+      mayGoOn();
       // The picture shows lines that may still be on their way.
       await this.#journal.flushed();
     });

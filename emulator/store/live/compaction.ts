@@ -1,0 +1,70 @@
+import type { StoreFailed } from "../port.ts";
+
+/** Another state took the place of the one that a compaction was writing. */
+class Overtaken extends Error {}
+
+interface Options {
+  /** What is compacted, for people. */
+  readonly name: string;
+  /** The journal is compacted when it is longer than this and than the base. */
+  readonly compactAfterBytes: number;
+  /** Writes a base while transactions go on. `mayGoOn` throws once another state has taken the place of this one. */
+  readonly write: (mayGoOn: () => void) => Promise<void>;
+  /** Why nothing can be written. */
+  readonly failure: () => StoreFailed | undefined;
+  readonly report: (message: string) => void;
+}
+
+/** When a log writes a base in the place of its journal: one at a time, and after each that fails only when there is more. */
+export class Compaction {
+  readonly #options: Options;
+  #failed = 0;
+  #running: Promise<void> | undefined;
+  /** Raised when another state takes the place of this one. */
+  #era = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Begins one where it is time. */
+  consider(journalBytes: number, baseBytes: number): void {
+    const limit = Math.max(this.#options.compactAfterBytes, baseBytes) * (1 + this.#failed);
+    if (journalBytes > limit) void this.run();
+  }
+
+  /** Resolves also when the base could not be written; that is reported. */
+  run(): Promise<void> {
+    this.#running ??= this.#write().then(
+      () => {
+        this.#running = undefined;
+        this.#failed = 0;
+      },
+      (cause) => {
+        this.#running = undefined;
+        this.#failed += 1;
+        const { name, failure, report } = this.#options;
+        if (cause instanceof Overtaken || failure()) return;
+        report(`${name} could not be compacted, its journal stays: ${(cause as Error).message}`);
+      },
+    );
+    return this.#running;
+  }
+
+  /** Resolves once none is under way. */
+  async ended(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Another state takes the place of this one: a compaction under way gives up. */
+  overtake(): void {
+    this.#era += 1;
+  }
+
+  #write(): Promise<void> {
+    const era = this.#era;
+    return this.#options.write(() => {
+      if (era !== this.#era) throw new Overtaken();
+    });
+  }
+}
