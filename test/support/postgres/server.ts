@@ -85,6 +85,14 @@ export class PostgresServer {
     }
   }
 
+  /** A database whose tables lie in a folder, such as one of a small disk; the rest of the server lies where it was. */
+  async databaseIn(folder: string): Promise<string> {
+    if (this.#user) chownSync(folder, this.#user.uid, this.#user.gid);
+    await this.sql((sql) => sql.unsafe(`create tablespace elsewhere location '${folder}'`));
+    await this.sql((sql) => sql`create database elsewhere tablespace elsewhere`);
+    return "elsewhere";
+  }
+
   /** Lines before those of pg_hba.conf. */
   letIn(lines: string): void {
     writeFileSync(join(this.#data, "pg_hba.conf"), `${lines}\nlocal all all trust\nhost all all all trust\n`);

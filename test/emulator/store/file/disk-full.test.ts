@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { repairState, startEmulator } from "../../../../emulator/index.ts";
@@ -10,6 +9,7 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { emulator } from "../../../support/emulator.ts";
+import { smallDisk } from "../../../support/files/small-disk.ts";
 import {
   collections,
   contentOf,
@@ -96,23 +96,6 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
   const copy = await temporaryFolder(t);
   execFileSync("cp", ["-r", `${folder}/.`, copy]);
   return join(copy, "emulator.json");
-}
-
-/** A real disk of one megabyte; undefined where it cannot be had. */
-async function smallDisk(t: TestContext): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-disk-"));
-  let mounted = false;
-  t.after(async () => {
-    if (mounted) execFileSync("umount", ["-l", folder]);
-    await rm(folder, { recursive: true, force: true });
-  });
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
-  } catch {
-    return undefined;
-  }
-  mounted = true;
-  return folder;
 }
 
 describe("a real disk that is full", () => {

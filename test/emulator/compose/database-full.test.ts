@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { emulator, plain } from "../../support/emulator.ts";
+import { smallDisk } from "../../support/files/small-disk.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { stateOf } from "../travel/travel.ts";
+
+describe("while the disk of the database is full", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  it("writes and uploads are refused, reads are answered; it goes on by itself when there is room", async (t) => {
+    const folder = await smallDisk(t, 24);
+    if (folder === undefined) return t.skip("no small disk can be mounted here");
+    const database = await server().databaseIn(folder);
+    t.after(() => server().stop("SIGQUIT"));
+    const world = await emulator(t, { store: server().url({ database }), ephemeral: false });
+    const map = async (id: string) =>
+      plain(await world.router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) }));
+    const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
+    const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
+    const upload = () =>
+      fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });
+    assert.equal((await map("before")).status, 200);
+
+    await writeFile(join(folder, "other"), Buffer.alloc(32_000_000)).catch(() => {});
+    const uploaded = await upload();
+    assert.deepEqual([uploaded.status, /space|disk/.test(await uploaded.text())], [503, false]);
+    // What is left of the last page of a table has room for some rows.
+    let answer = await map("away-0");
+    const acknowledged = ["before"];
+    for (let i = 1; answer.status === 200; i += 1) {
+      acknowledged.push(`away-${i - 1}`);
+      answer = await map(`away-${i}`);
+    }
+    assert.deepEqual(answer, { status: 503, body: { detail: "The service cannot write its state" } });
+    assert.equal((await world.router("GET", "/")).status, 200);
+
+    await rm(join(folder, "other"));
+    while ((await map("back")).status !== 200);
+    assert.equal((await upload()).status, 200);
+    const { mappings } = (await stateOf(world)) as { mappings: { cluster_emails: object } };
+    const kept = Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away-\d+|back)$/.test(id));
+    assert.deepEqual(kept.sort(), [...acknowledged, "back"].sort());
+  });
+});
