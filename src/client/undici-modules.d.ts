@@ -1,5 +1,9 @@
-// undici's entry loads WebSocket, fetch, caches and mocks, and completes its dispatchers with methods; a short-lived
-// client needs a few of its modules, and none of these methods.
+// undici's entry loads WebSocket, fetch, caches and mocks, and completes its dispatchers with methods; neither a
+// short-lived client nor an emulator needs more than a few of its modules, nor any of these methods.
+declare module "undici/lib/core/errors.js" {
+  import { errors } from "undici";
+  export = errors;
+}
 declare module "undici/lib/dispatcher/agent.js" {
   import { Agent } from "undici";
   export = Agent;

@@ -1,4 +1,4 @@
-import { Agent } from "undici";
+import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
 import { late, within } from "../../../src/base/within.ts";
 import { type Ended, PostExchange } from "./post-exchange.ts";

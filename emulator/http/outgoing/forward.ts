@@ -1,4 +1,5 @@
-import { Agent, errors } from "undici";
+import errors from "undici/lib/core/errors.js";
+import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
 import type { late } from "../../../src/base/within.ts";
 import type { Cause } from "../../store/cause.ts";

@@ -1,6 +1,7 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { Agent, errors } from "undici";
+import errors from "undici/lib/core/errors.js";
+import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { atOnce } from "../../clock/runner.ts";
