@@ -50,12 +50,21 @@ const commonJs: BuildOptions = {
   format: "cjs",
   splitting: false,
   outExtension: { ".js": ".cjs" },
-  banner: { js: 'const fileUrl = require("node:url").pathToFileURL(__filename).href;' },
+  banner: { js: 'var fileUrl = require("node:url").pathToFileURL(__filename).href;' },
   define: { "import.meta.url": "fileUrl" },
 };
 
-/** Node reads all of a file before it runs any of it. Names stay: --debug shows where an error is from. */
-const compact = { minifySyntax: true, minifyWhitespace: true, legalComments: "none" } satisfies BuildOptions;
+/**
+ * Node reads all of a file before it runs any of it, and holds it in twice the memory where one character is not Latin:
+ * those stand in comments. Names stay: --debug shows where an error is from. Lines end: Node prints the whole one that an
+ * error nobody handles is from.
+ */
+const compact = {
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 200,
+  legalComments: "none",
+} satisfies BuildOptions;
 
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
@@ -84,20 +93,22 @@ const leaveOutUnused: Plugin = {
  * esbuild leaves what both use in the chunk of `main`: it makes a chunk for every set of users, and Node needs more than
  * half a millisecond for each file. For the same reason programs are bundled apart.
  */
-const lateOnesHaveMain: Plugin = {
+const lateOnesHave = (main: string): Plugin => ({
   name: "late-ones-have-main",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
       if (kind !== "dynamic-import") return undefined;
       const late = relative(root, resolve(resolveDir, path));
-      return late === programs.emulator ? { path: "./emulator.js", external: true } : { path: late, namespace: "late" };
+      return late === programs.emulator && late !== main
+        ? { path: "./emulator.cjs", external: true }
+        : { path: late, namespace: "late" };
     });
     onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
-      contents: `import "./${commandLine.main}"; export * from "./${path}";`,
+      contents: `import "./${main}"; export * from "./${path}";`,
       resolveDir: root,
     }));
   },
-};
+});
 
 /**
  * What undici has of built-in modules for which the command line has no other use: of Node's own HTTP client one number,
@@ -209,6 +220,16 @@ export async function bundle(outdir: string): Promise<Metafile> {
     external: ["canvas", "@napi-rs/canvas", "path2d"],
     logLevel: "warning",
   };
+  // The command line loads the emulator as it loads its own code, so it is made of chunks as that is.
+  const { emulator, ...others } = programs;
+  const { metafile: ofEmulator } = await build({
+    ...settings,
+    banner: {},
+    entryPoints: { emulator },
+    plugins: [leaveOutUnused, lateOnesHave(emulator)],
+    metafile: true,
+  });
+  const emulatorTexts = await makeCommonJs(ofEmulator, commonJs.banner!.js!);
   const { metafile: ofPrograms } = await build({
     ...settings,
     entryPoints: { ...programs, ...processes },
@@ -218,7 +239,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   const { metafile: ofCommonJs } = await build({
     ...settings,
     ...commonJs,
-    entryPoints: programs,
+    entryPoints: others,
     plugins: [leaveOutUnused],
     metafile: true,
   });
@@ -226,12 +247,22 @@ export async function bundle(outdir: string): Promise<Metafile> {
     ...settings,
     banner: {},
     entryPoints: commandLine,
-    plugins: [leaveOutUnused, undiciByItself, parsersBeside, latePackages, lateOnesHaveMain, builtinsByName],
+    plugins: [
+      leaveOutUnused,
+      undiciByItself,
+      parsersBeside,
+      latePackages,
+      lateOnesHave(commandLine.main),
+      builtinsByName,
+    ],
     metafile: true,
   });
   const main = mainChunk(metafile);
   const texts = await makeCommonJs(metafile);
-  const id = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
+  const id = createHash("sha256")
+    .update([...texts, ...emulatorTexts].join("\n"))
+    .digest("hex")
+    .slice(0, 16);
   await build({
     ...settings,
     ...commonJs,
@@ -247,7 +278,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   writeTypes(fresh);
   writeFileSync(
     `${fresh}/THIRD-PARTY.txt`,
-    thirdPartyText(bundledPackages(root, [ofPrograms, ofCommonJs, ofConsole, metafile])),
+    thirdPartyText(bundledPackages(root, [ofPrograms, ofEmulator, ofCommonJs, ofConsole, metafile])),
   );
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
@@ -267,13 +298,11 @@ function mainChunk({ outputs }: Metafile): string {
 }
 
 /**
- * Makes CommonJS of the command line's chunks, which esbuild splits as ES modules alone: Node takes milliseconds to get
- * its loader of those ready, and V8's compiled code can be kept for scripts only. Each is the function that
- * src/cli/start/start.ts calls. Returns their texts.
+ * Makes CommonJS of chunks, which esbuild splits as ES modules alone: Node takes milliseconds to get its loader of those
+ * ready, and V8's compiled code can be kept for scripts only. `first` stands above all else in each. Returns their texts.
  */
-async function makeCommonJs({ outputs }: Metafile): Promise<string[]> {
+async function makeCommonJs({ outputs }: Metafile, first = ""): Promise<string[]> {
   const texts: string[] = [];
-  const names = new Set(Object.keys(outputs).map((path) => basename(path)));
   for (const path of Object.keys(outputs)) {
     const { code } = await transform(readFileSync(join(root, path), "utf8"), {
       ...compact,
@@ -283,12 +312,11 @@ async function makeCommonJs({ outputs }: Metafile): Promise<string[]> {
       define: { "import.meta.url": "fileUrl" },
     });
     const renamed = path.replace(/\.js$/, ".cjs");
-    const required = code
-      .replaceAll(/\bimport\("\.\/([^"]+)"\)/g, (_, name) =>
-        names.has(name) ? `Promise.resolve().then(()=>require("./${name}"))` : `importModule("./${name}")`,
-      )
-      .replaceAll(/\brequire\("\.\/([^"]+)\.js"\)/g, 'require("./$1.cjs")');
-    const text = `(function (exports, require, module, fileUrl, importModule) {${required}})`;
+    const text =
+      first +
+      code
+        .replaceAll(/\bimport\("\.\/([^"]+)\.c?js"\)/g, 'Promise.resolve().then(()=>require("./$1.cjs"))')
+        .replaceAll(/\brequire\("\.\/([^"]+)\.js"\)/g, 'require("./$1.cjs")');
     texts.push(text);
     rmSync(join(root, path));
     writeFileSync(join(root, renamed), text);

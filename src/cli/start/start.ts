@@ -22,22 +22,25 @@ export function commandLine(): typeof import("../entry.ts") {
   return main as typeof import("../entry.ts");
 }
 
-/** Runs a chunk once: a function that the build has made of a CommonJS module (build.ts). */
+/** Runs a chunk once: a CommonJS module that the build has made (build.ts), of the command line or of the emulator. */
 function load(name: string, kept: KeptCode): object {
   const loaded = modules.get(name);
   if (loaded) return loaded.exports;
   const module = { exports: {} };
   modules.set(name, module);
   const filename = join(__dirname, name);
-  const script = new Script(readFileSync(filename, "utf8"), { filename, cachedData: kept.codeOf(name) });
+  const code = readFileSync(filename, "utf8");
+  const text = `(function (exports, require, module, __filename, fileUrl) {${code}})`;
+  const script = new Script(text, { filename, cachedData: kept.codeOf(name) });
   kept.add(name, script);
-  script.runInThisContext()(module.exports, required, module, pathToFileURL(filename).href, importModule);
+  script.runInThisContext()(module.exports, required, module, filename, pathToFileURL(filename).href);
   return module.exports;
 
   function required(id: string): unknown {
-    return id.startsWith("./") ? load(id.slice(2), kept) : process.getBuiltinModule(id);
+    if (id.startsWith("./")) return load(id.slice(2), kept);
+    const found = process.getBuiltinModule(id);
+    // As Node says it: packages try what may be installed beside them.
+    if (found === undefined) throw Object.assign(new Error(`Cannot find module '${id}'`), { code: "MODULE_NOT_FOUND" });
+    return found;
   }
 }
-
-/** A door for programs beside the chunks, which is a module: the emulator. */
-const importModule = (id: string): Promise<object> => import(new URL(id, pathToFileURL(__filename)).href);

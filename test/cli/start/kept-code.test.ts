@@ -23,6 +23,19 @@ describe("what V8 has compiled of the command line", () => {
     assert.deepEqual(kept(), first);
   });
 
+  it("is kept of an emulator that runs in the process, too", async (t) => {
+    const { run, kept } = await place(t);
+    const commands = [
+      ["emulator", "exec", "--", process.execPath, "--eval", ""],
+      ["contracts", "list", "--emulator", "--all"],
+    ];
+    for (const argv of commands) await run(argv);
+    const first = kept();
+    assert.ok(largest(first).size > 1_000_000, `${largest(first).size}`);
+    for (const argv of commands) await run(argv);
+    assert.deepEqual(kept(), first);
+  });
+
   it("is kept anew where V8 refuses it, and where a command does more than those before", async (t) => {
     const { run, kept } = await place(t);
     await run(["help"]);
@@ -75,7 +88,8 @@ async function place(t: TestContext) {
     },
     /** The files that are kept: each new one has another number. */
     kept() {
-      return readdirSync(folder).flatMap((inner) =>
+      const folders = readdirSync(folder).filter((name) => name.startsWith("svc-toolkit-"));
+      return folders.flatMap((inner) =>
         readdirSync(join(folder, inner))
           .sort()
           .map((name) => {
