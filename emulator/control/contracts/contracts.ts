@@ -11,7 +11,7 @@ import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
 import type { Call, World } from "../../http/handler.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ControlHandlers } from "../world.ts";
-import { namedContract, personNamed } from "./named-contract.ts";
+import { namedContract, personInTurn, personNamed } from "./named-contract.ts";
 
 type ContractWorld = World & LifecycleWorld;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
@@ -31,14 +31,15 @@ export const controlContractHandlers = {
 
   "emulator-contracts.approve": (input, call) =>
     acted("approve", input, call, async (tx, contract) => {
-      const { userId, ...by } = await personNamed(tx, contract, input.body.email);
-      return approve(tx, call, contract, { approver: userId, by, note: input.body.note }, call.fail);
+      const { by, approval, approver } = await personInTurn(tx, contract, "approve", input.body.email);
+      return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    moved("complete-review", input, call, (tx, row, options) =>
-      transition(tx, call, row, "complete-review", options, call.fail),
-    ),
+    acted("complete-review", input, call, async (tx, contract) => {
+      const { by } = await personInTurn(tx, contract, "review", input.body.email);
+      return transition(tx, call, contract, "complete-review", { by }, call.fail);
+    }),
   "emulator-contracts.void": (input, call) =>
     moved("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
   "emulator-contracts.hold": (input, call) =>

@@ -1,5 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Turn, turnsOf, turnsWith } from "../../cluster/recipient-pages/turns.ts";
 import { memberNamed } from "../../cluster/workspace/person-ids.ts";
 import type { View } from "../../store/port.ts";
 import type { Person } from "../../webhooks/payload.ts";
@@ -25,4 +26,29 @@ export async function personNamed(
   }
   const member = await memberNamed(view, contract.workspace_id, email);
   return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
+}
+
+/** Who reviews or approves, and which approval it is. */
+export interface PersonInTurn {
+  readonly by: Person;
+  readonly approval?: number;
+  /** The member that was named, though it is not their turn. */
+  readonly approver?: number | undefined;
+}
+
+/** Whoever is named; where nobody is, the first of those whose turn it is, else the contract's owner. */
+export async function personInTurn(
+  view: View,
+  contract: Contract,
+  work: Turn["work"],
+  email: string | undefined,
+): Promise<PersonInTurn> {
+  const turns = await turnsOf(view, contract);
+  const turn = (email === undefined ? turns : turnsWith(turns, email)).find((each) => each.work === work);
+  if (turn) {
+    const by = { name: turn.name, email: turn.email };
+    return turn.work === "approve" ? { by, approval: turn.approval } : { by };
+  }
+  const { userId: approver, ...by } = await personNamed(view, contract, email);
+  return { by, approver };
 }

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { draft, type Made, made, paper } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { subscribe } from "../../../support/told.ts";
+
+const act = async ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) => {
+  const { status, body: answer } = await ask("POST", `contracts/${id}/${verb}`, { body });
+  assert.equal(status, 200, JSON.stringify(answer));
+};
+
+const ada = { name: "Ada Keller", email: "ada@northwind.example" };
+const ben = { name: "Ben Okafor", email: "ben@northwind.example" };
+const jo = { name: "Jo Doe", email: "jo@acme.example" };
+
+/** What is asked of people, and what became of it. */
+async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]> {
+  const { body } = await api("GET", `/api/v2.1/public/contracts/approvals/${id}/`);
+  const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
+  return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
+}
+
+describe("a review or an approval of which nobody says who does it", () => {
+  it("is that of a person who was asked, not of the contract's owner", async (t) => {
+    const on = await emulator(t);
+    // The contract type has a role review it, and Ben has that.
+    const reviewed = await made(
+      on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+        body: await paper({ contract_type_id: 302 }),
+      }),
+    );
+    const approved = await draft(on.api);
+    await on.ask("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
+    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    await act(on, reviewed, "complete-review");
+    await act(on, approved, "approve");
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      [ben, ben],
+    );
+  });
+
+  it("is the contact's where the other side reviews, who has a name there", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    for (const body of [{}, { email: "JO@acme.example" }]) {
+      const contract = await draft(on.api, { contract_template_id: 104 });
+      await act(on, contract, "send");
+      await act(on, contract, "complete-review", body);
+    }
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      [jo, jo],
+    );
+  });
+});
+
+describe("an approval that a role is asked for", () => {
+  it("is given by a member with that role, and not that of somebody else", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
+    await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
+      body: {
+        approvals: [
+          { name: "Counsel", notes: "", approver_user_id: 11 },
+          { name: "Reviewers", notes: "", approver_role_id: 2 },
+        ],
+      },
+    });
+    await act(on, contract, "approve", { email: ben.email });
+    assert.deepEqual(await approvals(on, contract), ["Counsel PENDING", "Reviewers APPROVED"]);
+    await act(on, contract, "approve");
+    assert.deepEqual(await approvals(on, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
+    assert.deepEqual(
+      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      [ben, ada],
+    );
+  });
+});
