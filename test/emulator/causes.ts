@@ -188,6 +188,14 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       await on.call("emulator-contracts.hold", id, {});
       return () => on.call("emulator-contracts.resume", id, {});
     },
+    ...[101, 104].map(
+      (template): Story =>
+        async (on) => {
+          await sent(on, template);
+          await on.call("emulator-contracts.hold", id, {});
+          return () => on.call("emulator-contracts.resume", id, {});
+        },
+    ),
   ],
   "emulator-contracts.send": [
     onDraft("emulator-contracts.send", id, {}),

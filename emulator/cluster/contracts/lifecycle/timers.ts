@@ -1,7 +1,9 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
+import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { sendEmail } from "../../../world/emails.ts";
+import { emails, sendEmail } from "../../../world/emails.ts";
+import { isSettled } from "../../emails/email-event.ts";
 import { inviteCounterparties } from "../../invitations/counterparties.ts";
 import { report } from "../../reports/report.ts";
 import { personPaths } from "../links.ts";
@@ -38,6 +40,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
         : [];
   const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
   await send(tx, contract, mails, at, isSent);
+  if (taken.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
     timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -69,6 +72,26 @@ export async function send(
     const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
     timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
+}
+
+/**
+ * What the provider had not reported yet when the contract was put on hold, it reports after the hold: of each person's newest
+ * e-mail, if the contract still waits for an answer to it.
+ */
+async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
+  const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
+  const [purpose, since] =
+    status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
+  if (since === null || (status !== "SIGN" && status !== "REDLINING")) return;
+  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? addressKey(email) : [])));
+  const newest = new Map<string, number>();
+  for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
+    if (email.purpose !== purpose || email.sent_at < since) continue;
+    const person = addressKey(email.recipient);
+    newest.delete(person);
+    if (!isSettled(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
+  }
+  for (const id of newest.values()) timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
 }
 
 const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ref: number): void =>

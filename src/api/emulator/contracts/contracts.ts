@@ -116,12 +116,13 @@ export const resumeContract = operation({
   ...shared,
   id: "emulator-contracts.resume",
   summary: "Resume a contract that is on hold",
-  description: "It returns to the status it had before the hold.",
+  description:
+    "It returns to the status it had before the hold; of e-mails that had not come by then it is told that they come.",
   path: "/_emulator/contracts/{id}/resume",
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move"],
-  emits: toldBy("resume"),
+  emits: [...toldBy("resume"), "MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED", "REDLINING_EMAIL_DELIVERED"],
   cli: { command: "emulator resume" },
   examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
 });

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { draft, type Made } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { subscribe } from "../../../support/told.ts";
+
+const act = async ({ ask }: TestEmulator, verb: string, { id }: Made) => {
+  const { status, body } = await ask("POST", `contracts/${id}/${verb}`, { body: {} });
+  assert.equal(status, 200, JSON.stringify(body));
+};
+
+/** A contract that went out and was put on hold before its e-mails came; and what is told of them from then on. */
+async function onHold(t: TestContext, more: object = {}) {
+  const on = await emulator(t);
+  const told = await subscribe(t, on, [
+    "SIGNING_EMAIL_DELIVERED",
+    "SIGNING_EMAIL_NOT_DELIVERED",
+    "REDLINING_EMAIL_DELIVERED",
+  ]);
+  const contract = await draft(on.api, more);
+  await act(on, "send", contract);
+  await act(on, "hold", contract);
+  const later = async (by: string) => {
+    await on.ask("POST", "clock/advance", { body: { by } });
+    return (await told()).map(({ activity, contract_status, activity_data: { email_event_data: mail } }) => [
+      activity,
+      contract_status,
+      (mail as { recipient_email: string }).recipient_email,
+    ]);
+  };
+  return { on, contract, later };
+}
+
+describe("e-mails that had not come when their contract was put on hold", () => {
+  for (const [template, activity, status] of [
+    [101, "SIGNING_EMAIL_DELIVERED", "SIGN"],
+    [104, "REDLINING_EMAIL_DELIVERED", "REDLINING"],
+  ] as const) {
+    it(`come a minute after it is resumed, once: in ${status}`, async (t) => {
+      const { on, contract, later } = await onHold(t, { contract_template_id: template });
+      assert.deepEqual(await later("PT1H"), []);
+      await act(on, "resume", contract);
+      assert.deepEqual(await later("PT50S"), []);
+      assert.deepEqual(await later("PT1H"), [[activity, status, "jo@acme.example"]]);
+      await act(on, "hold", contract);
+      await act(on, "resume", contract);
+      assert.deepEqual(await later("PT1H"), []);
+    });
+  }
+
+  it("do not come where their provider has reported otherwise meanwhile", async (t) => {
+    const { on, contract, later } = await onHold(t);
+    const { body } = await on.ask("GET", "emails");
+    const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
+    await on.router("POST", "/api/v1/emails/mailer/webhook", { body: { RecordType: "Bounce", Metadata } });
+    assert.deepEqual(await later("PT1H"), [["SIGNING_EMAIL_NOT_DELIVERED", "ON_HOLD", "jo@acme.example"]]);
+    await act(on, "resume", contract);
+    assert.deepEqual(await later("PT1H"), []);
+  });
+});
