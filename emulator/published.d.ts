@@ -195,10 +195,12 @@ export interface EmulatorOptions {
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told once while another process leads: what comes to the router's address here, and to those of the clusters, is
-   * passed on to that one.
+   * Told each time another process begins to lead: what comes to the router's address here, and to those of the clusters,
+   * is passed on to that one.
    */
   readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
+  /** Told whenever this process leads again after another one did. */
+  readonly leading?: (() => void) | undefined;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */

@@ -35,6 +35,7 @@ const shape = {
     (value) => typeof value === "function",
     "a function is needed",
   ),
+  leading: a<NonNullable<EmulatorOptions["leading"]>>((value) => typeof value === "function", "a function is needed"),
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),

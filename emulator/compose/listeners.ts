@@ -26,8 +26,8 @@ export class Listeners {
   readonly front: Listener;
   /** Whether other processes may lead the same state: a listener then hands over before it is closed. */
   readonly isShared: boolean;
-  /** Those of clusters that are bound before this process leads, and that answer until another one does. */
-  readonly #handedOver: Listener[] = [];
+  /** Those of clusters, whoever leads. */
+  readonly #shared: Listener[] = [];
 
   constructor(setup: Setup) {
     this.#setup = setup;
@@ -47,22 +47,24 @@ export class Listeners {
     return url;
   }
 
-  /** Binds that of a cluster; with a port of the router's own it has one of those that follow. */
+  /** Binds that of a cluster, for whoever asks to `leave` it; with a port of the router's own it has one of those that follow. */
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
-    const { options, duties, links, closing } = this.#setup;
+    const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
     const own = port === 0 ? 0 : port + 1 + position;
     if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${id} would listen on`);
     const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
-    if (this.isShared) this.#handedOver.push(listener);
-    else closing.push(() => listener.close());
+    if (this.isShared) this.#shared.push(listener);
     const url = await listener.listen(own, host);
     links.add(url);
     return { listener, url };
   };
 
-  /** Closes those that another process answers for by now. */
-  async closeHandedOver(): Promise<void> {
-    await Promise.all(this.#handedOver.map((listener) => listener.close()));
+  /** Has no listener answer here any more, where another process will; elsewhere closes it. */
+  readonly leave = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
+
+  /** Closes those of clusters that another process answers for by now. */
+  async closeShared(): Promise<void> {
+    await Promise.all(this.#shared.map((listener) => listener.close()));
   }
 }

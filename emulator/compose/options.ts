@@ -33,10 +33,12 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told once while another process leads: what comes to the router's address here, and to those of the clusters, is
-   * passed on to that one.
+   * Told each time another process begins to lead: what comes to the router's address here, and to those of the clusters,
+   * is passed on to that one.
    */
   readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
+  /** Told whenever this process leads again after another one did. */
+  readonly leading?: (() => void) | undefined;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
@@ -107,8 +109,21 @@ function givenSeed(seed: object): Seed {
 
 /** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
 export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
-  const { port, file, store, schema, following, from, runFile, token, publicUrl, clusterUrls, clock, ...rest } =
-    options;
+  const {
+    port,
+    file,
+    store,
+    schema,
+    following,
+    leading,
+    from,
+    runFile,
+    token,
+    publicUrl,
+    clusterUrls,
+    clock,
+    ...rest
+  } = options;
   return { ...rest, ephemeral: true };
 }
 

@@ -12,31 +12,31 @@ const givenName = /^snapshot-(\d+)$/i;
 
 /** How a program keeps states, goes back to them and begins another emulator with the present one. */
 export function programTravel(
-  snapshots: Snapshots,
+  snapshots: () => Snapshots,
   startCopy: StartCopy,
 ): Pick<Emulator, "snapshot" | "restore" | "rewind" | "fork"> {
   let last = 0;
 
   async function nextName(): Promise<string> {
-    const numbers = (await snapshots.list()).map(({ name }) => Number(givenName.exec(name)?.[1] ?? 0));
+    const numbers = (await snapshots().list()).map(({ name }) => Number(givenName.exec(name)?.[1] ?? 0));
     last = 1 + Math.max(last, ...numbers);
     return `snapshot-${last}`;
   }
 
   return {
     async snapshot(name, options) {
-      const { at, ...saved } = await snapshots.save(name === undefined ? await nextName() : checked(name), options);
+      const { at, ...saved } = await snapshots().save(name === undefined ? await nextName() : checked(name), options);
       return { name: saved.name, at: at! };
     },
     async restore(snapshot) {
-      const { keptAs } = await snapshots.restore(typeof snapshot === "string" ? snapshot : snapshot.name);
+      const { keptAs } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
       return { keptAs };
     },
     async rewind(target) {
-      const { keptAs } = await snapshots.rewind(checkedTarget(target));
+      const { keptAs } = await snapshots().rewind(checkedTarget(target));
       return { keptAs };
     },
-    fork: async () => startCopy(wholeLines(await snapshots.present("fork"))),
+    fork: async () => startCopy(wholeLines(await snapshots().present("fork"))),
   };
 }
 

@@ -10,7 +10,7 @@ import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
-import { refuseMoved } from "./pass-on.ts";
+import { refuseMoved } from "./pass-on/not-leading.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { Departures, unreadAnswerMs } from "./sending/departure.ts";
@@ -92,7 +92,7 @@ export interface Served {
 export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
-  /** Serves operations from now on. Fails with EmulatorBug when one cannot be served. */
+  /** Serves operations from now on, also after it was handed over. Fails with EmulatorBug when one cannot be served. */
   open(served: Served): void;
   /** Hands requests to somebody else from now on, in the place of all that it serves; undefined: no longer. */
   passTo(other: RequestListener | undefined): void;
@@ -101,6 +101,8 @@ export interface Listener {
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
 }
+
+type Take = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
@@ -114,8 +116,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
-  let take: (request: IncomingMessage, response: ServerResponse) => unknown = (request, response) =>
-    dispatch.take(request, response);
+  const serve: Take = (request, response) => dispatch.take(request, response);
+  const moved: Take = (request, response) => refuseMoved(request, response, options.name);
+  let take = serve;
   let other: RequestListener | undefined;
   /** Requests that are being served, where somebody may want to know. */
   const open = new Set<ServerResponse>();
@@ -129,8 +132,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const until = options.wall.now() + assuranceMs;
-    while (options.isAssured?.() === false && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
-    if (options.isAssured?.() === false) refuseMoved(request, response);
+    const isOpen = () => !other && options.isAssured?.() === false;
+    while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
+    if (isOpen()) moved(request, response);
     else counted(request, response);
   }
   const entrance: RequestListener = options.isShared ? counted : (request, response) => void take(request, response);
@@ -153,13 +157,14 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       return `http://${name}:${bound}`;
     },
     open({ parts, ...served }) {
+      take = serve;
       dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
     },
     passTo(listener) {
       other = listener;
     },
     async handOver() {
-      take = refuseMoved;
+      take = moved;
       endAll(waiting.followers);
       const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
       while (open.size > 0 && options.wall.now() < until && !options.hurry?.aborted)

@@ -8,6 +8,7 @@ export const programs = {
   "lock-holder": "test/support/files/lock-holder.ts",
   "store-writer": "test/emulator/store/file/writer.ts",
   "postgres-writer": "test/emulator/store/postgres/writer.ts",
+  "sharing-process": "test/support/postgres/sharing-process.ts",
   "blob-collector": "test/emulator/store/file/collector.ts",
   "typescript-five": "test/interop/typescript-five.ts",
   "follow-tests": "test/runner/follow-tests.ts",

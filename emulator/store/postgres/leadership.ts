@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import type { Wall } from "../../../src/base/clock.ts";
+import { within } from "../../../src/base/within.ts";
 import { StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
 
@@ -9,8 +10,9 @@ import type { Database } from "./database.ts";
  * committed; so whoever begins to lead waits for what is under way, sees it, and nothing of before is written any more.
  *
  * When to begin is a matter of two signs. The leader holds an advisory lock, which PostgreSQL frees the moment its
- * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free, or when the beat stands
- * still for the whole lease: the leader was stopped, or its network was. As long as a lease may still be running,
+ * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free and the beat stands still
+ * for longer than one takes (a leader whose connection was cut goes on), or when the beat stands still for the whole lease:
+ * the leader was stopped, or its network was. As long as a lease may still be running,
  * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
  */
 
@@ -21,8 +23,14 @@ import type { Database } from "./database.ts";
 export const usualLeaseMs = 3_000;
 const beatsPerLease = 6;
 
+/** How long the beat stands still where the lock is free, until somebody else begins: a leader alive beats before. */
+const quietMsWithoutLock = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
+
 /** How often others look whether it still does. */
 const lookMs = 100;
+
+/** How long it may take to hand over. */
+const releaseMs = 1_000;
 
 /** Who wants to lead. */
 export interface Candidate {
@@ -104,23 +112,34 @@ export class Leadership {
   static async take(options: Options, signal: AbortSignal, tell: Seen): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
     let seen: { readonly epoch: string; readonly beat: string; readonly since: number } | undefined;
+    let isLocked = false;
+    database.onSessionEnd(() => {
+      isLocked = false;
+    });
     for (let wasReached = false; ; await wall.sleep(lookMs, signal)) {
       if (signal.aborted) throw new NoLongerWanted();
       try {
-        const isLocked = await tryLock(database);
+        isLocked ||= await tryLock(database);
         const row = await rowIn(database);
         wasReached = true;
         const now = wall.now();
-        if (seen?.epoch !== row.epoch || seen.beat !== row.beat) seen = { ...row, since: now };
+        if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
+          // The one that leads is there, and has lost its lock, or never had it: it takes it with its next beat.
+          if (seen && isLocked && row.leader !== null) isLocked = await unlock(database);
+          seen = { ...row, since: now };
+        }
+        const quietMs = now - seen.since;
         // More than the lease, should our clock be faster than the other's.
-        const isSilent = row.leader !== null && now - seen.since > leaseMs * (1 + 2 / beatsPerLease);
-        if (isLocked || isSilent) {
+        const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
+        if (row.leader === null ? isLocked : quietMs > patienceMs) {
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }
         tell(row.leader === null ? null : row.address, row.token);
       } catch (error) {
         if (!wasReached) throw error;
+        // What was not seen to stand still, while nobody could see it, may have moved.
+        seen = undefined;
       }
     }
   }
@@ -195,13 +214,14 @@ export class Leadership {
   async release(): Promise<void> {
     this.#ended.abort();
     await this.#beating;
-    const { database } = this.#options;
-    try {
+    if (this.#isLost) return;
+    const { database, wall } = this.#options;
+    const released = async () => {
       await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`;
       await database.session`select pg_advisory_unlock_all()`;
-    } catch {
-      // It ends with our connections, and the lease runs out.
-    }
+    };
+    // Where that cannot be, it ends with our connections, and the lease runs out.
+    await within(wall, releaseMs, released()).catch(() => {});
   }
 
   async #beat(): Promise<void> {
@@ -258,6 +278,11 @@ async function tryLock({ session, schema }: Database): Promise<boolean> {
   const [row] =
     await session`select pg_try_advisory_lock(hashtextextended(${`svc-leadership ${schema}`}, 0)) as locked`;
   return row!.locked as boolean;
+}
+
+async function unlock({ session, schema }: Database): Promise<false> {
+  await session`select pg_advisory_unlock(hashtextextended(${`svc-leadership ${schema}`}, 0))`;
+  return false;
 }
 
 async function rowIn({ session }: Database): Promise<Row> {

@@ -52,9 +52,8 @@ export async function openEmulator(
 
 /** Why an emulator has ended by itself, in the words of the command line. */
 export function endedBy(error: Error): unknown {
-  if (error.name !== "StoreFailed") return error;
-  const hint = "Nothing that was answered is lost. Start it again: it follows the one that leads.";
-  return new CommandFailed("failed", "no_longer_leads", `${error.message}.`, { hint, cause: error });
+  if (error.name !== "StateRefused") return error;
+  return new CommandFailed("failed", "state_refused", error.message, { cause: error });
 }
 
 /** What an emulator fails with at its start. `repairable`: of a state that is refused. */

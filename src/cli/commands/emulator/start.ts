@@ -10,7 +10,7 @@ import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { endedBy, openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
-import { bannerOf, type FollowedLeader, followingStarted, readyEvent } from "./start/banner.ts";
+import { bannerOf, type FollowedLeader, followingStarted, leadsAgain, readyEvent } from "./start/banner.ts";
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
@@ -111,7 +111,9 @@ export const emulatorStart = command({
       isTold = true;
     };
     const following = (at: FollowedLeader) => void tell(followingStarted(at)).catch(() => {});
-    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, following }, context, {
+    let leading = () => {};
+    const shared = { following, leading: () => leading() };
+    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       toldAt,
       log: log && ((line) => void log.message("warn", line)),
@@ -123,6 +125,7 @@ export const emulatorStart = command({
     }
     const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
     await tell(started);
+    leading = () => void tell({ ...started, banner: leadsAgain }).catch(() => {});
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, context);
 

@@ -33,6 +33,9 @@ export const followingStarted = ({ routerUrl, leader }: FollowedLeader) => ({
   secrets: [],
 });
 
+/** What is said by a process that leads again. */
+export const leadsAgain = ["This process leads its store again."];
+
 /**
  * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
  * which commands find it; undefined where no file tells of it.

@@ -1,14 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
-import { live, type Readiness, ready } from "../../src/api/emulator/lifecycle.ts";
-import type { Wall } from "../../src/base/clock.ts";
-import { fieldsOf } from "../../src/base/object.ts";
-import type { Listener } from "../http/listener.ts";
-import { passOn, wasPassed } from "../http/pass-on.ts";
-import { noSniffing } from "../http/sending/send.ts";
-import type { Cluster, ClusterRow } from "../world/clusters.ts";
-import type { BoundListener } from "./listeners.ts";
-import { reachable } from "./reachable.ts";
+import { live, type Readiness, ready } from "../../../src/api/emulator/lifecycle.ts";
+import type { Wall } from "../../../src/base/clock.ts";
+import { fieldsOf } from "../../../src/base/object.ts";
+import type { Listener } from "../../http/listener.ts";
+import { passOn, wasPassed } from "../../http/pass-on/pass-on.ts";
+import { noSniffing } from "../../http/sending/send.ts";
+import type { Cluster, ClusterRow } from "../../world/clusters.ts";
+import type { BoundListener } from "../listeners.ts";
+import { reachable } from "../reachable.ts";
 
 /** Where the listeners of the one that leads are, as it tells the others. */
 export interface LeaderAddress {
@@ -47,24 +47,39 @@ interface Options {
   readonly bind: (id: string, position: number) => Promise<BoundListener>;
   /** Told what goes wrong. */
   readonly log: (line: string) => void;
-  /** Told once that it follows, with the token that all processes have. */
+  /** Told each time that it has begun to follow, with the token that all processes have. */
   readonly began: (leader: string, token: string) => void;
   /** Ends this process, as whoever holds the token may wish. */
   readonly stop: () => void;
 }
 
-/** A process that does not lead: its listeners pass everything on to the one that does. */
+/** A process of several: while it does not lead, its listeners pass everything on to the one that does. */
 export class Following {
   readonly #options: Options;
-  readonly #own = new Map<string, BoundListener>();
+  readonly #own = new Map<string, Promise<BoundListener>>();
   #leader: LeaderAddress | undefined;
+  #isLeading = false;
   #isTold = false;
+  #hasSeen = false;
   #token: string | undefined;
-  #binding: Promise<void> = Promise.resolve();
 
   constructor(options: Options) {
     this.#options = options;
-    options.front.passTo(this.#passing(() => this.#leader?.router_url));
+    this.follow();
+  }
+
+  /** From now on another process leads, or will: what comes is passed on to it. */
+  follow(): void {
+    this.#leader = undefined;
+    this.#isLeading = false;
+    this.#isTold = false;
+    this.#options.front.passTo(this.#passing("router", () => this.#leader?.router_url));
+    for (const [id, bound] of this.#own) this.#pass(id, bound);
+  }
+
+  /** Whether it has ever been told of the one that leads. */
+  get hasSeen(): boolean {
+    return this.#hasSeen;
   }
 
   /** Takes what is known of the one that leads; null: nobody does, or it is not there yet. */
@@ -73,36 +88,47 @@ export class Following {
     this.#leader = typeof router_url === "string" && Array.isArray(clusters) ? (address as LeaderAddress) : undefined;
     this.#token = token ?? undefined;
     if (!this.#leader) return;
+    this.#hasSeen = true;
     const { router_url: leader, clusters: known } = this.#leader;
-    this.#binding = this.#binding
-      .then(() => this.#bindAll(known))
+    void this.#bindAll(known)
       .then(() => {
-        if (!this.#isTold) this.#options.began(leader, token ?? "");
+        if (!this.#isTold && !this.#isLeading) this.#options.began(leader, token ?? "");
         this.#isTold = true;
       })
       .catch((error) => this.#options.log(String(error)));
   };
 
-  /** The listener that a cluster has here already. */
-  async ownOf(id: string): Promise<BoundListener | undefined> {
-    await this.#binding;
-    return this.#own.get(id);
+  /** The listener that a cluster has here, whoever leads; until this process does, it passes everything on. */
+  listenerOf(id: string, position: number): Promise<BoundListener> {
+    const known = this.#own.get(id);
+    if (known) return known;
+    const binding = this.#options.bind(id, position);
+    this.#own.set(id, binding);
+    binding.catch(() => this.#own.delete(id));
+    this.#pass(id, binding);
+    return binding;
   }
 
   /** From now on this process leads: what waits, and what comes, is answered here. */
-  lead(address: LeaderAddress): void {
+  async lead(address: LeaderAddress): Promise<void> {
+    this.#isLeading = true;
     this.#leader = address;
     this.#options.front.passTo(undefined);
-    for (const { listener } of this.#own.values()) listener.passTo(undefined);
+    for (const { listener } of await Promise.all(this.#own.values())) listener.passTo(undefined);
+  }
+
+  #pass(id: string, binding: Promise<BoundListener>): void {
+    const passing = this.#passing(id, () => this.#leader?.clusters.find((one) => one.id === id)?.url);
+    void binding.then(
+      ({ listener }) => {
+        if (!this.#isLeading) listener.passTo(passing);
+      },
+      () => {},
+    );
   }
 
   async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
-    for (const { id, position, external } of clusters) {
-      if (external || this.#own.has(id)) continue;
-      const bound = await this.#options.bind(id, position);
-      bound.listener.passTo(this.#passing(() => this.#leader?.clusters.find((one) => one.id === id)?.url));
-      this.#own.set(id, bound);
-    }
+    for (const { id, position, external } of clusters) if (!external) await this.listenerOf(id, position);
   }
 
   /** Whether a request that came to this very process brings the token; one without it the leader refuses. */
@@ -113,7 +139,7 @@ export class Following {
     return this.#token !== undefined && isHeld && !wasPassed(request);
   }
 
-  #passing(leader: () => string | undefined): RequestListener {
+  #passing(name: string, leader: () => string | undefined): RequestListener {
     const { wall, instanceId } = this.#options;
     return (request, response) => {
       // Who asks whether this very process is there, means it.
@@ -136,7 +162,7 @@ export class Following {
         this.#options.stop();
         return;
       }
-      void passOn(request, response, { wall, leader });
+      void passOn(request, response, { wall, name, leader });
     };
   }
 }

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
-import type { Wall } from "../../src/base/clock.ts";
-import { noSniffing } from "./sending/send.ts";
+import type { Wall } from "../../../src/base/clock.ts";
+import { notLeading, refuseMoved, refuseUncertain } from "./not-leading.ts";
 
 /*
  * Of several processes that share a state one leads, and the others pass what comes to them on to it: whatever it is,
@@ -8,8 +8,6 @@ import { noSniffing } from "./sending/send.ts";
  * where it is certain that nothing was done: nothing listens there, or what does says that it does not lead.
  */
 
-/** Says in an answer that the one who gives it does not lead, and has done nothing. */
-export const notLeading = "x-svc-not-leading";
 /** Says in a request that somebody has passed it on: it goes no further. */
 const passed = "x-svc-passed";
 
@@ -17,7 +15,7 @@ const passed = "x-svc-passed";
 const patienceMs = 10_000;
 const lookMs = 50;
 
-/** So much of a body is kept, to be sent again. */
+/** So much of a body is kept, to be sent again; an answer that is not longer is handed on once all of it is there. */
 const replayBytes = 1 << 20;
 
 /** Shorter than a listener keeps idle connections open, so that none ends just when it is used. */
@@ -34,6 +32,8 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 interface Options {
   readonly wall: Wall;
+  /** `router`, or the id of the cluster whose listener it is. */
+  readonly name: string;
   /** Where the same listener of the one that leads is; undefined: nobody leads now. */
   readonly leader: () => string | undefined;
 }
@@ -41,18 +41,13 @@ interface Options {
 /** Whether somebody has passed the request on. */
 export const wasPassed = (request: IncomingMessage): boolean => request.headers[passed] !== undefined;
 
-/** Answers that nothing was done, since another process leads, or will in a moment. */
-export function refuseMoved(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(503, [...noSniffing, notLeading, "1", "retry-after", "1", "content-length", "0"]).end();
-}
-
 /** Passes a request on to the one that leads, and its answer back. */
 export async function passOn(
   request: IncomingMessage,
   response: ServerResponse,
-  { wall, leader }: Options,
+  { wall, name, leader }: Options,
 ): Promise<void> {
-  if (wasPassed(request)) return refuseMoved(request, response);
+  if (wasPassed(request)) return refuseMoved(request, response, name);
   const body = await beginningOf(request).catch(() => undefined);
   if (!body) return void response.destroy();
   const until = wall.now() + patienceMs;
@@ -60,10 +55,11 @@ export async function passOn(
     const target = leader();
     const outcome = target === undefined ? "again" : await attempt(target, request, response, body);
     if (outcome === "done") return;
-    if (outcome === "unknown" || wall.now() > until) break;
+    if (outcome === "uncertain") return refuseUncertain(request, response, name);
+    if (outcome === "moved" || wall.now() > until) break;
     await wall.sleep(lookMs);
   }
-  if (!response.destroyed) refuseMoved(request, response);
+  if (!response.destroyed) refuseMoved(request, response, name);
 }
 
 interface Body {
@@ -92,9 +88,10 @@ async function beginningOf(request: IncomingMessage): Promise<Body> {
   return { bytes: Buffer.concat(pieces), isWhole };
 }
 
-type Outcome = "done" | "again" | "unknown";
+/** `again`: nothing was done. `moved`: nor here, and all of the body is gone. `uncertain`: something may have been done. */
+type Outcome = "done" | "again" | "moved" | "uncertain";
 
-/** Sends it once. `again`: nothing was done. `unknown`: something may have been. */
+/** Sends it once. */
 function attempt(
   target: string,
   from: IncomingMessage,
@@ -102,6 +99,7 @@ function attempt(
   { bytes, isWhole }: Body,
 ): Promise<Outcome> {
   const { hostname, port } = new URL(target);
+  const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
   return new Promise((resolve) => {
     const sent = requestTo({
       agent,
@@ -112,44 +110,61 @@ function attempt(
       headers: [...endToEnd(from.rawHeaders), passed, "1"],
       setHost: false,
     });
-    let isRead = false;
     const gone = () => sent.destroy();
     to.once("close", gone);
     const end = (outcome: Outcome) => {
       to.off("close", gone);
       resolve(outcome);
     };
+    /** The connection ended before there was an answer, or all of it. */
+    const broken = (isRefused: boolean) => {
+      if (to.headersSent) to.destroy();
+      if (to.headersSent) end("done");
+      else if (!isRefused && !isHarmless) end("uncertain");
+      else end(isWhole ? "again" : "moved");
+    };
     sent.once("response", (answer) => {
       if (answer.headers[notLeading] !== undefined) {
         answer.resume();
-        return end(isRead ? "unknown" : "again");
+        return end(isWhole ? "again" : "moved");
       }
-      to.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
-      to.flushHeaders();
-      answer.once("error", () => to.destroy());
-      answer.once("close", () => {
-        if (!answer.complete) to.destroy();
-        end("done");
-      });
-      answer.pipe(to);
+      answer.once("error", () => broken(false));
+      if (Number(answer.headers["content-length"]) <= replayBytes) handOnWhole(answer, to, () => end("done"));
+      else handOn(answer, to, () => end("done"));
     });
-    sent.once("error", (error: NodeJS.ErrnoException) => {
-      const isRefused = error.code === "ECONNREFUSED";
-      const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
-      if (to.headersSent) to.destroy();
-      end(to.headersSent ? "done" : (isRefused || isHarmless) && !isRead ? "again" : "unknown");
-    });
+    sent.once("error", (error: NodeJS.ErrnoException) => broken(error.code === "ECONNREFUSED"));
     if (bytes.length > 0) sent.write(bytes);
     if (isWhole) {
       sent.end();
       return;
     }
-    isRead = true;
     from.removeAllListeners("close");
     from.once("close", () => {
       if (!from.complete) sent.destroy();
     });
     from.pipe(sent);
+  });
+}
+
+/** As it comes: what ends in the middle ends so for the caller, too. */
+function handOn(answer: IncomingMessage, to: ServerResponse, done: () => void): void {
+  to.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+  to.flushHeaders();
+  answer.once("close", () => {
+    if (!answer.complete) to.destroy();
+    done();
+  });
+  answer.pipe(to);
+}
+
+/** Once all of it is there: until then it may be asked for again. */
+function handOnWhole(answer: IncomingMessage, to: ServerResponse, done: () => void): void {
+  const pieces: Buffer[] = [];
+  answer.on("data", (piece: Buffer) => pieces.push(piece));
+  answer.once("end", () => {
+    to.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    to.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
+    done();
   });
 }
 

@@ -1,0 +1,120 @@
+import { StateRefused, StoreFailed } from "../../store/port.ts";
+import type { Leadership } from "../../store/postgres/leadership.ts";
+import type { Origin } from "../origin.ts";
+import { beginTerm, type Premises, type Term } from "../term.ts";
+
+/** How long it takes until it is tried again to follow, where the database is away. */
+const againMs = 500;
+
+interface Options {
+  readonly premises: Premises;
+  /** Of the control plane, where the state has none yet. */
+  readonly token: string;
+  /** Aborted: it is no longer to lead. */
+  readonly unwanted: AbortSignal;
+  /** Told as soon as this process leads, before it serves anything. */
+  readonly leads: (leadership: Leadership | undefined) => void;
+  /** Told once it serves a state again that another process led meanwhile. */
+  readonly again: () => void;
+  /** Told why this process can lead no more. */
+  readonly refused: (error: Error) => void;
+}
+
+/** What one process does with a state that several share: it follows, leads, loses that, follows and leads again. */
+export class Terms {
+  readonly #options: Options;
+  #term: Term | undefined;
+  /** The present one, or the last. */
+  #latest: Term | undefined;
+  #going: Promise<void> = Promise.resolve();
+  readonly #watchers = new Set<(term: Term | undefined) => void>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Resolves once this process leads for the first time. Fails as a start does. */
+  async begin(origin: Origin | undefined): Promise<void> {
+    const first = await this.#begun(origin);
+    if (first.leadership) this.#going = this.#goOn(first, first.leadership);
+  }
+
+  /** The present one. @throws {StoreFailed} while another process leads. */
+  get now(): Term {
+    if (!this.#term) throw new StoreFailed("Another process leads this store now, and answers what comes to this one");
+    return this.#term;
+  }
+
+  /** The present one, or the last. */
+  get latest(): Term {
+    return this.#latest ?? this.now;
+  }
+
+  /** Calls at once, and whenever this process begins to lead, or ends to. Returns the function that ends it. */
+  watch(changed: (term: Term | undefined) => void): () => void {
+    this.#watchers.add(changed);
+    changed(this.#term);
+    return () => void this.#watchers.delete(changed);
+  }
+
+  /** Ends the present one; called once it is no longer to lead. */
+  async end(): Promise<void> {
+    const term = this.#term;
+    await term?.end();
+    await this.#going;
+  }
+
+  async #goOn(first: Term, led: Leadership): Promise<void> {
+    const { premises, unwanted, again, refused } = this.#options;
+    let term = first;
+    for (let leadership = led; ; ) {
+      await Promise.race([leadership.lost, aborted(unwanted)]);
+      if (!leadership.isLost || unwanted.aborted) return;
+      premises.following?.follow();
+      premises.log("another process leads this store now: what comes here is passed on to it");
+      this.#is(undefined);
+      await term.giveUp().catch((error) => premises.log(String(error)));
+      try {
+        term = await this.#begun(undefined);
+      } catch (error) {
+        if (!unwanted.aborted) refused(error as Error);
+        return;
+      }
+      leadership = term.leadership!;
+      again();
+    }
+  }
+
+  /** Leads as soon as that is possible. Once the database was reached, no trouble of it ends the waiting. */
+  async #begun(origin: Origin | undefined): Promise<Term> {
+    const { premises, token, unwanted, leads } = this.#options;
+    const { following, wall, log } = premises;
+    const isAgain = this.#latest !== undefined;
+    for (let told: string | undefined; ; ) {
+      try {
+        const term = await beginTerm(premises, { origin, token, unwanted, isAgain, leads });
+        this.#is(term);
+        return term;
+      } catch (error) {
+        const isLasting = error instanceof StateRefused || !following?.hasSeen;
+        if (isLasting || unwanted.aborted) throw error;
+        following.follow();
+        if (told !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
+        told = String(error);
+        await wall.sleep(againMs, unwanted);
+      }
+    }
+  }
+
+  #is(term: Term | undefined): void {
+    this.#term = term;
+    if (term) this.#latest = term;
+    for (const changed of this.#watchers) changed(term);
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

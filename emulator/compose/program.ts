@@ -1,0 +1,87 @@
+import type { Wall } from "../../src/base/clock.ts";
+import { parsePostgresUrl, shownPostgresUrl } from "../../src/base/postgres-url.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { Cause } from "../store/cause.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
+import type { DeliveryNews } from "../webhooks/news.ts";
+import { watchActivity } from "./activity.ts";
+import type { Closing } from "./closing.ts";
+import type { Terms } from "./followers/terms.ts";
+import { targetOf } from "./move.ts";
+import type { EmulatorOptions } from "./options.ts";
+import { programTravel } from "./program-travel.ts";
+import type { Emulator } from "./running.ts";
+
+interface Parts {
+  readonly terms: Terms;
+  readonly options: EmulatorOptions;
+  readonly instanceId: string;
+  readonly routerUrl: string;
+  readonly file: string | undefined;
+  readonly requestLog: RequestLog;
+  readonly deliveries: DeliveryNews;
+  readonly causeRow: MakeCauseRow;
+  readonly wall: Wall;
+  readonly closing: Closing;
+  readonly hurry: AbortController;
+  readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+}
+
+/** The emulator as a program has it in its hands. */
+export function program(parts: Parts): Emulator {
+  const { terms, options, instanceId, routerUrl, file, closing, hurry } = parts;
+  const { clusters, token } = terms.now;
+  return {
+    instanceId,
+    routerUrl,
+    controlUrl: `${routerUrl}/_emulator`,
+    clusters,
+    token,
+    file,
+    store: options.store === undefined ? undefined : shownPostgresUrl(parsePostgresUrl(options.store)),
+    clock: {
+      now: () => terms.latest.clock.now(),
+      get mode() {
+        return terms.latest.clock.mode;
+      },
+      get speed() {
+        return terms.latest.clock.speed;
+      },
+      advance: async (move) => terms.now.runner.advance(targetOf(move), moveCause(parts)),
+    },
+    ...programTravel(() => terms.now.snapshots, parts.startCopy),
+    watch: (tell) => watchTerms(parts, tell),
+    closed: closing.done,
+    close({ hurry: wish } = {}) {
+      const now = () => hurry.abort();
+      if (wish?.aborted) now();
+      else wish?.addEventListener("abort", now, { once: true });
+      return closing.run();
+    },
+    [Symbol.asyncDispose]: () => closing.run(),
+  };
+}
+
+/** A program moves time. */
+function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
+  const { clock } = terms.now;
+  const id = `advance:${requestLog.nextNumber()}`;
+  return { id, row: () => causeRow({ id, what: "a program moves time", at: clock.now() }) };
+}
+
+/** Tells of what goes on while this process leads, however often it begins to. */
+function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parameters<Emulator["watch"]>[0]) {
+  let ended: Promise<void> = Promise.resolve();
+  let end: () => Promise<void> = async () => {};
+  const unwatch = terms.watch((term) => {
+    const before = end;
+    ended = ended.then(before);
+    end = async () => {};
+    if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, tell);
+  });
+  return async () => {
+    unwatch();
+    await ended;
+    await end();
+  };
+}

@@ -1,0 +1,288 @@
+import type { Wall } from "../../src/base/clock.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { defaultSchema } from "../../src/base/postgres-url.ts";
+import type { Runner } from "../clock/runner.ts";
+import { VirtualClock } from "../clock/virtual-clock.ts";
+import { Inbox } from "../cluster/forwarded/inbox.ts";
+import { PdfReader } from "../cluster/pdf/reader.ts";
+import { isReport } from "../cluster/reports/report.ts";
+import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { Sessions } from "../control/console/sessions.ts";
+import { Feed } from "../control/events/feed.ts";
+import type { Counters } from "../control/metrics/counters.ts";
+import { Faults } from "../faults/faults.ts";
+import { incomingFaults } from "../faults/incoming.ts";
+import type { RequestLinks } from "../http/outgoing/links.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import { IssuerKeys } from "../router/apps/issuer-keys.ts";
+import type { Blobs } from "../store/blobs.ts";
+import { lastNumberIn, type MakeCauseRow } from "../store/causes.ts";
+import type { ClaimedRunFile } from "../store/file/run-file.ts";
+import type { Store } from "../store/port.ts";
+import type { Leadership } from "../store/postgres/leadership.ts";
+import { Snapshots } from "../travel/snapshots.ts";
+import type { DeliveryNews } from "../webhooks/news.ts";
+import type { Cluster, ClusterRow } from "../world/clusters.ts";
+import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
+import { renewableIds } from "../world/renewable-ids.ts";
+import type { Settings } from "../world/settings.ts";
+import { Closing } from "./closing.ts";
+import { clusterParts } from "./cluster-parts.ts";
+import { consoleReader } from "./console-files.ts";
+import { startEngine } from "./engine.ts";
+import { addressFor, type Following } from "./followers/following.ts";
+import type { Listeners } from "./listeners.ts";
+import { type EmulatorOptions, startOf } from "./options.ts";
+import type { Origin } from "./origin.ts";
+import { checkClusterUrls, publicUrlOf } from "./public-urls.ts";
+import { reachable } from "./reachable.ts";
+import { reportRest } from "./report-rest.ts";
+import { routerParts } from "./router-parts.ts";
+import { type RunningCluster, withKey } from "./running-cluster.ts";
+import { spansOf } from "./spans.ts";
+import { standardSet } from "./standard-set.ts";
+import { seededBeginning } from "./state/beginning.ts";
+import { collections } from "./state/collections.ts";
+import { type InDatabase, openState } from "./state/open-state.ts";
+import type { Seed } from "./state/seed.ts";
+import { staleTime } from "./state/stale-time.ts";
+
+/** What a process has from its start to its end, whoever leads. */
+export interface Premises {
+  readonly options: EmulatorOptions;
+  readonly seed: Seed;
+  readonly wall: Wall;
+  readonly instanceId: string;
+  /** Where the state is kept, by its real path. */
+  readonly file: string | undefined;
+  /** Of the router, as it is bound. */
+  readonly routerUrl: string;
+  readonly settings: Settings;
+  readonly requestLog: RequestLog;
+  readonly deliveries: DeliveryNews;
+  readonly counters: Counters;
+  readonly causeRow: MakeCauseRow;
+  readonly links: RequestLinks;
+  readonly listeners: Listeners;
+  /** Undefined: nobody shares the state. */
+  readonly following: Following | undefined;
+  readonly runFile: ClaimedRunFile;
+  /** Aborted: nothing is waited for any more. */
+  readonly hurry: AbortSignal;
+  readonly log: (line: string) => void;
+  /** Ends the process's part in it, once the answer under way is sent. */
+  readonly stop: () => void;
+}
+
+/** How a term begins. */
+export interface Beginning {
+  /** What a new state begins with in the place of the seed. */
+  readonly origin?: Origin | undefined;
+  /** Of the control plane, where the state has none yet. */
+  readonly token: string;
+  /** Whether the process has led before: its clock is what others have set meanwhile. */
+  readonly isAgain?: boolean;
+  /** Ends the waiting for leadership. */
+  readonly unwanted: AbortSignal;
+  /** Told as soon as this process leads. */
+  readonly leads: (leadership: Leadership | undefined) => void;
+}
+
+/** What there is while this process serves the state: from when it leads to when another one does, or to its end. */
+export interface Term {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  readonly snapshots: Snapshots;
+  readonly clusters: readonly RunningCluster[];
+  readonly token: string;
+  /** Undefined: nobody else can lead. */
+  readonly leadership: Leadership | undefined;
+  /** Lets what is under way end, and hands over to whoever comes next. */
+  end(): Promise<void>;
+  /** Ends without waiting for anything: another process leads. */
+  giveUp(): Promise<void>;
+}
+
+/** Opens the state, as soon as this process leads, and serves it. Nothing of it is left running where that fails. */
+export async function beginTerm(premises: Premises, beginning: Beginning): Promise<Term> {
+  const closing = new Closing();
+  try {
+    return await open(premises, beginning, closing);
+  } catch (error) {
+    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    throw error;
+  }
+}
+
+async function open(premises: Premises, beginning: Beginning, closing: Closing): Promise<Term> {
+  const { options, seed, wall, instanceId, file, routerUrl, settings, requestLog, deliveries, counters } = premises;
+  const { causeRow, links, listeners, following, runFile, log } = premises;
+  const { front, isShared } = listeners;
+  const { origin } = beginning;
+  const givenUp = new AbortController();
+  const hurry = AbortSignal.any([premises.hurry, givenUp.signal]);
+  const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
+  let now: (() => number) | undefined;
+  const state = await openState({
+    file,
+    database: options.store === undefined ? undefined : inDatabase(options.store),
+    seed,
+    ids,
+    wall,
+    report: log,
+    origin,
+    historyBytes: options.historyBytes,
+    moment: () => ({ at: now?.(), ids: ids.place() }),
+  });
+  const { store, blobs, snapshotStore, kept, leadership } = state;
+  closing.push(() => store.close());
+  beginning.leads(leadership);
+  const token = leadership?.token ?? beginning.token;
+  if (origin) await store.transaction("tokens.drop", dropTokens);
+  const tokens = new ControlTokens(store, wall);
+  requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
+
+  const spans = spansOf(options, { store, wall, log });
+  closing.push(() => spans?.close(hurry));
+
+  const beginsAt = startOf(options, seed);
+  const given = beginning.isAgain ? {} : options.clock;
+  const clock = await VirtualClock.open(store, wall, { ...given, now: beginsAt, keptAt: kept?.snapshot.at });
+  now = () => clock.now();
+  const stale = staleTime(clock, wall);
+  if (stale !== undefined) log(stale);
+
+  const faults = new Faults();
+  if (kept) faults.takeOver(kept.beside.faults);
+  let opened = (_url: string) => {};
+  const whenOpen = new Promise<string>((resolve) => {
+    opened = resolve;
+  });
+  const { runner, forwarder } = startEngine({
+    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, hurry },
+    routerUrl: whenOpen,
+    graceMs: options.graceMs,
+  });
+  const pdfs = new PdfReader(wall);
+  closing.push(() => pdfs.close());
+
+  const world = { store, clock, wall, ids, settings };
+  // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
+  const beforeAnswer = settings.deterministic ? (cause: string) => runner.hasten(cause, isReport) : undefined;
+  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer };
+  const inboxes = new Map<string, Inbox>();
+  const emulated = state.clusters.filter(({ external_url }) => external_url === null);
+  checkClusterUrls(
+    options,
+    emulated.map(({ id }) => id),
+  );
+  const clusters: Cluster[] = [];
+  for (const row of state.clusters) clusters.push(await listenAs(row));
+
+  const router = {
+    ...world,
+    clusters,
+    forwarder,
+    inSeedOrder: () => settings.deterministic || clock.mode === "manual",
+    hasAccount,
+    issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
+  };
+  const ourRouter = reachable(routerUrl, options.host);
+  const instance = {
+    id: instanceId,
+    readiness: () => ({ instance_id: instanceId, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    formKey: randomIds().bytes(32),
+    beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
+    stop: premises.stop,
+  };
+  const snapshots = new Snapshots({
+    ...world,
+    collections,
+    snapshotStore,
+    requestLog,
+    runner,
+    faults,
+    clusters,
+    tokens,
+    report: log,
+  });
+  const feed = new Feed({ ...world, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  closing.push(() => feed.close());
+  const control = {
+    ...world,
+    feed,
+    blobs,
+    snapshots,
+    spans,
+    standardSet,
+    clusters,
+    runner,
+    requestLog,
+    counters,
+    faults,
+    inboxes,
+    instance,
+    sessions: new Sessions(randomIds(), wall),
+    tokens,
+    readConsole: consoleReader(),
+  };
+  const told = clusters.map(({ id, url }) => ({ id, url }));
+  await runFile.tell({ clusters: told, token });
+  closing.push(() => listeners.leave(front));
+  front.open({ ...served, parts: routerParts({ router, control }, token) });
+  if (following) {
+    const address = addressFor(ourRouter, options.host, state.clusters, clusters);
+    await following.lead(address);
+    await leadership?.tell(address);
+  }
+  opened(routerUrl);
+  closing.push(() => reportRest({ store, clock, wall }, hurry));
+
+  return {
+    ...{ store, blobs, clock, runner, snapshots, token, leadership },
+    clusters: await Promise.all(clusters.map((cluster) => withKey(store, cluster))),
+    end: () => closing.run(),
+    giveUp() {
+      givenUp.abort();
+      return closing.run();
+    },
+  };
+
+  /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
+  async function listenAs(row: ClusterRow): Promise<Cluster> {
+    const { external_url, position, ...rest } = row;
+    if (external_url !== null) {
+      const url = external_url.replace(/\/$/, "");
+      return { ...rest, url, reachedAt: url, external: true };
+    }
+    const bound = following ? following.listenerOf(row.id, position) : listeners.bindCluster(row.id, position);
+    const { listener, url: reachedAt } = await bound;
+    closing.push(() => listeners.leave(listener));
+    const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
+    const cluster = { ...rest, url, reachedAt, external: false };
+    const inbox = new Inbox(settings.inboxBytes);
+    inboxes.set(cluster.id, inbox);
+    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
+    return cluster;
+  }
+
+  /** Others may share the state; they are told where we are once we lead and are there for them. */
+  function inDatabase(url: string): InDatabase {
+    // A name for each term: a late statement of the one before is not taken for one of this.
+    const candidate = {
+      instance: randomIds().uuid(),
+      address: null,
+      token: options.token,
+      newToken: () => beginning.token,
+    };
+    return {
+      url,
+      schema: options.schema ?? defaultSchema,
+      candidate,
+      ...(following && { seen: following.seen }),
+      signal: beginning.unwanted,
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
+import { sender } from "../../support/emulator.ts";
+import { MappingClients } from "../../support/postgres/mapping-clients.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { type SharingProcess, sharing } from "../../support/postgres/sharing.ts";
+
+/** What is answered where a write cannot be kept, or where nobody leads. */
+const refusals = [
+  '503 {"detail":"The service cannot write its state"}',
+  '503 {"detail":"Another process leads this state, or will in a moment. Nothing was done: send it again."}',
+  '503 {"detail":"The process that leads this state ended before it had answered. It may have been done: look first."}',
+];
+
+/** What each is, as it says itself. */
+const rolesOf = async (processes: readonly SharingProcess[]) => {
+  const asked = processes.map(async ({ url }) => {
+    const { status, body } = await sender(url)("GET", "/_emulator/ready");
+    return `${status} ${Readiness.parse(body).role}`;
+  });
+  return (await Promise.all(asked)).sort();
+};
+
+/** Which e-mails are mapped, by whichever process. */
+async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
+  const { body } = await sender(`${url}/_emulator`, { authorization: "Bearer the-token" })("GET", "state");
+  return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
+}
+
+describe("processes that share a store, when the one that leads loses that", { skip: noPostgres }, () => {
+  const server = postgresServer();
+  const restart = async () => {
+    await server().stop("SIGINT");
+    await server().start();
+  };
+  const cut = () =>
+    server().sql((sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`);
+
+  /** Clients of all processes go on over `trouble`, three times. */
+  async function over(
+    t: TestContext,
+    count: number,
+    trouble: (processes: readonly SharingProcess[]) => Promise<unknown>,
+  ) {
+    const options = { store: server().url(), schema: server().freshSchema() };
+    const processes = await sharing(t, count, options);
+    const clients = new MappingClients(processes);
+    for (let time = 0; time < 3; time += 1) {
+      await clients.more(30);
+      await trouble(processes);
+      // Each of them is answered again, and none waits for one that does not lead.
+      for (const process of processes) while ((await process.map(`probe-${time}`)).status !== 200);
+      await clients.more(30);
+    }
+    await clients.end();
+    const isUsual = (told: string) => refusals.includes(told);
+    assert.deepEqual(
+      [...new Set(clients.others)].filter((told) => !isUsual(told)),
+      [],
+    );
+    const roles = Array.from({ length: count }, (_, i) => (i < count - 1 ? "200 follower" : "200 leader"));
+    assert.deepEqual(await rolesOf(processes), roles);
+    const mapped = await mappedAt(processes[0]!);
+    assert.deepEqual(
+      clients.acknowledged.filter((id) => !mapped.has(id)),
+      [],
+    );
+  }
+
+  for (const count of [1, 2, 3]) {
+    it(`all ${count} go on over a restart of the database, and answer every request`, (t) => over(t, count, restart));
+  }
+
+  it("they go on when their connections are cut, and answer every request", (t) => over(t, 2, cut));
+
+  it("one that was stopped for longer than its lease follows, and answers what came meanwhile", (t) =>
+    over(t, 2, async (processes) => {
+      const leader = processes.find(({ role }) => role === "leader")!;
+      const other = processes.find((process) => process !== leader)!;
+      leader.child.kill("SIGSTOP");
+      await other.is("leader");
+      leader.child.kill("SIGCONT");
+      await leader.is("follower");
+    }));
+});

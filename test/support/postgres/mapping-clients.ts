@@ -1,0 +1,47 @@
+import type { SharingProcess } from "./sharing.ts";
+
+/** Clients that map e-mails without end, each by one process, and what they were answered. */
+export class MappingClients {
+  readonly acknowledged: string[] = [];
+  /** What was answered instead: status and body, or why there was no answer. */
+  readonly others: string[] = [];
+  #isOver = false;
+  readonly #sending: Promise<unknown>;
+  #heard: () => void = () => {};
+
+  constructor(processes: readonly SharingProcess[], each = 4) {
+    const clients = processes.flatMap((process, i) =>
+      Array.from({ length: each }, (_, k) => this.#send(process, `${i}-${k}`)),
+    );
+    this.#sending = Promise.all(clients);
+  }
+
+  /** Resolves once so many more were acknowledged. */
+  async more(count: number): Promise<void> {
+    const wanted = this.acknowledged.length + count;
+    while (this.acknowledged.length < wanted) {
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+
+  /** Resolves once each request is answered. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#sending;
+  }
+
+  async #send(process: SharingProcess, name: string): Promise<void> {
+    for (let i = 0; !this.#isOver; i += 1) {
+      const id = `e${name}-${i}`;
+      const told = await process.map(id).then(
+        ({ status, body }) => (status === 200 ? undefined : `${status} ${JSON.stringify(body)}`),
+        (error: Error) => `no answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+      );
+      if (told === undefined) this.acknowledged.push(id);
+      else this.others.push(told);
+      this.#heard();
+    }
+  }
+}

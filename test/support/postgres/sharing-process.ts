@@ -1,0 +1,17 @@
+import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+
+/** An emulator that shares a store, in a process of its own: it tells in a line each what becomes of it. */
+const options = JSON.parse(process.argv[2] ?? "{}") as EmulatorOptions;
+const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
+
+const emulator = await startEmulator({
+  ...options,
+  following: (at) => tell({ role: "follower", ...at }),
+  leading: () => tell({ role: "leader" }),
+  log: (line) => tell({ log: line }),
+});
+const { routerUrl, token, clusters } = emulator;
+tell({ role: "leader", routerUrl, token, clusters });
+process.once("SIGTERM", () => void emulator.close());
+await emulator.closed;
+tell({ closed: true });
