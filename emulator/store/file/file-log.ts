@@ -7,12 +7,14 @@ import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
+import { Turns } from "../live/turns.ts";
 import { type Collection, type History, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
 import { commitLine } from "./history/commit-line.ts";
-import { FileHistory } from "./history/file-history.ts";
+import { fileSegments } from "./history/file-segments.ts";
 import type { HistoryFiles } from "./history/history-files.ts";
+import { KeptHistory } from "./history/kept-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
 import { tryWriting } from "./trial-write.ts";
 
@@ -66,7 +68,7 @@ export class FileLog implements CommitLog {
   #emptyLength = 0;
   readonly #compaction: Compaction;
   /** Whoever changes which base counts: one at a time. */
-  #renaming: Promise<void> = Promise.resolve();
+  readonly #renaming = new Turns();
   #failed: () => void = () => {};
 
   constructor(options: Options & { readonly emptyLength: number }) {
@@ -93,12 +95,15 @@ export class FileLog implements CommitLog {
     this.#behindBytes = options.behindBytes;
     this.#baseBytes = options.baseBytes;
     this.#baseGeneration = options.baseGeneration;
-    const undisturbed = async <T>(work: () => Promise<T>): Promise<T> => {
-      const leave = await this.#enterRenaming();
-      return work().finally(leave);
-    };
-    const [place, flushed] = [() => this.#journal.position, () => this.#journal.flushed()];
-    if (options.files.limit > 0) this.history = new FileHistory({ ...options, place, flushed, undisturbed });
+    if (options.files.limit > 0) {
+      this.history = new KeptHistory({
+        ...options,
+        place: () => this.#journal.position,
+        flushed: () => this.#journal.flushed(),
+        segments: () => fileSegments(options),
+        undisturbed: (work) => this.#renaming.run(work),
+      });
+    }
     this.#emptyLength = options.emptyLength;
   }
 
@@ -126,7 +131,7 @@ export class FileLog implements CommitLog {
   }
 
   async replace(state: State, past: Position | undefined): Promise<void> {
-    const leave = await this.#enterRenaming();
+    const leave = await this.#renaming.enter();
     const adapter = this.#baseFile({ past: () => past });
     try {
       this.#compaction.overtake();
@@ -200,7 +205,7 @@ export class FileLog implements CommitLog {
         this.#rotate(next);
       },
       durable: async () => {
-        leave = await this.#enterRenaming();
+        leave = await this.#renaming.enter();
         mayGoOn();
         await this.#journal.flushed();
         await this.#options.files.keepBase(this.#baseGeneration);
@@ -220,7 +225,7 @@ export class FileLog implements CommitLog {
 
   /** A whole new base, and a journal that follows it. */
   async #writeAnew(state: State): Promise<void> {
-    const leave = await this.#enterRenaming();
+    const leave = await this.#renaming.enter();
     const adapter = this.#baseFile();
     try {
       const next = await this.#nextGeneration();
@@ -279,16 +284,6 @@ export class FileLog implements CommitLog {
     // Those that come back after a crash go at the next start.
     for (const generation of this.#behind.splice(0)) await files.keepJournal(generation);
     await files.trim();
-  }
-
-  async #enterRenaming(): Promise<() => void> {
-    const before = this.#renaming;
-    let leave = () => {};
-    this.#renaming = new Promise((resolve) => {
-      leave = resolve;
-    });
-    await before;
-    return leave;
   }
 }
 

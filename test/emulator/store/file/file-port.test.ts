@@ -6,21 +6,22 @@ import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
 import { collections as ofTheSuite, temporaryFolder } from "../../../support/store.ts";
-import type { Opened } from "../port/open.ts";
+import { historySuite } from "../port/history.ts";
+import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 
-portSuite("the file store", async (t, { collections = ofTheSuite, wall = systemWall } = {}) => {
+const open: Open = async (t, { collections = ofTheSuite, wall = systemWall, historyBytes } = {}) => {
   const path = join(await temporaryFolder(t), "emulator.json");
-  const openAs = async (collections: readonly Collection[]): Promise<Opened> => {
+  const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
     // So small that it is compacted all the time.
-    const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400 });
+    const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });
     t.after(() => store.close());
     return {
       store,
       kept: {
-        async reopen(others = collections) {
+        async reopen(others = collections, options) {
           await store.close();
-          return openAs(others);
+          return openAs(others, options);
         },
         // What is on the disk now is what a kill would leave.
         afterKill: async () => new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall }),
@@ -28,4 +29,7 @@ portSuite("the file store", async (t, { collections = ofTheSuite, wall = systemW
     };
   };
   return openAs(collections);
-});
+};
+
+portSuite("the file store", open);
+historySuite("the file store", open);

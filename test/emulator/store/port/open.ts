@@ -6,6 +6,8 @@ export interface OpenOptions {
   /** Default: the two made-up collections of `test/support/store.ts`. */
   readonly collections?: readonly Collection[];
   readonly wall?: Wall;
+  /** How much is kept of what led to its state; left out: nothing. */
+  readonly historyBytes?: number;
 }
 
 /** Opens a new empty store, which is closed after the test. */
@@ -19,7 +21,7 @@ export interface Opened {
 
 export interface Kept {
   /** Closes it and opens it again, as these collections know it. */
-  reopen(collections?: readonly Collection[]): Promise<Opened>;
+  reopen(collections?: readonly Collection[], options?: Pick<OpenOptions, "historyBytes">): Promise<Opened>;
   /** What a start would find if the process were killed now. */
   afterKill(): Promise<Store>;
 }

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Commit, Reach } from "../../../../emulator/store/history.ts";
+import type { History, Store } from "../../../../emulator/store/port.ts";
+import { type Content, contentOf, exported, owners, people, person } from "../../../support/store.ts";
+import type { Open, Opened } from "./open.ts";
+
+type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ puts: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ back: fc.integer({ min: 0, max: 6 }) }) },
+  { weight: 2, arbitrary: fc.constantFrom("reset", "reopen", "keep", "restore") },
+);
+
+/** Nothing is written between the states that are put in. */
+const backTwiceAndRestored: Step[] = [{ puts: [1, 2] }, "keep", { back: 1 }, { back: 1 }, "restore"];
+
+const put = (store: Store, id: number) =>
+  store.transaction("put", (tx) => {
+    const number = tx.next("numbers");
+    tx.put(people, person(id, { name: `the ${number}.`, tags: ["x".repeat(50)] }));
+    tx.map(owners, number % 2 ? "eu-1" : "us-1", [`a${id}`]);
+  });
+
+async function told(history: History): Promise<{ commits: Commit[]; reach: Reach | undefined }> {
+  const commits: Commit[] = [];
+  const reach = await history.visit((commit) => commits.push(commit) > 0);
+  return { commits, reach };
+}
+
+/** The states that led to the present one, oldest first, as the history gives them back. */
+async function wayOf(store: Store): Promise<Content[]> {
+  const history = store.history!;
+  const { commits, reach } = await told(history);
+  const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
+  const states: Content[] = [];
+  for (const number of numbers) states.push(await contentOf((await history.stateAfter(number)).store));
+  return states;
+}
+
+async function goBack(store: Store, steps: number): Promise<void> {
+  const history = store.history!;
+  const numbers: number[] = [];
+  const reach = await history.visit(({ number }) => numbers.push(number) <= steps);
+  const { store: next, past } = await history.stateAfter(reach ? reach.number : numbers[steps]!);
+  await store.takeOver(next, { past });
+}
+
+/** What led to the present state can be gone back to, for stores that are told to keep it. */
+export function historySuite(name: string, open: Open): void {
+  describe(`${name}: its history`, () => {
+    it("is the way that led to the present state, whatever was left, also over starts", async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+          let opened: Opened = await open(t, { historyBytes: 10_000_000 });
+          let way = [await contentOf(opened.store)];
+          let kept = { past: opened.store.history!.place(), document: await exported(opened.store), way };
+          for (const one of steps) {
+            const { store } = opened;
+            if (one === "reopen") opened = await opened.kept!.reopen();
+            else if (one === "keep") {
+              kept = { past: store.history!.place(), document: await exported(store), way };
+            } else if (one === "restore") {
+              const next = store.beside();
+              await next.replace(kept.document);
+              await store.takeOver(next, { past: kept.past });
+              way = kept.way;
+            } else if (one === "reset") {
+              await store.reset("reset", (tx) => tx.put(people, person(500)));
+              way = [await contentOf(store)];
+            } else if ("back" in one) {
+              await goBack(store, one.back);
+              way = way.slice(0, Math.max(1, way.length - one.back));
+            } else {
+              // Together, as they come over the network: some are one group.
+              await Promise.all(
+                one.puts.map(async (id) => {
+                  await put(store, id);
+                }),
+              );
+              const present = await contentOf(store);
+              const states = await wayOf(store);
+              assert.deepEqual(states.at(-1), present);
+              way = [...way, ...states.slice(way.length)];
+            }
+          }
+          assert.deepEqual(await wayOf(opened.store), way);
+          await opened.store.close();
+        }),
+        { numRuns: 15, examples: [[backTwiceAndRestored]] },
+      );
+    });
+
+    it("is told whole while others write", async (t) => {
+      const { store } = await open(t, { historyBytes: 10_000_000 });
+      let written = 0;
+      let isOver = false;
+      const writers = [1, 2, 3].map(async (id) => {
+        for (; !isOver; written += 1) await put(store, id);
+      });
+      try {
+        for (let time = 0; time < 20; time += 1) {
+          const before = written;
+          const { commits, reach } = await told(store.history!);
+          assert.equal(reach?.number, 0);
+          assert.ok(commits.length >= before, `${commits.length} of ${before}`);
+        }
+      } finally {
+        isOver = true;
+        await Promise.all(writers);
+      }
+    });
+
+    it("is trimmed to what may be kept, the oldest first, and not at all kept where nothing may", async (t) => {
+      const { store, kept } = await open(t, { historyBytes: 6_000 });
+      const states = [await contentOf(store)];
+      const reach = async () => (await told(store.history!)).reach!.number;
+      for (let number = 1; number <= 60 || (await reach()) === 0; number += 1) {
+        await put(store, number % 7);
+        states.push(await contentOf(store));
+      }
+      // Nothing is trimmed while it is looked at.
+      const again = await kept!.reopen();
+      const way = await wayOf(again.store);
+      assert.ok(way.length < states.length);
+      assert.deepEqual(way, states.slice(-way.length));
+      await assert.rejects(again.store.history!.stateAfter(0), { message: /no longer kept/ });
+      const { store: without } = await again.kept!.reopen(undefined, { historyBytes: 0 });
+      assert.equal(without.history, undefined);
+    });
+  });
+}
