@@ -54,7 +54,7 @@ export interface Emulator extends AsyncDisposable {
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
+   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
    * time that lies ahead; then nothing is changed.
    */
   rewind(target: Rewind): Promise<{ readonly keptAs: string }>;

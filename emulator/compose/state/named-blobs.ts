@@ -38,15 +38,18 @@ export async function blobsOfSnapshots(snapshotStore: SnapshotStore): Promise<Re
   return named;
 }
 
-/** The hashes of all uploaded bytes that the history of a state may name: whatever looks like one in its files. */
-export async function blobsOfHistory(statePath: string): Promise<ReadonlySet<string>> {
-  const named = new Set<string>();
+/** The texts of the history of a state in a file. */
+export async function* historyTexts(statePath: string): AsyncGenerator<string, void> {
   const folder = historyFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {
-    for await (const { bytes } of readLines(systemDisk, join(folder, name))) {
-      for (const [, hash] of bytes.toString("latin1").matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);
-    }
+    for await (const { bytes } of readLines(systemDisk, join(folder, name))) yield bytes.toString("latin1");
   }
+}
+
+/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its texts. */
+export async function blobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
+  const named = new Set<string>();
+  for await (const text of texts) for (const [, hash] of text.matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);
   return named;
 }
 

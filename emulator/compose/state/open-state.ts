@@ -22,7 +22,7 @@ import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
 import type { RenewableIds } from "../../world/renewable-ids.ts";
 import type { Origin } from "../origin.ts";
 import { collections } from "./collections.ts";
-import { blobsOfHistory, blobsOfSnapshots, namedBlobs } from "./named-blobs.ts";
+import { blobsOfHistory, blobsOfSnapshots, historyTexts, namedBlobs } from "./named-blobs.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 export interface State {
@@ -59,7 +59,7 @@ export type InDatabase = Pick<PostgresStoreOptions, "url" | "schema" | "candidat
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
 export async function openState(opening: Opening): Promise<State> {
-  const { file, seed, ids, wall, report, origin } = opening;
+  const { seed, ids, wall, report, origin } = opening;
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
   const { store } = parts;
@@ -67,12 +67,7 @@ export async function openState(opening: Opening): Promise<State> {
   if (known.length > 0) {
     await releaseClaims(store);
     await ids.goOn(store);
-    const named = async () =>
-      new Set([
-        ...(await namedBlobs(store)),
-        ...(await blobsOfSnapshots(parts.snapshotStore)),
-        ...(file ? await blobsOfHistory(file) : []),
-      ]);
+    const named = async () => new Set([...(await namedBlobs(store)), ...(await blobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
     return { ...parts, clusters: known, kept: undefined };
   }
@@ -143,14 +138,14 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
 
 /** What a state consists of, where it is kept. */
 async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
+  const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {
     // Its client is of use to nobody else.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
-    const parts = await openPostgresStore({ ...opening, ...database, collections });
-    return { ...parts, collect: parts.blobs.collect };
+    const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
+    return { ...parts, collect: (named) => parts.blobs.collect(named, blobsOfHistory) };
   }
   if (!file) return inMemory(openMemoryStore({ collections, wall: opening.wall }));
-  const historyBytes = opening.historyBytes ?? defaultHistoryBytes;
   const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
@@ -159,7 +154,10 @@ async function openParts({ file, database, ...opening }: Opening): Promise<Parts
     store,
     blobs: await openUploads(folder, store),
     snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }),
-    collect: async (named, wall) => (await collectBlobs({ path: file, folder, wall, named })).length,
+    async collect(now, wall) {
+      const named = async () => new Set([...(await now()), ...(await blobsOfHistory(historyTexts(file)))]);
+      return (await collectBlobs({ path: file, folder, wall, named })).length;
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { StateRefused } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -11,8 +12,16 @@ interface Writing {
   readonly kind: DocumentKind;
   /** Asked once all is written; undefined: its own number. */
   readonly name?: () => string;
-  /** The last line of the journal that is in it, asked once all is written; of a base. */
-  readonly lastLine?: () => number;
+  /** Of a base: asked once all is written. */
+  readonly base?: () => BasePlace;
+}
+
+/** Where a base stands among others. */
+interface BasePlace {
+  /** The last line of the journal that is in it. */
+  readonly lastLine: number;
+  /** The base before it, and the bytes of the lines between; undefined: there is none. */
+  readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
 /** Documents in the database, each there as a whole or not at all. Only who leads makes or removes any. */
@@ -28,7 +37,7 @@ export class Documents {
   /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name, lastLine }: Writing,
+    { kind, name, base = () => ({ lastLine: 0 }) }: Writing,
   ): Promise<{ id: string; bytes: number }> {
     const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
     const id = made!.id as string;
@@ -41,21 +50,25 @@ export class Documents {
         piece += 1;
       }
       const called = name?.() ?? id;
-      // What it replaces goes first; with a base, all that comes before it.
+      const { lastLine, before } = base();
+      // What it replaces goes first; with a base, those that nobody was told of: they led to nothing.
       const [placed] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
           delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${called}) returning id
-        ), earlier as (
-          delete from documents using mine where kind = 'base' and ${kind === "base"} and id < ${id} returning id
-        ), lines as (
-          delete from journal using mine where last <= ${lastLine?.() ?? 0} returning last
+        ), untold as (
+          delete from documents using mine
+          where kind = 'base' and whole and ${kind === "base"} and id > ${before?.id ?? "0"} and id < ${id} returning id
+        ), followed as (
+          update documents set followed_by = ${before?.followedBy ?? 0} from mine
+          where kind = 'base' and id = ${before?.id ?? null} returning id
         ), placed as (
-          update documents set name = ${called}, bytes = ${bytes}, whole = true from mine
+          update documents
+          set name = ${called}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
           where id = ${id} and (select count(*) from gone) >= 0 returning id
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
-          (select count(*) from earlier), (select count(*) from lines)`;
+          (select count(*) from untold), (select count(*) from followed)`;
       if (placed!.mine === 0) throw this.#leadership.fencedOff();
       if (placed!.placed === 0) throw new Error("it was removed while it was written");
       return { id, bytes };
@@ -69,6 +82,25 @@ export class Documents {
   /** Its bytes. Fails where it goes away meanwhile. */
   read(id: string): AsyncIterable<Buffer> {
     return documentBytes(this.#database.pool, id);
+  }
+
+  /**
+   * Removes what comes before the present base, the oldest first, until no more than so many bytes of it are left: bases,
+   * each with the lines that follow it. Lines without their base are worth nothing.
+   */
+  async trim(present: string, limit: number): Promise<void> {
+    await this.#database.pool`
+      with ${this.#leadership.mine},
+      sums as (
+        select id, last_line, sum(bytes + followed_by) over (order by id desc) <= ${limit} as stays from documents
+        where kind = 'base' and whole and id < ${present}
+      ), gone as (
+        delete from documents using mine where id in (select id from sums where not stays) returning documents.id
+      )
+      delete from journal using mine where last <= coalesce(
+        (select last_line from sums where stays order by id limit 1),
+        (select last_line from documents where id = ${present} and not exists (select from sums where stays)))
+        and (select count(*) from gone) >= 0`;
   }
 
   async #add(id: string, piece: number, kind: DocumentKind, bytes: Buffer): Promise<void> {
@@ -99,7 +131,7 @@ export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<
     coming.catch(() => {});
     yield bytes;
   }
-  if (left !== 0) throw new Error("a document was removed while it was read, or is damaged");
+  if (left !== 0) throw new StateRefused("a document was removed while it was read, or is damaged");
 }
 
 const newline = 0x0a;

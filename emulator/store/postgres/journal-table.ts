@@ -1,5 +1,6 @@
+import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
-import { beginning, type Position, parseLine } from "../../../src/files/log-line.ts";
+import { beginning, type Line, type Position, parseLine } from "../../../src/files/log-line.ts";
 import { applyChecked } from "../file/journal/checked-changes.ts";
 import { changesOf } from "../live/journal-changes.ts";
 import type { State } from "../live/state.ts";
@@ -40,7 +41,8 @@ export class JournalTable implements DiskFile {
     try {
       const { count } = await this.#database.session`
         with mine as (select from leadership where epoch = ${this.#leadership.epoch} for share)
-        insert into journal (last, first, lines) select ${last}::bigint, ${first}::bigint, ${lines}::text from mine`;
+        insert into journal (last, first, lines, written_by)
+        select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine`;
       if (count !== 1) throw this.#leadership.fencedOff();
       this.durable = last;
     } finally {
@@ -73,6 +75,44 @@ export interface Replayed {
   readonly bytes: number;
 }
 
+interface Group {
+  readonly lines: readonly Line[];
+  readonly bytes: number;
+  /** The next line is missing or damaged. */
+  readonly damaged: boolean;
+  /** The svc that wrote it; null: one that did not say. */
+  readonly writtenBy: string | null;
+}
+
+/** The lines behind a place, group by group, as far as each follows the one before. */
+export async function* journalLines(sql: Sql | Tx, after: Position): AsyncGenerator<Group, void> {
+  let position = after;
+  for (let read = after.number; ; ) {
+    const rows = await sql`
+      select last, lines, written_by from journal where last > ${read} order by last limit ${groupsAtOnce}`;
+    for (const row of rows) {
+      const bytes = Buffer.from(row.lines as string);
+      const lines: Line[] = [];
+      let damaged = false;
+      for (let at = 0; at < bytes.byteLength && !damaged; ) {
+        const end = bytes.indexOf(newline, at);
+        const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
+        at = end === -1 ? bytes.byteLength : end + 1;
+        // A group may have begun before the base was written.
+        if (line && line.number <= position.number) continue;
+        damaged = !line || line.number !== position.number + 1 || line.before !== position.checksum;
+        if (!line || damaged) continue;
+        lines.push(line);
+        position = line;
+      }
+      yield { lines, bytes: bytes.byteLength, damaged, writtenBy: row.written_by };
+      if (damaged) return;
+    }
+    if (rows.length < groupsAtOnce) return;
+    read = Number(rows.at(-1)!.last);
+  }
+}
+
 /** Applies to a state what stands behind a position. Fails with StateRefused where a line is missing or damaged. */
 export async function replayJournal(
   sql: Sql | Tx,
@@ -80,38 +120,38 @@ export async function replayJournal(
     state,
     upgrade,
     after,
+    last = Number.POSITIVE_INFINITY,
+    isOwn = false,
     shown,
   }: {
     readonly state: State;
     readonly upgrade: Upgrade;
     readonly after: Position | undefined;
+    /** The number of the last line that is wanted. */
+    readonly last?: number;
+    /** Rows of this very version are not looked at again. */
+    readonly isOwn?: boolean;
     /** The store, for messages. */
     readonly shown: string;
   },
 ): Promise<Replayed> {
   let position = after ?? beginning;
   let bytes = 0;
-  for (let read = position.number; ; ) {
-    const rows = await sql`
-      select last, lines from journal where last > ${read} order by last limit ${groupsAtOnce}`;
-    for (const { lines } of rows) {
-      bytes += lines.length;
-      for (const text of (lines as string).split(newline)) if (text !== "") take(text);
+  const damaged = (): never => {
+    const which = `line ${position.number + 1} of the journal of the store ${shown} is missing or damaged`;
+    throw new StateRefused(`${which}; restore a backup of the database`, { repairable: false });
+  };
+  for await (const group of journalLines(sql, position)) {
+    bytes += group.bytes;
+    const isTrusted = isOwn && !upgrade.needed && group.writtenBy === svcVersion;
+    for (const { number, checksum, json } of group.lines) {
+      if (number > last) return { position, bytes };
+      const changes = changesOf((JSON.parse(json) as { readonly changes?: unknown }).changes);
+      if (!changes) return damaged();
+      applyChecked(state, changes, upgrade, isTrusted);
+      position = { number, checksum };
     }
-    if (rows.length < groupsAtOnce) return { position, bytes };
-    read = Number(rows.at(-1)!.last);
+    if (group.damaged) return damaged();
   }
-
-  function take(text: string): void {
-    const line = parseLine(Buffer.from(text));
-    // A group may have begun before the base was written.
-    if (line && line.number <= position.number) return;
-    const changes = changesOf((JSON.parse(line?.json ?? "{}") as { readonly changes?: unknown }).changes);
-    if (!line || !changes || line.number !== position.number + 1 || line.before !== position.checksum) {
-      const which = `line ${position.number + 1} of the journal of the store ${shown} is missing or damaged`;
-      throw new StateRefused(`${which}; restore a backup of the database`, { repairable: false });
-    }
-    applyChecked(state, changes, upgrade);
-    position = { number: line.number, checksum: line.checksum };
-  }
+  return { position, bytes };
 }

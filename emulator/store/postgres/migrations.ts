@@ -53,4 +53,11 @@ export const migrations: readonly string[] = [
   );
   alter table pieces alter column lines set storage external, alter column bytes set storage external;
   `,
+  `
+  -- Of a base: the last line of the journal that is in it, and, once another base has followed it, the bytes of the lines
+  -- between the two. Bases and lines before the present base are what led to the present state.
+  alter table documents add column last_line bigint, add column followed_by bigint not null default 0;
+  -- The svc that wrote them: rows in lines of this very version need no look when they are gone back to.
+  alter table journal add column written_by text;
+  `,
 ];

@@ -31,6 +31,8 @@ export interface PostgresStoreOptions {
   readonly leaseMs?: number;
   /** A base is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes?: number;
+  /** How much is kept at most of what led to the present state; left out: nothing. */
+  readonly historyBytes?: number | undefined;
   /** What is written down with each commit. */
   readonly moment?: () => Moment;
   readonly report?: (message: string) => void;
@@ -78,7 +80,7 @@ async function openAs(
   leadership: Leadership,
   { collections, wall, leaseWall = wall, ...options }: PostgresStoreOptions,
 ): Promise<PostgresStore> {
-  const { moment = () => ({}), report = () => {} } = options;
+  const { moment = () => ({}), report = () => {}, historyBytes = 0 } = options;
   const documents = new Documents(database, leadership);
   const found = await recover(database.pool, database.shown, collections);
   // What nobody finished writing, nobody will.
@@ -88,10 +90,12 @@ async function openAs(
   // With the first one, and with every new form, what is written next is in the form of today.
   if (!base || found.isOutdated) {
     const at = { position: () => position, past: () => position, moment };
-    const lastLine = () => position.number;
-    base = await documents.write(baseDocument(state, 0, at), { kind: "base", lastLine });
+    const before = base && { id: base.id, followedBy: bytes };
+    const place = () => ({ lastLine: position.number, before });
+    base = await documents.write(baseDocument(state, 0, at), { kind: "base", base: place });
     bytes = 0;
   }
+  await documents.trim(base.id, historyBytes);
   const log = new PostgresLog({
     database,
     leadership,
@@ -99,6 +103,9 @@ async function openAs(
     position,
     base,
     journalBytes: bytes,
+    collections,
+    wall,
+    historyBytes,
     moment,
     now: () => leaseWall.now(),
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,

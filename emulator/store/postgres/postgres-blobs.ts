@@ -4,14 +4,20 @@ import { StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type Documents, noting } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
+import { historyTexts } from "./postgres-history.ts";
 
 /** How long bytes are kept that nothing names (the reasons stand in `file/blob-collection.ts`), by the server's clock. */
 const patience = "30 days";
 
+type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
+
 /** Uploaded bytes in the database, by their hash. */
 export interface PostgresBlobs extends Blobs {
-  /** Removes what nothing has named for long. Resolves with how many that were. Call it only while nothing is served. */
-  collect(named: () => Promise<ReadonlySet<string>>): Promise<number>;
+  /**
+   * Removes what nothing has named for long. Resolves with how many that were. Call it only while nothing is served.
+   * `texts` are those of the history, which are long: they are read only where something would go.
+   */
+  collect(named: () => Promise<ReadonlySet<string>>, past: NamedInPast): Promise<number>;
 }
 
 export function postgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
@@ -36,7 +42,7 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
     async keepUnnamed() {
       await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
     },
-    async collect(named) {
+    async collect(named, past) {
       const kept = await pool`select name from documents where kind = 'blob' and whole`;
       if (kept.length === 0) return 0;
       const isNamed = await named();
@@ -45,10 +51,14 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
         with ${leadership.mine} update documents
         set unnamed_since = case when name in ${pool(["", ...unnamed])} then coalesce(unnamed_since, now()) end
         from mine where kind = 'blob'`;
+      const over = await pool`
+        select id, name from documents where kind = 'blob' and whole
+          and greatest(unnamed_since, made) < now() - ${patience}::interval and unnamed_since is not null`;
+      if (over.length === 0) return 0;
+      const isPast = await past(historyTexts(database));
+      const gone = over.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
       const { count } = await pool`
-        with ${leadership.mine} delete from documents using mine
-        where kind = 'blob' and whole and greatest(unnamed_since, made) < now() - ${patience}::interval
-          and unnamed_since is not null`;
+        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...gone])}`;
       return count;
     },
   };

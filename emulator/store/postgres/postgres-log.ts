@@ -1,16 +1,20 @@
+import type { Wall } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Position } from "../../../src/files/log-line.ts";
 import { type BaseOptions, baseDocument } from "../file/base/base-document.ts";
 import { commitLine } from "../file/history/commit-line.ts";
+import { KeptHistory } from "../file/history/kept-history.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
-import { type History, StoreFailed } from "../port.ts";
+import { Turns } from "../live/turns.ts";
+import { type Collection, type History, StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import { JournalTable } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
+import { postgresSegments } from "./postgres-history.ts";
 
 interface Options {
   readonly database: Database;
@@ -20,6 +24,10 @@ interface Options {
   readonly position: Position;
   /** Bytes of the lines behind the base. */
   readonly journalBytes: number;
+  readonly collections: readonly Collection[];
+  readonly wall: Wall;
+  /** How many bytes are kept at most of what led to the present state. */
+  readonly historyBytes: number;
   readonly base: { readonly id: string; readonly bytes: number };
   /** What each line says beside its changes. */
   readonly moment: () => Moment;
@@ -33,15 +41,18 @@ type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /** Base and journal in PostgreSQL, in the form that they have in files. */
 export class PostgresLog implements CommitLog {
-  readonly history: History | undefined = undefined;
+  readonly history: History | undefined;
   readonly #options: Options;
   readonly #table: JournalTable;
   readonly #journal: AppendLog<StoreFailed>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #failed: () => void = () => {};
   #base: { readonly id: string; readonly bytes: number };
-  #journalBytes: number;
+  /** How many bytes had been written when the base was: those of before are negative. */
+  #baseAt: number;
   readonly #compaction: Compaction;
+  /** Whoever changes which bases there are, or reads them: one at a time. */
+  readonly #placing = new Turns();
   /** Whether an answer is missing to a statement that put another state in the place of this one. */
   #isUncertain = false;
 
@@ -49,7 +60,7 @@ export class PostgresLog implements CommitLog {
     const { database, leadership, position, base, journalBytes, compactAfterBytes, now, report } = options;
     this.#options = options;
     this.#base = base;
-    this.#journalBytes = journalBytes;
+    this.#baseAt = -journalBytes;
     this.#compaction = new Compaction({
       name: database.shown,
       compactAfterBytes,
@@ -73,6 +84,15 @@ export class PostgresLog implements CommitLog {
         this.#failed();
       },
     });
+    if (options.historyBytes > 0) {
+      this.history = new KeptHistory({
+        ...options,
+        place: () => this.#journal.position,
+        flushed: () => this.#journal.flushed(),
+        segments: () => postgresSegments(database),
+        undisturbed: (work) => this.#placing.run(work),
+      });
+    }
     void leadership.lost.then(() =>
       this.#journal.fail(`Another process leads the store ${database.shown} now`, undefined),
     );
@@ -96,16 +116,15 @@ export class PostgresLog implements CommitLog {
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const line = commitLine(changes, cause, this.#options.moment());
-    const durable = this.#journal.append(line);
-    this.#journalBytes += line.length;
-    this.#compaction.consider(this.#journalBytes, this.#base.bytes);
+    const durable = this.#journal.append(commitLine(changes, cause, this.#options.moment()));
+    this.#compaction.consider(this.#journal.length - this.#baseAt, this.#base.bytes);
     return durable;
   }
 
   async replace(state: State, past: Position | undefined): Promise<void> {
     this.#compaction.overtake();
-    await this.#journal.flushed();
+    // Of no change: so that no line stands for two states, the one that is left and the one that is put in.
+    await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
       await this.#writeBase(state, { past: () => past }, async () => {
@@ -148,28 +167,42 @@ export class PostgresLog implements CommitLog {
 
   /** Writes a base while transactions go on. */
   async #compact(mayGoOn: () => void): Promise<void> {
-    let bytesThen = 0;
-    const begin = () => {
-      bytesThen = this.#journalBytes;
-    };
     const state = await this.#inspect((current) => current);
-    await this.#writeBase(state, { begin, step: (work) => this.#inspect(work) }, async () => {
+    await this.#writeBase(state, { step: (work) => this.#inspect(work) }, async () => {
       mayGoOn();
       // The picture shows lines that may still be on their way.
       await this.#journal.flushed();
     });
-    this.#journalBytes -= bytesThen;
   }
 
   async #writeBase(state: State, options: BaseOptions = {}, placing = async () => {}): Promise<void> {
     let at = this.#journal.position;
+    let writtenThen = this.#journal.length;
     const position = () => {
       at = this.#journal.position;
+      writtenThen = this.#journal.length;
       return at;
     };
-    const { moment, documents } = this.#options;
-    const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
-    this.#base = await documents.write(withEnd(document, placing), { kind: "base", lastLine: () => at.number });
+    const { moment, documents, historyBytes, report, database } = this.#options;
+    let leave = () => {};
+    const atEnd = async () => {
+      leave = await this.#placing.enter();
+      await placing();
+    };
+    try {
+      const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
+      const { id } = this.#base;
+      this.#base = await documents.write(withEnd(document, atEnd), {
+        kind: "base",
+        base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
+      });
+      this.#baseAt = writtenThen;
+      await documents.trim(this.#base.id, historyBytes).catch((cause) => {
+        report(`what is kept of the past of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
+      });
+    } finally {
+      leave();
+    }
   }
 }
 

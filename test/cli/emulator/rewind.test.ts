@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
 
 const create =
   "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";
 
-describe("svc emulator rewind", () => {
+whereverItIsKept("svc emulator rewind", (place) => {
   it("goes back by steps, to before a request and to a time, and what was left can be restored", async (t) => {
-    const { svc, json } = await cliEmulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const { svc, json } = await cliEmulator(t, await place(t));
     const exists = async () => (await svc("contracts status T-1")).exit === 0;
     await json(create);
     assert.equal((await svc("emulator snapshot save drafted")).exit, 0);
@@ -28,7 +28,9 @@ describe("svc emulator rewind", () => {
     assert.equal(await exists(), true);
     assert.equal((await json("emulator rewind --to 2031-01-02T03:30:00Z")).now, "2031-01-02T03:30:00.000Z");
   });
+});
 
+describe("svc emulator rewind", () => {
   it("says what is wrong: nothing or two things asked for, nothing kept, or not so much", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const argv of ["", "--steps 1 --before request:1", "--steps 0", "--to yesterday"]) {
@@ -38,7 +40,7 @@ describe("svc emulator rewind", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (409): Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.\n" +
+        "error: The service refused (409): Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.\n" +
         "  Keep states to go back to with `svc emulator snapshot save NAME`.\n",
     });
   });

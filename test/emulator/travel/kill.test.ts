@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { systemWall } from "../../../src/base/clock.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
+import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
 
 /** `npm run kills` makes 200. */
 const kills = Number(process.env.KILLS ?? 12);
@@ -17,10 +16,9 @@ const longestMs = 120;
 const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
 
-describe("kill -9 amid save, restore and rewind", () => {
+whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
   it(`leaves the old state or the new one, and snapshots whole or not at all, in ${kills} kills`, async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const options = { file, clock: { mode: "manual" } } as const;
+    const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
     const first = await emulator(t, options);
     await draft(first.api);
     await first.snapshot("begun");

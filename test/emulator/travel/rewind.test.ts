@@ -6,15 +6,15 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { type KeptPlace, whereverItIsKept } from "../../support/postgres/kept-places.ts";
 import { receiver } from "../../support/receiver.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
-/** An emulator whose state is in a file, with time that stands still. */
-async function onFile(t: TestContext, more: EmulatorOptions = {}) {
-  const file = join(await testFolder(t), "emulator.json");
-  const options = { file, deterministic: true, ...more };
-  return { file, options, on: await emulator(t, options) };
+/** An emulator whose state is kept, with time that stands still. */
+async function keptAt(place: KeptPlace, t: TestContext, more: EmulatorOptions = {}) {
+  const options = { deterministic: true, ...(await place(t)), ...more };
+  return { options, on: await emulator(t, options) };
 }
 
 async function rewind({ ask }: TestEmulator, body: object): Promise<Record<string, unknown>> {
@@ -53,13 +53,13 @@ const toTheBeginning = "it reaches back to the beginning of the state";
 const noHistory = refusal(
   409,
   "no_history",
-  "Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.",
+  "Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.",
   "Keep states to go back to with `svc emulator snapshot save NAME`.",
 );
 
-describe("a rewind", () => {
+whereverItIsKept("a rewind", (place) => {
   it("takes a move of time back, whether or not anything was due, also where time passes by itself", async (t) => {
-    const { on } = await onFile(t, { deterministic: false, clock: { mode: "real", speed: 1 } });
+    const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
     sink.answer(503);
     const minutesSince = (begin: number) => Math.floor((on.clock.now() - begin) / 60_000);
@@ -80,7 +80,7 @@ describe("a rewind", () => {
   });
 
   it("to before a request leaves the state that was exported there, and lets the same happen again", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
@@ -107,7 +107,7 @@ describe("a rewind", () => {
   });
 
   it("goes back step by step, each request or move of time that changed something, also over restarts", async (t) => {
-    const { on, options } = await onFile(t);
+    const { on, options } = await keptAt(place, t);
     const states = [await exported(on)];
     for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
       await step();
@@ -131,7 +131,7 @@ describe("a rewind", () => {
   });
 
   it("to a virtual time shows the state as it was then, and that time", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
@@ -150,7 +150,7 @@ describe("a rewind", () => {
   });
 
   it("after a restore leads on along what led to the snapshot, and never to what was left", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     await draft(on.api);
     const one = await exported(on);
     await draft(on.api);
@@ -164,7 +164,7 @@ describe("a rewind", () => {
   });
 
   it("begins anew with a state that is imported or reset: nothing led to it here", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     await draft(on.api);
     await on.ask("POST", "reset");
     const reset = await exported(on);
@@ -176,7 +176,7 @@ describe("a rewind", () => {
   });
 
   it("is a program's, too", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     const state = await stateOf(on);
     await draft(on.api);
     assert.deepEqual(await on.rewind({ steps: 1 }), { keptAs: "before-1" });
@@ -188,9 +188,9 @@ describe("a rewind", () => {
   });
 });
 
-describe("what a rewind is refused for, while nothing is changed", () => {
+whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
   it("is a time that lies ahead (not-behind), a cause that nobody knows (beyond-history)", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Virtual time is 2031-01-02T03:04:05.000Z, and what is asked for lies ahead of it.";
     const cases: [object, ReturnType<typeof refusal>][] = [
@@ -210,7 +210,7 @@ describe("what a rewind is refused for, while nothing is changed", () => {
   });
 
   it("is that nothing is kept: in memory, and without a history (no-history)", async (t) => {
-    const { on } = await onFile(t, { historyBytes: 0 });
+    const { on } = await keptAt(place, t, { historyBytes: 0 });
     for (const one of [on, await emulator(t)]) {
       await draft(one.api);
       await assertRefused(one, () => one.ask("POST", "rewind", { body: { steps: 1 } }), noHistory);
@@ -228,17 +228,18 @@ describe("the history that is kept", () => {
 
   it("takes no more of the disk than it may, whatever is written, and says how far it reaches then", async (t) => {
     const historyBytes = 60_000;
-    const { file, options } = await onFile(t, { historyBytes });
+    const file = join(await testFolder(t), "emulator.json");
+    const options = { file, deterministic: true, historyBytes };
     const sizes: number[] = [];
     for (let start = 0; start < 6; start += 1) {
-      const on = await emulator(t, { ...options, file: `${file}.2` });
+      const on = await emulator(t, options);
       for (let i = 0; i < 5; i += 1) await draft(on.api);
       await advance(on, { by: "PT1H" });
       await on.close();
-      sizes.push(await sizeOf(`${file}.2`));
+      sizes.push(await sizeOf(file));
     }
     assert.ok(Math.max(...sizes) > historyBytes / 3 && Math.max(...sizes) <= historyBytes, sizes.join(", "));
-    const on = await emulator(t, { ...options, file: `${file}.2` });
+    const on = await emulator(t, options);
     const { status, body } = plain(await on.ask("POST", "rewind", { body: { steps: 100 } }));
     assert.equal(status, 409);
     const { message } = (body as { error: { message: string } }).error;
@@ -246,8 +247,8 @@ describe("the history that is kept", () => {
     assert.ok(Date.parse(reach!) > Date.parse("2031-01-02T03:04:05Z"), message);
     await rewind(on, { to: reach });
     await on.close();
-    const without = await emulator(t, { ...options, file: `${file}.2`, historyBytes: 0 });
+    const without = await emulator(t, { ...options, historyBytes: 0 });
     await without.close();
-    assert.equal(await sizeOf(`${file}.2`), 0);
+    assert.equal(await sizeOf(file), 0);
   });
 });

@@ -25,7 +25,7 @@ export const snapshotFailures = {
     when: "the emulator keeps nothing of what led to the present state: it runs in memory, or with `--history 0`",
     basis: ours,
     code: "no_history",
-    says: "Nothing is kept here of what led to the present state: that takes a state in a file, and some --history.",
+    says: "Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.",
     hint: "Keep states to go back to with `svc emulator snapshot save NAME`.",
   }),
   "beyond-history": control({

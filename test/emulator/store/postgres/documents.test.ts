@@ -52,7 +52,11 @@ describe("what a store in PostgreSQL keeps beside its rows", { skip: noPostgres 
   it("are uploaded bytes until nothing has named them for 30 days", async (t) => {
     const { blobs, sql } = await opened(t);
     const [named, unnamed] = [await blobs.put(stream("named"), 9), await blobs.put(stream("unnamed"), 9)];
-    const collect = () => blobs.collect(async () => new Set([named.sha256]));
+    const collect = () =>
+      blobs.collect(
+        async () => new Set([named.sha256]),
+        async () => new Set(),
+      );
     const later = (days: number) =>
       sql(`update SCHEMA.documents set made = made - interval '${days} days',
         unnamed_since = unnamed_since - interval '${days} days' where kind = 'blob'`);

@@ -3,24 +3,28 @@ import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { collections as ofTheSuite } from "../../../support/store.ts";
-import type { Opened } from "../port/open.ts";
+import { historySuite } from "../port/history.ts";
+import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 import { openStore, stateIn } from "./opened.ts";
 
 describe("in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
-  portSuite("the store", async (t, { collections = ofTheSuite, wall = systemWall } = {}) => {
+  const open: Open = async (t, { collections = ofTheSuite, wall = systemWall, historyBytes } = {}) => {
     const place = { url: server().url(), schema: server().freshSchema() };
-    const openAs = async (collections: readonly Collection[]): Promise<Opened> => {
+    const openAs = async (
+      collections: readonly Collection[],
+      more: OpenOptions = { historyBytes },
+    ): Promise<Opened> => {
       // So small that it is compacted all the time.
-      const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400 });
+      const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
       t.after(() => store.close());
       return {
         store,
         kept: {
-          async reopen(others = collections) {
+          async reopen(others = collections, options) {
             await store.close();
-            return openAs(others);
+            return openAs(others, options);
           },
           // What is in the database now is what a kill would leave.
           afterKill: () => stateIn({ ...place, collections }),
@@ -28,5 +32,7 @@ describe("in PostgreSQL", { skip: noPostgres }, () => {
       };
     };
     return openAs(collections);
-  });
+  };
+  portSuite("the store", open);
+  historySuite("the store", open);
 });

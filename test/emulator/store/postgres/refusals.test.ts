@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { migrations } from "../../../../emulator/store/postgres/migrations.ts";
 import { serverProblem } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
@@ -91,9 +92,11 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 99, written_by = '9.9.9'`));
     assert.equal(
       await refused(server().url(), schema),
-      `StateRefused: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to 1): start it with that version. Nothing was changed.`,
+      `StateRefused: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to ${migrations.length}): start it with that version. Nothing was changed.`,
     );
-    await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 1, written_by = '${svcVersion}'`));
+    await server().sql((sql) =>
+      sql.unsafe(`update ${schema}.svc_store set version = ${migrations.length}, written_by = '${svcVersion}'`),
+    );
     assert.equal(await refused(server().url(), schema), "opened");
   });
 
