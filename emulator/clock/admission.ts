@@ -32,7 +32,9 @@ export class Admission {
       async (view, queues) => {
         const capacities = await this.#capacitiesOf(view, queues);
         // Still inside: no outcome can be committed between the answer and the count.
-        return queues.flatMap((queue, i) => release(queue, capacities[i]!));
+        const admitted: Entry[] = [];
+        for (const [i, queue] of queues.entries()) release(queue, capacities[i]!, admitted);
+        return admitted;
       },
       (admitted) => {
         if (admitted.length > 0) admit(admitted);
@@ -100,9 +102,13 @@ export class Admission {
 
 const nobody: ReadonlyMap<string, string> = new Map();
 
-function release(queue: KeyQueue, capacity: number): Entry[] {
+/** Admits as many of a queue as its capacity allows, and adds them to a list. */
+function release(queue: KeyQueue, capacity: number, admitted: Entry[]): void {
   queue.asking = false;
-  const admitted = queue.waiting.splice(0, Math.max(0, Math.max(1, capacity) - queue.admitted));
-  queue.admitted += admitted.length;
-  return admitted;
+  const allowed = Math.max(1, capacity);
+  // Shifting costs nothing however long the list is (see Ready).
+  while (queue.admitted < allowed && queue.waiting.length > 0) {
+    admitted.push(queue.waiting.shift()!);
+    queue.admitted += 1;
+  }
 }

@@ -49,7 +49,11 @@ export class Committer<One extends Uncommitted> {
       const commitAll = async (tx: Transaction) => {
         this.#closing.throwIfAborted();
         const outcomes: string[] = [];
-        for (const { commit, cause } of batch) outcomes.push(await tx.because(cause, () => commit(tx)));
+        for (const { cause, commits } of byCause(batch)) {
+          await tx.because(cause, async () => {
+            for (const commit of commits) outcomes.push(await commit(tx));
+          });
+        }
         this.#observer.inState(batch);
         return outcomes;
       };
@@ -63,4 +67,21 @@ export class Committer<One extends Uncommitted> {
     }
     this.#observer.durable(batch, outcomes);
   }
+}
+
+/**
+ * In order, those together that follow each other and have the same cause, whose row is there: the deliveries of one event
+ * go on with what it happened by.
+ */
+function byCause(batch: readonly Uncommitted[]): readonly { readonly cause: Cause | undefined; commits: Commit[] }[] {
+  const parts: { readonly cause: Cause | undefined; readonly commits: Commit[] }[] = [];
+  let last: (typeof parts)[number] | undefined;
+  for (const { commit, cause } of batch) {
+    if (last === undefined || cause?.row || last.cause?.row || cause?.id !== last.cause?.id) {
+      last = { cause, commits: [] };
+      parts.push(last);
+    }
+    last.commits.push(commit);
+  }
+  return parts;
 }

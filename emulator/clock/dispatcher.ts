@@ -335,8 +335,10 @@ export class Dispatcher {
   }
 
   #tell({ entry: { id, kind, ref }, at }: StartedRun, outcome: string): void {
-    this.#awaited.get(id)?.(outcome);
-    this.#awaited.delete(id);
+    if (this.#awaited.size > 0) {
+      this.#awaited.get(id)?.(outcome);
+      this.#awaited.delete(id);
+    }
     this.onFinished?.({ id, at, kind, ref, outcome });
   }
 }

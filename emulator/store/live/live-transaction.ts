@@ -2,23 +2,28 @@ import type { Cause, CauseRow } from "../cause.ts";
 import { causes, droppedCauses, mostCauses } from "../causes.ts";
 import type { AnyRows, Collection, Mapping, RowChange, Rows, Transaction } from "../port.ts";
 import { LiveView } from "./live-view.ts";
+import type { Owners } from "./mapping-table.ts";
+import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
+
+/** What a change found: a put the row that it replaced, a delete what stood there, one of a mapping who owned what. */
+type Found = object | undefined;
 
 /** Writes in place, and remembers how to take it back. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
+  /** It stands here, too, for what is taken back is taken back after its end. */
+  readonly #within: State;
   readonly #changes: Change[] = [];
-  /** The row that each change found, where it found one. */
-  readonly #found: (object | undefined)[] = [];
+  /** Of each change. By it a change is taken back: a function that does so would be held for each until all is durable. */
+  readonly #found: Found[] = [];
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
-  readonly #sequences: Map<string, number>;
-  readonly #undo: (() => void)[] = [];
   #cause: Cause | undefined;
 
   constructor(operation: string, state: State, cause?: Cause) {
     super(state);
-    this.#sequences = state.sequences;
+    this.#within = state;
     this.operation = operation;
     this.#cause = cause;
   }
@@ -46,44 +51,32 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   put<Row extends object>(into: Rows<Row>, row: Row): void {
-    const table = this.state.tableOf(into as AnyRows);
-    const { key, before } = table.put(row);
-    const undo = () => {
-      if (before === undefined) table.delete(key);
-      else table.put(before);
-    };
-    this.#did(["put", into.name, row], undo, before);
+    const { before } = this.state.tableOf(into as AnyRows).put(row);
+    this.#did(["put", into.name, row], before);
   }
 
   delete<Row extends object>(from: Rows<Row>, key: string): void {
-    const table = this.state.tableOf(from as AnyRows);
-    const entry = table.delete(key);
-    if (entry) this.#did(["delete", from.name, key], () => table.restore(key, entry), entry.row);
+    const entry = this.state.tableOf(from as AnyRows).delete(key);
+    if (entry) this.#did(["delete", from.name, key], entry);
   }
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
-    const table = this.state.mappingOf(into);
-    const before = table.map(cluster, identifiers);
+    const before = this.state.mappingOf(into).map(cluster, identifiers);
     let added = 0;
     let moved = 0;
     for (const owner of before) {
       if (owner === undefined) added += 1;
       else if (owner !== cluster) moved += 1;
     }
-    if (added + moved > 0) {
-      this.#did(["map", into.name, cluster, identifiers], () => table.undoMap(identifiers, before));
-    }
+    if (added + moved > 0) this.#did(["map", into.name, cluster, identifiers], before);
     return { moved };
   }
 
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
-    const table = this.state.mappingOf(from);
-    const before = table.unmap(cluster, identifiers);
+    const before = this.state.mappingOf(from).unmap(cluster, identifiers);
     let removed = 0;
     for (const owner of before) if (owner !== undefined) removed += 1;
-    if (removed > 0) {
-      this.#did(["unmap", from.name, cluster, identifiers], () => table.undoUnmap(identifiers, before));
-    }
+    if (removed > 0) this.#did(["unmap", from.name, cluster, identifiers], before);
     return { removed };
   }
 
@@ -100,7 +93,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
     const reached = [...this.#sequencesBefore.keys()].map(
-      (sequence): Change => ["next", sequence, this.#sequences.get(sequence)!],
+      (sequence): Change => ["next", sequence, this.#within.sequences.get(sequence)!],
     );
     return [...this.#changes, ...reached];
   }
@@ -112,19 +105,21 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** What it did to the rows of these collections, in order. */
   rowsIn(collections: ReadonlySet<string>): RowChange[] {
     return this.#changes.flatMap((change, i) => {
-      const [kind, collection] = change;
+      const [kind, collection, done] = change;
+      const found = this.#found[i];
       if ((kind !== "put" && kind !== "delete") || !collections.has(collection)) return [];
-      return { collection, before: this.#found[i], after: kind === "put" ? change[2] : undefined };
+      if (kind === "put") return { collection, before: found, after: done };
+      return { collection, before: (found as StoredRow).row, after: undefined };
     });
   }
 
   /** Takes everything back, newest first. */
   rollBack(): void {
-    for (const undo of this.#undo.reverse()) undo();
-    this.#undo.length = 0;
+    for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#takeBack(last, this.#found.pop());
+    const { sequences } = this.#within;
     for (const [sequence, before] of this.#sequencesBefore) {
-      if (before === undefined) this.#sequences.delete(sequence);
-      else this.#sequences.set(sequence, before);
+      if (before === undefined) sequences.delete(sequence);
+      else sequences.set(sequence, before);
     }
     this.#sequencesBefore.clear();
   }
@@ -142,9 +137,18 @@ export class LiveTransaction extends LiveView implements Transaction {
     return row;
   }
 
-  #did(change: Change, undo: () => void, found?: object): void {
+  #did(change: Change, found: Found): void {
     this.#changes.push(change);
     this.#found.push(found);
-    this.#undo.push(undo);
+  }
+
+  #takeBack([kind, collection, done, identifiers]: Change, found: Found): void {
+    const { rows, mappings } = this.#within;
+    if (kind === "put") {
+      if (found === undefined) rows.get(collection)!.remove(done);
+      else rows.get(collection)!.put(found);
+    } else if (kind === "delete") rows.get(collection)!.restore(done, found as StoredRow);
+    else if (kind === "map") mappings.get(collection)!.undoMap(identifiers, found as Owners);
+    else if (kind === "unmap") mappings.get(collection)!.undoUnmap(identifiers, found as Owners);
   }
 }

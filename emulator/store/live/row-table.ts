@@ -80,6 +80,11 @@ export class RowTable {
     return entry;
   }
 
+  /** Takes out the row of that key, as if it had not been put. */
+  remove(row: object): void {
+    this.delete(this.#keyOf(row));
+  }
+
   /** Puts an entry at its own place in the order of insertion. Its key must be free. */
   restore(key: string, entry: StoredRow): void {
     this.#entries.set(key, entry);
