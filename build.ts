@@ -164,7 +164,10 @@ const latePackages: Plugin = {
   },
 };
 
-/** Built-in modules that take milliseconds to load and that few commands get to use: loaded by the first call. */
+/**
+ * Built-in modules that take milliseconds to load and that few commands get to use: loaded by the first call, and kept,
+ * since to ask Node for one takes as long as to hash an address.
+ */
 const lateBuiltins = ["node:crypto", "node:fs/promises", "node:os", "node:zlib"];
 
 /**
@@ -184,11 +187,11 @@ const builtinsByName: Plugin = {
         lateBuiltins.includes(path) && typeof found[name] === "function" && /^[a-z]/.test(name);
       const contents = named.map((name) =>
         isLate(name)
-          ? `export const ${name} = (...given) => builtin().${name}(...given);`
+          ? `export const ${name} = (...given) => (kept ??= builtin()).${name}(...given);`
           : `export const ${name} = /* @__PURE__ */ (() => builtin().${name})();`,
       );
       return {
-        contents: `const builtin = () => process.getBuiltinModule("${path}");\n${contents.join("\n")}
+        contents: `let kept;\nconst builtin = () => process.getBuiltinModule("${path}");\n${contents.join("\n")}
           export default /* @__PURE__ */ builtin();`,
       };
     });
