@@ -51,7 +51,9 @@ async function verify(call: ChatACall): Promise<void> {
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
   const signed = { signingSecret, body: call.request.body, ...signatureOf(call.request.headers) };
   const verdict = freshBy(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
-  if (!verdict.ok) call.fail("bad-chat-a-signature");
+  if (verdict.ok) return;
+  call.finding("chat-a-signature-refused", verdict.reason);
+  call.fail("bad-chat-a-signature");
 }
 
 /** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */

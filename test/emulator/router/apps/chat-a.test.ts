@@ -210,5 +210,17 @@ describe("chat_a", () => {
       }
       assert.deepEqual(world.reached(), []);
     });
+
+    it("tells the request log why, and nobody else", async (t) => {
+      const world = await routed(t, { apps, strict: ["signatures"] });
+      await world.router("POST", event, { body, headers: signed(now - 301) });
+      await world.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });
+      await world.router("POST", event, { body });
+      const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };
+      assert.deepEqual(
+        items.slice(-3).map(({ findings }) => findings),
+        ["stale", "mismatch", "missing"].map((detail) => [{ code: "chat-a-signature-refused", detail }]),
+      );
+    });
   });
 });
