@@ -12,7 +12,9 @@ const refusedPrefixes = [
 ] as const;
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const value = /^[\t\x20-\x7e\x80-\xff]*$/;
+const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
+/** What a header can hold (RFC 9110, 5.5). */
+const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The custom headers of a subscription with trimmed names, or what is wrong with each that is refused. */
 export function customHeaders(
@@ -37,6 +39,7 @@ function problemOf(name: string, text: string, seen: ReadonlySet<string>): strin
   const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
   if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
   if (seen.has(lower)) return "This header is given twice.";
-  if (!value.test(text)) return "Header values must not contain control characters.";
+  if (!printable.test(text)) return "Header values must not contain control characters.";
+  if (!sendable.test(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;
 }

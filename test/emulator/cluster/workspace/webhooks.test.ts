@@ -140,6 +140,8 @@ describe("webhooks.create", () => {
     ["X-B3-TraceId", "v", "Header names must not start with X-B3-."],
     ["X-SVC-WEBHOOK-CONTENT-HASH", "v", "Header names must not start with X-SVC-."],
     ["X-Abc", "a\r\nX-Evil: 1", "Header values must not contain control characters."],
+    ["X-Abc", "☃", "Header values must not contain characters beyond ISO-8859-1."],
+    ["X-Abc", "😀", "Header values must not contain characters beyond ISO-8859-1."],
   ];
   for (const [name, value, problem] of headers) {
     it(`refuses the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
