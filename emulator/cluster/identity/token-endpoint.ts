@@ -54,7 +54,7 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The code is unknown");
   if (row.used) {
     await revoke(tx, row.family);
-    return invalid("The code was used before; its tokens are revoked");
+    return invalid("The code was used before; its refresh tokens are revoked");
   }
   if (row.expires_at <= world.clock.now()) return invalid("The code has expired");
   if (row.redirect_uri !== redirect_uri) return invalid("redirect_uri is not that of the authorization request");
@@ -82,7 +82,7 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The token is unknown");
   if (row.used) {
     await revoke(tx, row.family);
-    return invalid("The token was used before; all that came of it are revoked");
+    return invalid("The token was used before; all refresh tokens that came of it are revoked");
   }
   if (row.expires_at <= world.clock.now()) return invalid("The token has expired");
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");

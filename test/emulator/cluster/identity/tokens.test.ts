@@ -120,13 +120,13 @@ describe("an authorization code", () => {
     );
   });
 
-  it("that is used twice takes the tokens back that came of it", async (t) => {
+  it("that is used twice takes the refresh tokens back that came of it", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     const { refresh_token } = (await requestToken(world, exchange(code))).body as Tokens;
     assert.deepEqual(
       plain(await requestToken(world, exchange(code))),
-      refusal("invalid_grant", "The code was used before; its tokens are revoked"),
+      refusal("invalid_grant", "The code was used before; its refresh tokens are revoked"),
     );
     assert.deepEqual(plain(await refresh(world, refresh_token)), refusal("invalid_grant", "The token is unknown"));
   });
@@ -157,7 +157,7 @@ describe("a refresh token", () => {
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
       plain(await refresh(world, mine.refresh_token)),
-      refusal("invalid_grant", "The token was used before; all that came of it are revoked"),
+      refusal("invalid_grant", "The token was used before; all refresh tokens that came of it are revoked"),
     );
     assert.deepEqual(plain(await refresh(world, next.refresh_token)), refusal("invalid_grant", "The token is unknown"));
     assert.equal((await refresh(world, other.refresh_token)).status, 200);
