@@ -1,3 +1,4 @@
+import { reply } from "../../http/reply.ts";
 import { mostOfStrangers } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
@@ -35,7 +36,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
   });
   const shown = spelledUserCode(grant.user_code);
   const verification = `${settings.publicUrl}/_emulator/device`;
-  return {
+  const codes = {
     device_code: grant.device_code,
     user_code: shown,
     verification_uri: verification,
@@ -43,6 +44,8 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     expires_in: lifetimeSeconds,
     interval: intervalSeconds,
   };
+  // RFC 8628, 3.2: who has the device code gets the tokens.
+  return reply(200, codes, { "cache-control": "no-store" });
 };
 
 async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<string> {

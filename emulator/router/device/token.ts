@@ -70,7 +70,11 @@ const refusals = lookupTable<Refused>({
 });
 
 function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
-  if (reply.kind === "answered" && reply.status === 200 && isTokens(reply.body)) return { tokens: reply.body };
+  if (reply.kind === "answered" && reply.status === 200) {
+    // Some clients read it always, and a cluster need not say it (RFC 6749, 5.1; DECISIONS.md, R30).
+    const body = reply.body && !("scope" in reply.body) ? { ...reply.body, scope: "" } : reply.body;
+    if (isTokens(body)) return { tokens: body };
+  }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
     finding("tokens-refused", `${cluster} answered ${reply.status} ${String(reply.body?.error ?? "")}`);
     return { refused: refusals[String(reply.body?.error)] ?? "invalid-grant" };

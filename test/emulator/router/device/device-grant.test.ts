@@ -12,9 +12,10 @@ const minute = 60_000;
 describe("a device", () => {
   it("gets its codes, and where a person types them", async (t) => {
     const world = await emulator(t);
-    const { status, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
+    const { status, headers, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
     const { device_code, user_code, ...rest } = body as Record<string, string>;
     assert.equal(status, 200);
+    assert.equal(headers.get("cache-control"), "no-store");
     assert.match(device_code!, /^[\w-]{43}$/);
     assert.match(user_code!, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     assert.deepEqual(rest, {

@@ -165,6 +165,15 @@ describe("the tokens of a device", () => {
     );
   });
 
+  it("have an empty scope where their cluster says none, since some clients read it always", async (t) => {
+    const { world, cluster } = await behindReceiver(t);
+    const { scope: _, ...without } = tokens;
+    says(cluster, 200, without);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
+  });
+
   it("are asked for once, whoever else polls meanwhile", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
