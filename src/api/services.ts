@@ -71,7 +71,13 @@ export const emulator = {
   slashes: "exact",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],
-  failures: ["no-control-token", "role-needed", "invalid-control-input", "control-store-failed"],
+  failures: [
+    "no-control-token",
+    "unknown-control-token",
+    "role-needed",
+    "invalid-control-input",
+    "control-store-failed",
+  ],
 } as const satisfies Service;
 
 /** The signed PUT and GET: the base is the absolute signed URL, and no credential can reach it. */

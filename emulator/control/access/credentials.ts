@@ -31,8 +31,8 @@ export const controlAuthenticators = (known: Known) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
       const [, given] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
-      const caller = given === undefined ? undefined : await callerOf(given, known);
-      if (caller === undefined) return fail("no-control-token");
+      if (given === undefined) return fail("no-control-token");
+      const caller = (await callerOf(given, known)) ?? fail("unknown-control-token");
       line.named(caller.token.name);
       const { name: token, role } = caller.token;
       const needs = roleOf(operation);

@@ -27,6 +27,18 @@ const stranger = {
   },
 };
 
+const signedOut = {
+  status: 401,
+  body: {
+    error: {
+      code: "unknown_token",
+      message:
+        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
+      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
+    },
+  },
+};
+
 async function newCode({ ask }: TestEmulator): Promise<string> {
   return ((await ask("POST", "sessions/codes")).body as { code: string }).code;
 }
@@ -120,7 +132,7 @@ describe("a session of the console", () => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), stranger);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), signedOut);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
@@ -128,7 +140,7 @@ describe("a session of the console", () => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), stranger);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), signedOut);
     assert.deepEqual(await begin(world, code).then(plain), refused);
   });
 
@@ -140,7 +152,7 @@ describe("a session of the console", () => {
     await first.close();
     const next = await emulator(t, { token });
     const ask = sender(next.controlUrl, { authorization: `Bearer ${browser.token}` });
-    assert.deepEqual(await ask("GET", "clock").then(plain), stranger);
+    assert.deepEqual(await ask("GET", "clock").then(plain), signedOut);
     assert.deepEqual(await begin(next, code).then(plain), refused);
   });
 

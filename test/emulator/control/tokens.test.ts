@@ -30,6 +30,18 @@ const refusal = (token: string, role: Role, needs: Role) => ({
   },
 });
 
+const unknown = {
+  status: 401,
+  body: {
+    error: {
+      code: "unknown_token",
+      message:
+        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
+      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
+    },
+  },
+};
+
 const callersOf = async ({ ask }: TestEmulator, method: string, path: string) => {
   const { items } = (await ask("GET", "requests")).body as {
     items: { method: string; target: string; caller: string | null; status: number }[];
@@ -106,10 +118,26 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(plain(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
 
     assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
-    const statuses = async () => [(await ask("GET", "clock")).status, (await browser("GET", "clock")).status];
-    assert.deepEqual(await statuses(), [401, 401]);
+    const answers = async () => [plain(await ask("GET", "clock")), plain(await browser("GET", "clock"))];
+    assert.deepEqual(await answers(), [unknown, unknown]);
     await made(world, "ci", "admin");
-    assert.deepEqual(await statuses(), [401, 401]);
+    assert.deepEqual(await answers(), [unknown, unknown]);
+  });
+
+  it("are told from none where they are wrong", async (t) => {
+    const { router } = await emulator(t);
+    const codeFor = async (headers: Readonly<Record<string, string>>) => {
+      const { status, body } = await router("GET", "/_emulator/clock", { headers });
+      return [status, (body as { error: { code: string } }).error.code];
+    };
+    assert.deepEqual(await codeFor({ authorization: "Bearer wrong" }), [401, "unknown_token"]);
+    const without: Record<string, string>[] = [
+      {},
+      ...["", "Bearer", "Basic eDp5"].map((authorization) => ({ authorization })),
+    ];
+    for (const headers of without) {
+      assert.deepEqual(await codeFor(headers), [401, "unauthorized"]);
+    }
   });
 
   it("sign out whom they let in, and nobody else unless they are an admin's", async (t) => {

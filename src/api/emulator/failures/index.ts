@@ -28,11 +28,19 @@ export const emulatorFailures = {
   ...tokenFailures,
   "no-control-token": control({
     status: 401,
-    when: "the control token is missing or wrong",
+    when: "no control token was sent",
     basis: ours,
     code: "unauthorized",
     says: "The control plane needs `authorization: Bearer <token>`.",
     hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+  }),
+  "unknown-control-token": control({
+    status: 401,
+    when: "the control token is wrong, was revoked, or is of a session that has ended",
+    basis: ours,
+    code: "unknown_token",
+    says: "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
+    hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
   }),
   "invalid-control-input": control({
     status: 400,
