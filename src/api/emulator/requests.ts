@@ -7,7 +7,7 @@ import { timestamp } from "../timestamp.ts";
 const ours = assumed("The control plane is the emulator's own.");
 
 export const LoggedRequest = z.strictObject({
-  id: z.int().describe("Counts up from 1 since the start"),
+  id: z.int().describe("Counts up from 1 since the start, in the order in which they came"),
   at: timestamp.describe("Virtual time at which it came"),
   wall_at: timestamp.describe("Wall time at which it came"),
   listener: z.string().describe("`router`, or the id of the cluster that it was sent to"),
@@ -50,7 +50,8 @@ export const listRequests = operation({
   id: "requests.list",
   service: emulator,
   summary: "List the requests that were received",
-  description: "The log is kept in memory and drops its oldest. With `accept: text/event-stream` it goes on.",
+  description:
+    "In the order in which they were answered, the newest last. The log is kept in memory and drops its oldest. With `accept: text/event-stream` it goes on.",
   method: "GET",
   path: "/_emulator/requests",
   auth: "control-token",
