@@ -28,10 +28,13 @@ export interface Found {
 export class BeyondHistory extends Error {
   override readonly name = "BeyondHistory";
   readonly reach: Reach;
+  /** How many requests and moves of time it has, where those are counted. */
+  readonly steps: number | undefined;
 
-  constructor(reach: Reach) {
+  constructor(reach: Reach, steps: number | undefined) {
     super("The history that is kept does not reach so far");
     this.reach = reach;
+    this.steps = steps;
   }
 }
 
@@ -60,7 +63,7 @@ export async function findIn(history: History, target: RewindTarget): Promise<Fo
   const search = new Search(target);
   const reach = await history.visit((commit) => search.visit(commit));
   if (reach) search.end(reach);
-  if (!search.isFound) throw new BeyondHistory(reach ?? { number: 0 });
+  if (!search.isFound) throw new BeyondHistory(reach ?? { number: 0 }, search.counted);
   return search.found;
 }
 
@@ -86,6 +89,11 @@ class Search {
     const line = this.#first && this.#first.number - 1;
     const ids = this.#first && this.#stays?.ids;
     return { line, first: this.#first, undone: this.#undone, ids, requests: this.#requests };
+  }
+
+  /** How many steps there are; undefined where none are counted. */
+  get counted(): number | undefined {
+    return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
   /** False: it is found, and what is older is of no interest. */

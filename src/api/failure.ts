@@ -74,8 +74,10 @@ export const control = <Data = void>({
   says,
   hint,
   ...rest
-}: Common<Data> & { code: string; says: Words<Data>; hint?: string }): Failure<Data> => ({
+}: Common<Data> & { code: string; says: Words<Data>; hint?: Words<Data> }): Failure<Data> => ({
   ...rest,
   shape: "control",
-  body: (data) => ({ error: { code, message: say(says, data), ...(hint === undefined ? {} : { hint }) } }),
+  body: (data) => ({
+    error: { code, message: say(says, data), ...(hint === undefined ? {} : { hint: say(hint, data) }) },
+  }),
 });

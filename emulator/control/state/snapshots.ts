@@ -1,5 +1,4 @@
 import { isoMillis } from "../../../src/base/clock.ts";
-import type { Reach } from "../../store/history.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
 import { BeyondHistory, NoHistory, NotBehind, type RewindTarget } from "../../travel/rewind.ts";
 import type { SnapshotInfo } from "../../travel/snapshots.ts";
@@ -47,8 +46,11 @@ export const snapshotHandlers = {
     const { keptAs, undone, dropped } = await snapshots.rewind(targetIn(body)).catch((error) => {
       if (error instanceof NoHistory) fail("no-history");
       if (error instanceof NotBehind) fail("not-behind", { now: isoMillis(error.now) });
-      if (error instanceof BeyondHistory)
-        fail("beyond-history", { wanted: wantedIn(body), reach: reachOf(error.reach) });
+      if (error instanceof BeyondHistory) {
+        const { steps, reach } = error;
+        const at = reach.at === undefined ? undefined : isoMillis(reach.at);
+        fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps });
+      }
       throw error;
     });
     return {
@@ -77,11 +79,14 @@ function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   return before === undefined ? { steps } : { before };
 }
 
-const wantedIn = ({ to, before, steps }: RewindRequest): string =>
-  to ?? before ?? (steps === 1 ? "a request or move of time" : `${steps} requests and moves of time`);
-
-const reachOf = ({ at }: Reach): string =>
-  at === undefined ? "it reaches back to the beginning of the state" : `it reaches back to ${isoMillis(at)}`;
+/** What the history lacks of what was asked for. */
+function lackingOf({ to, before, steps }: RewindRequest, counted: number | undefined): string {
+  if (to !== undefined) return `does not go back to ${to}`;
+  if (before !== undefined) return `has nothing of ${before}`;
+  if (!counted) return "has no request and no move of time to take back";
+  const there = counted === 1 ? "one request or move of time" : `${counted} requests and moves of time`;
+  return `has ${there} to take back, not ${steps}`;
+}
 
 interface Refusing {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;

@@ -42,14 +42,14 @@ const refusal = (status: number, code: string, message: string, hint: string) =>
   status,
   body: { error: { code, message, hint } },
 });
-const beyond = (wanted: string, reach: string) =>
+/** Where nothing was ever dropped. */
+const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
     409,
     "beyond_history",
-    `The history of the present state has nothing of ${wanted}; ${reach}. Nothing was changed.`,
-    "Start with a larger --history to keep more. `svc emulator snapshot list` shows what was kept besides.",
+    `The history of the present state ${lacks}; it reaches back to the beginning of the state. Nothing was changed.`,
+    [...hints, "`svc emulator snapshot list` shows what was kept besides."].join(" "),
   );
-const toTheBeginning = "it reaches back to the beginning of the state";
 const noHistory = refusal(
   409,
   "no_history",
@@ -126,7 +126,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(await exported(again), states[0]);
     assert.deepEqual(
       plain(await again.ask("POST", "rewind", { body: { steps: 1 } })),
-      beyond("a request or move of time", toTheBeginning),
+      beyond("has no request and no move of time to take back"),
     );
   });
 
@@ -158,7 +158,11 @@ whereverItIsKept("a rewind", (place) => {
     await draft(on.api);
     const third = await requestFor(on, "contracts.create");
     await restore(on, "two");
-    await assertRefused(on, () => on.ask("POST", "rewind", { body: { before: third } }), beyond(third, toTheBeginning));
+    await assertRefused(
+      on,
+      () => on.ask("POST", "rewind", { body: { before: third } }),
+      beyond(`has nothing of ${third}`),
+    );
     await rewind(on, { steps: 1 });
     assert.equal(await exported(on), one);
   });
@@ -198,9 +202,15 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
         { to: "2031-01-02T03:04:06Z" },
         refusal(400, "not_behind", ahead, "Move time ahead with `svc emulator clock advance`."),
       ],
-      [{ before: "request:999" }, beyond("request:999", toTheBeginning)],
-      [{ steps: 50 }, beyond("50 requests and moves of time", toTheBeginning)],
-      [{ to: "2030-01-01T00:00:00Z" }, beyond("2030-01-01T00:00:00Z", toTheBeginning)],
+      [{ before: "request:999" }, beyond("has nothing of request:999")],
+      [
+        { steps: 50 },
+        beyond(
+          "has one request or move of time to take back, not 50",
+          "`svc emulator rewind --steps 1` goes as far as that.",
+        ),
+      ],
+      [{ to: "2030-01-01T00:00:00Z" }, beyond("does not go back to 2030-01-01T00:00:00Z")],
     ];
     for (const [body, expected] of cases) await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
     for (const body of [{}, { steps: 1, before: "request:1" }, { steps: 0 }, { before: "../x" }]) {

@@ -3,6 +3,15 @@ import { control } from "../../failure.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
+interface BeyondHistory {
+  /** What of it is asked for and not there, as words that follow "the history". */
+  readonly lacks: string;
+  /** The virtual time that it reaches back to; undefined: the beginning. */
+  readonly reach: string | undefined;
+  /** How many steps it has, where steps are asked for. */
+  readonly steps: number | undefined;
+}
+
 export const snapshotFailures = {
   "no-such-snapshot": control({
     status: 404,
@@ -33,9 +42,14 @@ export const snapshotFailures = {
     when: "the history that is kept does not reach so far back, or has nothing of that cause",
     basis: ours,
     code: "beyond_history",
-    says: ({ wanted, reach }: { wanted: string; reach: string }) =>
-      `The history of the present state has nothing of ${wanted}; ${reach}. Nothing was changed.`,
-    hint: "Start with a larger --history to keep more. `svc emulator snapshot list` shows what was kept besides.",
+    says: ({ lacks, reach }: BeyondHistory) =>
+      `The history of the present state ${lacks}; it reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
+    hint: ({ reach, steps }: BeyondHistory) =>
+      [
+        ...(reach === undefined ? [] : ["Start with a larger --history to keep more."]),
+        ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes as far as that.`] : []),
+        "`svc emulator snapshot list` shows what was kept besides.",
+      ].join(" "),
   }),
   "not-behind": control({
     status: 400,
