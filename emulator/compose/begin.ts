@@ -68,6 +68,10 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const listeners = new Listeners({ options, duties, links, instanceId, closing });
   const routerUrl = await listeners.listen();
   const settings = settingsFrom(options, routerUrl);
+  const aboutItself = {
+    instance_id: instanceId,
+    ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
+  };
 
   // A link to the state stays one: all that is written lies beside what it leads to.
   const realFile = file && (await realState(file).catch((error) => explainUnusable(file, error)));
@@ -84,13 +88,13 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   let stop = () => unwanted.abort();
   const { front, isShared, bindCluster: bind } = listeners;
   const following = isShared
-    ? new Following({ wall, instanceId, front, bind, log, began: follows, stop: () => stop() })
+    ? new Following({ wall, aboutItself, front, bind, log, began: follows, stop: () => stop() })
     : undefined;
   const deliveries = new DeliveryNews();
   const counters = new Counters(requestLog, deliveries);
   const terms = new Terms({
     premises: {
-      ...{ options, seed, wall, instanceId, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
+      ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
       ...{ causeRow, links, listeners, following, runFile, log },
       hurry: hurry.signal,
       stop: () => stop(),

@@ -1,3 +1,4 @@
+import type { Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
@@ -52,7 +53,8 @@ export interface Premises {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
   readonly wall: Wall;
-  readonly instanceId: string;
+  /** What this process says of itself, whoever leads. */
+  readonly aboutItself: Readiness;
   /** Where the state is kept, by its real path. */
   readonly file: string | undefined;
   /** Of the router, as it is bound. */
@@ -117,7 +119,8 @@ export async function beginTerm(premises: Premises, beginning: Beginning): Promi
 }
 
 async function open(premises: Premises, beginning: Beginning, closing: Closing): Promise<Term> {
-  const { options, seed, wall, instanceId, file, routerUrl, settings, requestLog, deliveries, counters } = premises;
+  const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = premises;
+  const { instance_id: instanceId } = aboutItself;
   const { causeRow, links, listeners, following, runFile, log } = premises;
   const { front, isShared } = listeners;
   const { origin } = beginning;
@@ -192,7 +195,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const ourRouter = reachable(routerUrl, options.host);
   const instance = {
     id: instanceId,
-    readiness: () => ({ instance_id: instanceId, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     formKey: randomIds().bytes(32),
     beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: premises.stop,

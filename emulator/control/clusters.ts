@@ -5,12 +5,13 @@ export const controlClusterHandlers = {
   "emulator.clusters": (_, { store, clusters }) =>
     store.read((view) =>
       Promise.all(
-        clusters.map(async ({ id, label, url, external, key }) => {
+        clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
           const first = await firstWorkspace(view, id);
           return {
             id,
             label,
             url,
+            own_url: reachedAt,
             external,
             cluster_key: key,
             client_id: first?.client_id ?? null,

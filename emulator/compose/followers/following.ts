@@ -41,7 +41,8 @@ export const addressFor = (
 
 interface Options {
   readonly wall: Wall;
-  readonly instanceId: string;
+  /** What it says of itself, whoever leads. */
+  readonly aboutItself: Readiness;
   readonly front: Listener;
   /** Binds the listener of a cluster, as this process would have it if it led. */
   readonly bind: (id: string, position: number) => Promise<BoundListener>;
@@ -140,12 +141,12 @@ export class Following {
   }
 
   #passing(name: string, leader: () => string | undefined): RequestListener {
-    const { wall, instanceId } = this.#options;
+    const { wall, aboutItself } = this.#options;
     return (request, response) => {
       // Who asks whether this very process is there, means it.
       if (request.method === "GET" && ofItself.has(request.url ?? "") && !wasPassed(request)) {
         const at = this.#leader?.router_url;
-        const readiness: Readiness = { instance_id: instanceId, role: "follower", leader: at ?? null };
+        const readiness: Readiness = { ...aboutItself, role: "follower", leader: at ?? null };
         const body = JSON.stringify(readiness);
         const head = [
           ...noSniffing,

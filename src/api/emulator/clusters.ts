@@ -6,7 +6,10 @@ import { emulator } from "../services.ts";
 const Cluster = z.strictObject({
   id: z.string(),
   label: z.string(),
-  url: z.string().describe("Where it listens: the base URL of the contract API"),
+  url: z.string().describe("Where clients find it: the base URL of the contract API"),
+  own_url: z
+    .string()
+    .describe("Where it listens, for programs of this machine; another one than url behind a proxy alone"),
   external: z.boolean().describe("A back end that the emulator does not run"),
   cluster_key: z.string().describe("For x-cluster-key"),
   client_id: z.string().nullable().describe("Of its first workspace; null where it has none, as the next two"),

@@ -8,6 +8,10 @@ const ours = assumed("The control plane is the emulator's own.");
 /** What a process says of itself to whoever asks whether it is there. */
 export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; tells one emulator from another on the same port"),
+  public_url: z
+    .string()
+    .optional()
+    .describe("Where clients find the router, as --public-url says; left out: where it listens"),
   role: z
     .enum(["leader", "follower"])
     .optional()

@@ -33,20 +33,34 @@ export async function emulatorHere(host: Host): Promise<EmulatorHere | undefined
   return { ...(await accessTo(running)), state };
 }
 
-/** Asks a running emulator for its clusters and keys. */
-export async function accessTo({
-  routerUrl,
-  token,
-}: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
+/** Asks a running emulator for its clusters and keys: where programs of this machine find them. */
+export async function accessTo(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
+  return access(running, running.routerUrl, "own_url");
+}
+
+/** The same, where clients outside find them: at the public addresses, where it was started with such. */
+export async function accessFromOutside(
+  running: Pick<RunningEmulator, "routerUrl" | "token">,
+): Promise<EmulatorAccess> {
+  const { ready } = await import("../../api/emulator/lifecycle.ts");
+  const { public_url } = await asking(running.routerUrl, undefined, (client) => client.call(ready, {}, once));
+  return access(running, public_url ?? running.routerUrl, "url");
+}
+
+async function access(
+  { routerUrl: askedAt, token }: Pick<RunningEmulator, "routerUrl" | "token">,
+  routerUrl: string,
+  address: "url" | "own_url",
+): Promise<EmulatorAccess> {
   const { listControlClusters } = await import("../../api/emulator/clusters.ts");
-  const found = await asking(routerUrl, token, (client) => client.call(listControlClusters, {}, once));
+  const found = await asking(askedAt, token, (client) => client.call(listControlClusters, {}, once));
   return {
     routerUrl,
     controlUrl: `${routerUrl}/_emulator`,
     token,
     clusters: found.map((one) => ({
       id: one.id,
-      url: one.url,
+      url: one[address],
       external: one.external,
       clusterKey: one.cluster_key,
       clientId: one.client_id ?? undefined,

@@ -72,6 +72,35 @@ describe("svc emulator env", () => {
     assert.equal(byZsh!.out, bash.out);
   });
 
+  it("gives the addresses at which clients outside find it, and no own ones; commands here go to the own ones", async (t) => {
+    const cwd = await testFolder(t);
+    const twin = await emulator(t, {
+      file: join(cwd, ".svc/emulator.json"),
+      publicUrl: "https://sandbox.example/twin",
+      clusterUrls: { "eu-1": "https://eu.sandbox.example", "us-1": "https://us.sandbox.example" },
+    });
+    const { out } = await runCli("emulator env --json", { cwd });
+    const { SVC_CLUSTERS, ...variables } = JSON.parse(out) as Record<string, string>;
+    const addresses = Object.entries(variables).filter(([name]) => name.endsWith("_URL"));
+    assert.deepEqual(Object.fromEntries(addresses), {
+      SVC_BASE_URL: "https://sandbox.example/twin",
+      SVC_ROUTER_URL: "https://sandbox.example/twin",
+      SVC_CONTRACTS_URL: "https://eu.sandbox.example",
+      SVC_EMULATOR_URL: "https://sandbox.example/twin/_emulator",
+    });
+    assert.deepEqual(
+      (JSON.parse(SVC_CLUSTERS!) as { url: string }[]).map(({ url }) => url),
+      ["https://eu.sandbox.example", "https://us.sandbox.example"],
+    );
+    const { body } = await twin.ask("GET", "clusters");
+    assert.deepEqual(
+      (body as { own_url: string }[]).map(({ own_url }) => own_url),
+      twin.clusters.map(({ url }) => url),
+    );
+    assert.equal((await runCli("contracts list", { cwd })).exit, 0);
+    assert.equal((await runCli("router health", { cwd })).exit, 0);
+  });
+
   it("is evaluated by bash into commands that work", { skip: !hasProgram("bash") }, async (t) => {
     const { cwd } = await runningIn(t);
     const { out } = await runCli("emulator env --shell bash", { cwd });

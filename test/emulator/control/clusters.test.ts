@@ -11,6 +11,7 @@ it("names every cluster with its keys and the API key of its first workspace, an
       id: one.id,
       label: ["eu", "us"][i],
       url: one.url,
+      own_url: one.url,
       external: false,
       cluster_key: one.clusterKey,
       client_id: one.clientId,

@@ -12,7 +12,7 @@ export const emulatorEnv = command({
   words: ["emulator", "env"],
   summary: "Print the variables that point a shell at the running emulator",
   description:
-    "The same that svc emulator exec sets, addresses and test credentials; what speaks of other services is unset. Without --shell in the language of SHELL. Under GitHub Actions the secrets are masked in the log.",
+    "Addresses and test credentials, as svc emulator exec sets them; what speaks of other services is unset. All addresses are those at which clients outside find it: the ones of --public-url, where it was started with such. Without --shell in the language of SHELL. Under GitHub Actions the secrets are masked in the log.",
   positionals: [],
   flags: [
     {
@@ -46,14 +46,14 @@ export const emulatorEnv = command({
 
 /** That of this folder comes before the one that the environment names: its variables may be those of an earlier one. */
 async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
-  const { accessTo, emulatorHere } = await import("../../connection/emulator-access.ts");
+  const { accessFromOutside, emulatorHere } = await import("../../connection/emulator-access.ts");
   const here =
     file === undefined && context.globals.baseUrl === undefined ? await emulatorHere(context.host) : undefined;
-  if (here) return here;
+  if (here) return accessFromOutside(here);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
   if (token === undefined) throw new NoCredentials("control-token");
-  return accessTo({ routerUrl: String(baseUrls.emulator), token });
+  return accessFromOutside({ routerUrl: String(baseUrls.emulator), token });
 }
 
 /** Windows names no shell, and has PowerShell. */
