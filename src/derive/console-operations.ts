@@ -1,5 +1,6 @@
-import type { Operation } from "../api/operation.ts";
-import { byResource } from "../api/registry.ts";
+import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
+import { type Operation, roleOf } from "../api/operation.ts";
+import { byResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
 
@@ -12,12 +13,16 @@ export interface ConsoleOperation {
   readonly positionals: readonly string[];
   /** The flag of each field, by its place: `body.until_idle` is `until-idle`. */
   readonly flags: Readonly<Record<string, string>>;
+  /** The roles whose tokens may call it, the least first; left out where anybody may. */
+  readonly allowed?: readonly ControlRole[];
   /** The command asks before it does it, unless it is told `--yes`. */
   readonly confirmed?: true;
 }
 
 /** The operations of these ids, as plain data: the page carries no schema. Throws where there is none of an id. */
 export function consoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
+  const operations: readonly Operation[] = registry;
+  const needed = new Map(operations.map((each) => [each.id, roleOf(each)]));
   const specs = new Map(
     deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [spec.operation, spec]),
   );
@@ -25,6 +30,7 @@ export function consoleOperations(ids: readonly string[]): Record<string, Consol
     ids.map((id) => {
       const spec = specs.get(id);
       if (!spec) throw new Error(`No operation is called ${id}`);
+      const needs = needed.get(id);
       const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
       return [
         id,
@@ -34,6 +40,7 @@ export function consoleOperations(ids: readonly string[]): Record<string, Consol
           command: spec.words.join(" "),
           positionals: spec.positionals.map(({ name }) => name),
           flags: Object.fromEntries(flags),
+          ...(needs && { allowed: controlRoles.filter((role) => isAllowed(role, needs)) }),
           ...(spec.confirm ? { confirmed: true as const } : {}),
         },
       ];

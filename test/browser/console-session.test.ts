@@ -26,6 +26,39 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
   });
 
+  it("lets nobody press what their token may not do, and says why", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await world.ask("PUT", "snapshots/prepared");
+    const stateOf = async (name: string) => {
+      const button = page.getByRole("button", { name, exact: true }).first();
+      await button.waitFor();
+      return [await button.isDisabled(), await button.getAttribute("title")];
+    };
+    const off = (needs: string, has: string) => [
+      true,
+      `This needs a token with the role ${needs}; yours has the role ${has}.`,
+    ];
+    const on = [false, null];
+    for (const [role, passing, restoring] of [
+      ["read", off("operate", "read"), off("admin", "read")],
+      ["operate", on, off("admin", "operate")],
+      ["admin", on, on],
+    ] as const) {
+      const { body } = await world.ask("POST", `tokens/${role}-token`, { body: { role } });
+      const { token } = body as { token: string };
+      await page.goto("about:blank");
+      await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+      assert.deepEqual(await stateOf("+5 min"), passing, role);
+      // As it is kept for a page that is loaded again.
+      await page.goto(viewOf(world, "#/snapshots"));
+      await page.reload();
+      assert.deepEqual(await stateOf("Go back to prepared"), restoring, role);
+      assert.equal(await page.getByLabel("How virtual time passes", { exact: true }).isDisabled(), role === "read");
+    }
+    assert.deepEqual(page.complaints, []);
+  });
+
   it("shows nothing in a frame, signed in or not: neither of another site nor of one at the name that is allowed", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);

@@ -39,8 +39,8 @@ export const consoleHandlers = {
   },
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, fail }) => {
-    const token = sessions.begin(code) ?? fail("session-code-refused");
-    return reply(201, { token, instance_id: instance.id }, { "cache-control": "no-store" });
+    const { token, role } = sessions.begin(code) ?? fail("session-code-refused");
+    return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store" });
   },
 
   "sessions.end": (_, { sessions, caller }) => {

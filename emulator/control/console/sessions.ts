@@ -35,15 +35,15 @@ export class Sessions {
     return code;
   }
 
-  /** The token of a new session; undefined where the code was used, is too old, or is none. */
-  begin(code: string): string | undefined {
+  /** The token of a new session, and what it may do; undefined where the code was used, is too old, or is none. */
+  begin(code: string): { readonly token: string; readonly role: Bearer["role"] } | undefined {
     const found = this.#codes.get(nameOf(code));
     this.#codes.delete(nameOf(code));
     if (found === undefined || this.#wall.now() >= found.until) return undefined;
     const token = this.#ids.token(32);
     this.#sessions.set(nameOf(token), found.opener);
     dropOldest(this.#sessions, sessionsKept);
-    return token;
+    return { token, role: found.opener.role };
   }
 
   /** The token that a session was opened with; undefined where there is no such session. */

@@ -7,10 +7,14 @@ import { Problem } from "./problem.ts";
  * page means to. All tabs have it; it dies with the emulator.
  */
 const place = "svc-session";
+const rolePlace = "svc-session-role";
 
 /** Nothing: nobody is signed in; then why, where that is known. */
 export const session = signal<string | undefined>(undefined);
 export const refusal = signal<Problem | undefined>(undefined);
+
+/** What the token may do that signed this browser in; undefined: nobody has said so, and nothing is kept from it. */
+export const role = signal<string | undefined>(undefined);
 
 export const sessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
@@ -18,16 +22,17 @@ export const sessionHeaders = (): Record<string, string> =>
 /** Called where the emulator does not know the session any more: another one runs there now. */
 export function forgetSession(): void {
   localStorage.removeItem(place);
+  localStorage.removeItem(rolePlace);
   session.value = undefined;
 }
 
 /** Takes the session of before or of another tab, and every code that `svc emulator open` puts into the address. */
 export async function signIn(): Promise<void> {
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === place && newValue !== null) session.value = newValue;
+    if (key === place && newValue !== null) take(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
-  session.value = localStorage.getItem(place) ?? undefined;
+  take(localStorage.getItem(place));
   await exchangeCode();
 }
 
@@ -47,6 +52,14 @@ async function exchangeCode(): Promise<void> {
     return;
   }
   refusal.value = undefined;
-  session.value = String(fieldsOf(body).token);
-  localStorage.setItem(place, session.value);
+  const { token, role: given } = fieldsOf(body);
+  // Other tabs read it once they are told of the token.
+  localStorage.setItem(rolePlace, String(given));
+  localStorage.setItem(place, String(token));
+  take(String(token));
+}
+
+function take(token: string | null): void {
+  role.value = localStorage.getItem(rolePlace) ?? undefined;
+  session.value = token ?? undefined;
 }

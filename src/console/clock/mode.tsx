@@ -1,6 +1,7 @@
 import { toggleCommand } from "../parts/command-popover.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { act, commandOf } from "../state/act.ts";
+import { whyNot } from "../state/allowed.ts";
 import type { Clock } from "../state/clock.ts";
 
 const choices = [
@@ -27,6 +28,8 @@ export function Mode({ read }: { readonly read: Clock }) {
       <select
         aria-label="How virtual time passes"
         value={String(chosen)}
+        disabled={whyNot("clock.set") !== undefined}
+        title={whyNot("clock.set")}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];
           if (choice) void act("clock.set", settings(choice), () => `Time ${choice.words}`);

@@ -6,7 +6,7 @@ import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Foot } from "./foot.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Search } from "./search.tsx";
-import { Standing } from "./standing.tsx";
+import { Role, Standing } from "./standing.tsx";
 import { viewOf } from "./views.tsx";
 
 /** The whole page: clock above, views beside each other, what was done last below. */
@@ -28,6 +28,7 @@ export function App() {
           <a href="#/">svc</a>
           <Search />
           <Standing />
+          <Role />
         </div>
         <ClockBar />
       </header>

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Answer, Input, OperationId } from "../api/operations.ts";
 import { act, commandOf } from "../state/act.ts";
+import { whyNot } from "../state/allowed.ts";
 import { toggleCommand } from "./command-popover.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -24,6 +25,7 @@ interface Props<Id extends OperationId> {
 export function Action<Id extends OperationId>(props: Props<Id>) {
   const { op, input, children, name, kind, disabled, message, done } = props;
   const command = props.command ?? commandOf(op, input);
+  const why = whyNot(op);
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value) return;
@@ -39,7 +41,8 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
         class="act"
         aria-label={name}
         aria-busy={isRunning.value}
-        disabled={disabled}
+        disabled={disabled || why !== undefined}
+        title={why}
         onClick={() => void run()}
       >
         {children}

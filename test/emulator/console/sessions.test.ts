@@ -69,7 +69,7 @@ describe("a session of the console", () => {
 
     const { status, body, headers } = await begin(world, code);
     const { token, ...about } = body as { token: string };
-    assert.deepEqual([status, about], [201, { instance_id: world.instanceId }]);
+    assert.deepEqual([status, about], [201, { role: "admin", instance_id: world.instanceId }]);
     assert.equal(headers.get("set-cookie"), null);
     assert.equal(headers.get("cache-control"), "no-store");
 
@@ -92,7 +92,7 @@ describe("a session of the console", () => {
     const sessions = new Sessions(seededIds("sessions"), wall);
     const [late, inTime] = [sessions.newCode(owner), sessions.newCode(owner)];
     await wall.pass(59_999);
-    const token = sessions.begin(inTime);
+    const token = sessions.begin(inTime)?.token;
     await wall.pass(1);
     assert.deepEqual(
       [token !== undefined && sessions.openerOf(token), sessions.begin(late), sessions.begin(late)],
@@ -171,7 +171,7 @@ describe("a session of the console", () => {
 
   it("is one of fifty: who signs in beyond that ends the oldest", () => {
     const sessions = new Sessions(seededIds("sessions"), new StandingWall());
-    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(owner))!);
+    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(owner))!.token);
     assert.deepEqual(
       [0, 1, 50].map((i) => sessions.openerOf(tokens[i]!)),
       [undefined, owner, owner],

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../../basis.ts";
+import { controlRoles } from "../../control-roles.ts";
 import { empty, json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 
@@ -47,6 +48,7 @@ export const beginSession = operation({
     201: json(
       z.strictObject({
         token: z.string().describe("For the header authorization, after `Bearer `"),
+        role: z.enum(controlRoles).describe("What it may do: that of the token that it was opened with"),
         instance_id: z.string().describe("Of the emulator with which the session ends"),
       }),
     ),
