@@ -5,6 +5,7 @@ import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { toldBy } from "./lifecycle.ts";
+import { checkedBase64 } from "./shapes/base64.ts";
 import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, SignatoryDetails } from "./shapes/parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
 import { withoutEffect } from "./shapes/without-effect.ts";
@@ -20,7 +21,13 @@ export const SendRequest = z.object({
     .optional()
     .describe("The document in these formats"),
   extra_attachments: z
-    .array(z.object({ file_name: z.string().min(1), mime_type: z.string().min(1), content_base64: z.string() }))
+    .array(
+      z.object({
+        file_name: z.string().min(1),
+        mime_type: z.string().min(1),
+        content_base64: checkedBase64(z.string(), "The file, in base64"),
+      }),
+    )
     .optional()
     .describe("Further files for the e-mail"),
   custom_message: z.string().optional().describe("Text of the e-mail"),

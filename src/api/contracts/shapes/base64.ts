@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { decodeBase64 } from "../../../base/base64.ts";
 
 /** For readers: handlers decode the text, and refuse what is none; a pattern would walk megabytes twice. */
 const pattern = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
@@ -6,3 +7,10 @@ const pattern = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?
 /** A text that holds bytes in base64. A command line may name a file in its place. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
   text.meta({ description, contentEncoding: "base64", pattern });
+
+/** The same where no handler decodes it. */
+export const checkedBase64 = (text: z.ZodString, description: string): z.ZodString =>
+  base64(
+    text.refine((given) => decodeBase64(given) !== undefined, { error: "Input should be valid base64" }),
+    description,
+  );

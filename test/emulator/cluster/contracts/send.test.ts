@@ -145,6 +145,12 @@ describe("sending a contract to its counterparties", () => {
       () => send({ to_emails: "jo@acme.example" }),
       fields({ to_emails: ["Input should be a valid list"] }),
     );
+    const attachment = { file_name: "a.pdf", mime_type: "application/pdf", content_base64: "%PDF-1.7" };
+    await assertRefused(
+      on,
+      () => send({ attachment_formats: ["PDF"], extra_attachments: [attachment] }),
+      fields({ extra_attachments: { "0": { content_base64: ["Input should be valid base64"] } } }),
+    );
     assert.equal((await send({})).status, 200);
     await assertRefused(
       on,
