@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isObject } from "../../base/object.ts";
 import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -13,6 +14,13 @@ export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
 ]);
+
+/** One of two spellings must be there; the first is missed, also where other fields are wrong, too. */
+function either<Name extends string>(name: Name, other: Name) {
+  const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
+  const when = ({ value }: { readonly value: unknown }) => isObject(value);
+  return [isThere, { path: [name], error: "Field required", when }] as const;
+}
 
 /** Both spellings of the fields (DECISIONS.md, C8): the specification's name wins where both are sent. */
 export const ImportExecutedRequest = z
@@ -30,6 +38,8 @@ export const ImportExecutedRequest = z
     organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
   })
+  .refine(...either("file_base64", "file_content"))
+  .refine(...either("creator_organization_entity_id", "organization_entity_id"))
   .meta({
     // For readers: either spelling will do, and the handler misses the specification's.
     allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],

@@ -22,8 +22,8 @@ type Request = z.output<typeof ImportExecutedRequest>;
 export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
-    const base64 = body.file_base64 ?? body.file_content;
-    const checked = base64 === undefined ? undefined : await checkPdf(base64, pdfs, fail);
+    // One of them is there, else the fields would have been refused.
+    const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
     // Looked at before the bytes are kept, so that a refused import leaves nothing behind.
     const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
     const blob = await keepFile(blobs, file);
@@ -57,7 +57,7 @@ async function acceptable(
   view: View,
   workspace: Workspace,
   body: Request,
-  checked: Checked | undefined,
+  checked: Checked,
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new Problems();
@@ -66,15 +66,12 @@ async function acceptable(
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
       ? "organization_entity_id"
       : "creator_organization_entity_id";
-  const entityId = body[entityField];
-  if (entityId === undefined) problems.add([entityField], "Field required");
-  const entity = entityId === undefined ? undefined : await ownEntity(view, workspace, entityId, entityField, problems);
+  const entity = await ownEntity(view, workspace, body[entityField]!, entityField, problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
-  if (!checked) problems.add(["file_base64"], "Field required");
   // DECISIONS.md, C8: on file_base64, whichever spelling was sent.
-  else if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
+  if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
 
-  if (problems.found || !type || !entity || !checked || checked.problem !== undefined) {
+  if (problems.found || !type || !entity || checked.problem !== undefined) {
     return fail("invalid-fields", problems.found);
   }
   requireKnownConfiguration(body.external_metadata, fail);

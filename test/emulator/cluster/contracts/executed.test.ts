@@ -119,6 +119,15 @@ describe("importing an executed contract", () => {
       { contract_name: undefined, contract_type_id: undefined, file_name: undefined },
       { contract_name: ["Field required"], contract_type_id: ["Field required"], file_name: ["Field required"] },
     ],
+    [
+      "a file and an entity that are missing with others, in one answer",
+      { contract_name: undefined, file_base64: undefined, creator_organization_entity_id: undefined },
+      {
+        contract_name: ["Field required"],
+        file_base64: ["Field required"],
+        creator_organization_entity_id: ["Field required"],
+      },
+    ],
   ];
   for (const [what, more, problems] of refusals) {
     it(`refuses ${what}`, async (t) => {
