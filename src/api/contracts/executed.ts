@@ -19,7 +19,8 @@ export const Identifier = z.union([
 function either<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
   const when = ({ value }: { readonly value: unknown }) => isObject(value);
-  return [isThere, { path: [name], error: "Field required", when }] as const;
+  const refusal = { path: [name], error: "Field required", when };
+  return [isThere, refusal] as const;
 }
 
 /** Both spellings of the fields (DECISIONS.md, C8): the specification's name wins where both are sent. */
