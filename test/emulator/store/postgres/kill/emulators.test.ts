@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { sender } from "../../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../../support/postgres/server.ts";
+import { receiver } from "../../../../support/receiver.ts";
+import { Emulators } from "./emulators.ts";
+
+/** `KILLS=1000 npm run kills` goes on for long. */
+const kills = Math.ceil(Number(process.env.KILLS ?? 6) / 3);
+
+/** What was under way with --deterministic when a process ended, and is made again: `uncommittedPerSlot` of one. */
+const madeAgain = 4;
+
+interface State {
+  readonly mappings: { readonly cluster_emails: Readonly<Record<string, string>> };
+  readonly rows: { readonly webhook_deliveries: readonly { readonly id: number }[] };
+}
+
+describe("kill -9 of an emulator that leads, under 16 writers over HTTP", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  for (const processes of [1, 2, 3]) {
+    it(`one of ${processes} loses and doubles nothing in ${kills} kills, and delivers all in order`, async (t) => {
+      const all = await begun(t, processes);
+      for (let kill = 0; kill < kills; kill += 1) {
+        await all.emulators.wrote(1 + Math.floor(Math.random() * 60));
+        await all.emulators.kill(await all.emulators.leader());
+        await all.emulators.start();
+      }
+      await all.emulators.leader();
+      await all.emulators.wrote(20);
+      await all.emulators.stopWriting();
+      await holds(all);
+    });
+  }
+
+  async function begun(t: TestContext, processes: number) {
+    const sink = await receiver(t);
+    const place = { store: server().url(), schema: server().freshSchema() };
+    const emulators = new Emulators(t, { ...place, deterministic: true, clock: { mode: "manual" } });
+    const first = await emulators.start();
+    const { token, clusters } = await first.leads;
+    const { url, clientId = "", clientSecret = "" } = clusters[0]!;
+    const api = sender(url, { "client-id": clientId, "client-secret": clientSecret });
+    const hook = { title: "Hooks", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+    assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);
+    for (let more = 1; more < processes; more += 1) await emulators.start();
+    emulators.write(16, token);
+    return { emulators, sink, token };
+  }
+
+  async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>): Promise<void> {
+    const { asked, answered } = emulators;
+    const ask = sender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
+    assert.equal((await ask("POST", "/_emulator/clock/advance", { body: { until_idle: true } })).status, 200);
+    const state = (await ask("GET", "/_emulator/state")).body as State;
+    const mapped = Object.keys(state.mappings.cluster_emails).filter((name) => name.startsWith("w"));
+    const events = sink.received.map(({ body }) => (JSON.parse(body.toString()) as { name: string }).name);
+    const delivered = [...new Set(events)];
+    const ids = delivered.flatMap((name) => answered.events.get(name) ?? []);
+    const { webhook_deliveries: deliveries } = state.rows;
+    assert.deepEqual(
+      {
+        strange: emulators.strange,
+        lost: [...answered.emails].filter((name) => !mapped.includes(name)),
+        nobodys: mapped.filter((name) => !asked.emails.has(name)),
+        undelivered: [...answered.events.keys()].filter((name) => !delivered.includes(name)),
+        doubled: answered.events.size - new Set(answered.events.values()).size,
+        planned: deliveries.length,
+        disordered: ids.filter((id, i) => id < (ids[i - 1] ?? 0)),
+      },
+      {
+        strange: [],
+        lost: [],
+        nobodys: [],
+        undelivered: [],
+        doubled: 0,
+        planned: delivered.length,
+        disordered: [],
+      },
+    );
+    assert.ok(events.length - delivered.length <= kills * madeAgain, `${events.length} of ${delivered.length}`);
+  }
+});

@@ -1,0 +1,143 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Emulator } from "../../../../../emulator/index.ts";
+import { sender } from "../../../../support/emulator.ts";
+import { bulk, bulkBody } from "../../../../support/routed.ts";
+import { shippedBundle } from "../../../../support/shipped.ts";
+
+type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;
+
+interface Running {
+  readonly routerUrl: string;
+  readonly leads: Promise<Leader>;
+  kill(): Promise<void>;
+}
+
+const program = `
+const { startEmulator } = await import(process.argv[1]);
+const tell = (about) => console.log(JSON.stringify(about));
+const following = ({ routerUrl }) => tell({ routerUrl });
+const { routerUrl, token, clusters } = await startEmulator({ ...JSON.parse(process.argv[2]), following });
+tell({ routerUrl, token, clusters });
+`;
+
+/** Whole emulators, each a process of its own, that share one store; and writers that go to any of them over HTTP. */
+export class Emulators {
+  /** What was asked for, whatever became of it, and what was answered: e-mails, and deliveries by what they carry. */
+  readonly asked = { emails: new Set<string>(), events: new Set<string>() };
+  readonly answered = { emails: new Set<string>(), events: new Map<string, number>() };
+  /** Answers that are neither a success nor a 503. */
+  readonly strange: string[] = [];
+  readonly #options: object;
+  readonly #running: Running[] = [];
+  #next = 0;
+  #isOver = false;
+  #writers: Promise<unknown> = Promise.resolve();
+
+  constructor(t: Pick<TestContext, "after">, options: object) {
+    this.#options = options;
+    t.after(async () => {
+      await this.stopWriting();
+      await Promise.all(this.#running.map((one) => one.kill()));
+    });
+  }
+
+  /** Starts one more; resolves once it leads or follows. */
+  async start(): Promise<Running> {
+    const argv = [join(shippedBundle(), "emulator.js"), JSON.stringify({ port: 0, ...this.#options })];
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const gone = once(child, "close");
+    let lead: (leader: Leader) => void = () => {};
+    const leads = new Promise<Leader>((resolve) => {
+      lead = resolve;
+    });
+    const lines = createInterface({ input: child.stdout });
+    const first = once(lines, "line");
+    lines.on("line", (line: string) => {
+      const told = JSON.parse(line);
+      if (told.token !== undefined) lead(told);
+    });
+    const [line] = await Promise.race([first, gone]);
+    if (typeof line !== "string") throw new Error("An emulator ended before it was up");
+    const { routerUrl } = JSON.parse(line) as Leader;
+    const kill = async () => {
+      child.kill("SIGKILL");
+      await gone;
+    };
+    const running = { routerUrl, leads, kill };
+    this.#running.push(running);
+    return running;
+  }
+
+  /** The one that leads, as soon as one does. */
+  leader(): Promise<Running> {
+    return Promise.race(this.#running.map((one) => one.leads.then(() => one)));
+  }
+
+  async kill(one: Running): Promise<void> {
+    this.#running.splice(this.#running.indexOf(one), 1);
+    await one.kill();
+  }
+
+  /** Lets so many write without end, each to any of those that run. */
+  write(count: number, token: string): void {
+    this.#isOver = false;
+    this.#writers = Promise.all(Array.from({ length: count }, () => this.#writeOn(token)));
+  }
+
+  async stopWriting(): Promise<void> {
+    this.#isOver = true;
+    await this.#writers;
+  }
+
+  /** Resolves once so many more were answered from now on. */
+  async wrote(count: number): Promise<void> {
+    const answers = () => this.answered.emails.size + this.answered.events.size;
+    const until = answers() + count;
+    while (answers() < until) await sleep(5);
+  }
+
+  async #writeOn(token: string): Promise<void> {
+    while (!this.#isOver) {
+      this.#next += 1;
+      const name = `w${this.#next}`;
+      const one = this.#running[Math.floor(Math.random() * this.#running.length)];
+      const isTold = one && (await (this.#next % 4 ? this.#map(one, name) : this.#fire(one, name, token)));
+      // Nobody leads at the moment.
+      if (!isTold) await sleep(20);
+    }
+  }
+
+  async #map({ routerUrl }: Running, name: string): Promise<boolean> {
+    this.asked.emails.add(name);
+    const body = bulkBody("emails", "eu-1", [name]);
+    const answer = await this.#ask(() => sender(routerUrl)("POST", bulk.emails.path, { body }));
+    if (answer) this.answered.emails.add(name);
+    return answer !== undefined;
+  }
+
+  async #fire({ routerUrl }: Running, name: string, token: string): Promise<boolean> {
+    this.asked.events.add(name);
+    const body = { activity: "CONTRACT_CREATED", payload: { name } };
+    const answer = await this.#ask(() =>
+      sender(routerUrl, { authorization: `Bearer ${token}` })("POST", "/_emulator/activities", { body }),
+    );
+    const { deliveries } = (answer ?? {}) as { deliveries?: number[] };
+    if (deliveries) this.answered.events.set(name, deliveries[0]!);
+    return deliveries !== undefined;
+  }
+
+  /** The body of an answer that says that it was done; a connection that ends says nothing. */
+  async #ask(ask: () => Promise<{ status: number; body: unknown }>): Promise<unknown> {
+    const answer = await ask().catch(() => undefined);
+    if (answer?.status === 200) return answer.body;
+    if (answer && answer.status !== 503) this.strange.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return undefined;
+  }
+}
