@@ -1,17 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createWriteStream, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { finished } from "node:stream/promises";
 import { build } from "esbuild";
 import { defaultConcurrency } from "../../src/cli/bulk/flags.ts";
 import { batchSize } from "../../src/cli/commands/router/mapping.ts";
 import { emailHash } from "../../src/schemes/email-hash.ts";
 import { bundled } from "./support/bundled.ts";
 import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
+import { linesTo, run, start } from "./support/programs.ts";
 
 /**
  * `svc router map-emails` into an emulator that keeps its state in a file, against a bare undici sender that posts the
@@ -33,8 +29,8 @@ async function compare(): Promise<void> {
     const program = join(ships, "bin", "svc.js");
     const bareProgram = await builtBare(folder);
     const [rows, bodies, manyRows] = ["rows.txt", "bodies.ndjson", "many.txt"].map((name) => join(folder, name));
-    await write(rows!, million, (i) => `${address(i)}\n`);
-    await write(bodies!, million / batchSize, bodyOf);
+    await linesTo(rows!, million, (i) => `${address(i)}\n`);
+    await linesTo(bodies!, million / batchSize, bodyOf);
     const mapping = (input: string, base: string) =>
       run([program, "router", "map-emails", input, "--cluster", "eu-1", "--base-url", base, "--quiet"], folder);
 
@@ -65,7 +61,7 @@ async function compare(): Promise<void> {
     figure("the same by the processor time of the busiest process", ratios(busiest.bare, busiest.ours), "");
     figure("memory of the command line meanwhile, MB", Math.max(...memory), "< 150");
 
-    await write(manyRows!, 10 * million, (i) => `${address(i)}\n`);
+    await linesTo(manyRows!, 10 * million, (i) => `${address(i)}\n`);
     const bare = await start([bareProgram, "server"], stops);
     figure("memory with 10,000,000, MB", (await mapping(manyRows!, bare.line)).peakMb, "< 150");
   } finally {
@@ -77,16 +73,6 @@ async function compare(): Promise<void> {
 function bodyOf(batch: number): string {
   const list = Array.from({ length: batchSize }, (_, i) => emailHash(address(batch * batchSize + i)));
   return `${JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" })}\n`;
-}
-
-async function write(to: string, count: number, line: (i: number) => string): Promise<void> {
-  const stream = createWriteStream(to);
-  for (let at = 0; at < count; at += batchSize) {
-    const lines = Array.from({ length: Math.min(batchSize, count - at) }, (_, i) => line(at + i)).join("");
-    if (!stream.write(lines)) await once(stream, "drain");
-  }
-  stream.end();
-  await finished(stream);
 }
 
 /** The bare parties as one file, so that they start as fast as what ships. */
@@ -102,56 +88,4 @@ async function builtBare(folder: string): Promise<string> {
     logLevel: "error",
   });
   return bareProgram;
-}
-
-interface Party {
-  readonly line: string;
-  readonly stop: () => void;
-  readonly cpuMs: () => number;
-}
-
-/** A process that prints a line when it is ready. */
-async function start(args: string[], stops: (() => void)[]): Promise<Party> {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const stop = () => void child.kill();
-  stops.push(stop);
-  const [line] = await once(createInterface({ input: child.stdout }), "line");
-  return { line, stop, cpuMs: () => cpuOf(child.pid!) };
-}
-
-/** Wall and processor time of a process, and the most memory that it held (the latter two where the system tells). */
-async function run(args: string[], state = ""): Promise<{ ms: number; cpuMs: number; peakMb: number }> {
-  const begin = performance.now();
-  const child = spawn(process.execPath, args, {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, SVC_STATE_DIR: join(state, "jobs"), CI: "1" },
-  });
-  let peakMb = 0;
-  let cpuMs = 0;
-  const look = setInterval(() => {
-    peakMb = Math.max(peakMb, peakOf(child.pid!));
-    cpuMs = Math.max(cpuMs, cpuOf(child.pid!));
-  }, 20);
-  const [code] = await once(child, "exit");
-  clearInterval(look);
-  if (code !== 0) throw new Error(`${args.join(" ")} exited ${code}`);
-  return { ms: performance.now() - begin, cpuMs, peakMb };
-}
-
-/** Of all its threads, in ms; a tick is 10 of them. */
-function cpuOf(pid: number): number {
-  try {
-    const [user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).map(Number);
-    return (user + system) * 10;
-  } catch {
-    return 0;
-  }
-}
-
-function peakOf(pid: number): number {
-  try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
-  } catch {
-    return 0;
-  }
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compareServers, spent } from "./support/compare-servers.ts";
 import { send } from "./support/load.ts";
-import { figure, type Goal, inTurns, note, ratios } from "./support/measure.ts";
 import { Parties, type Party } from "./support/processes.ts";
 
 /** The mapping tables over HTTP, against bare Fastify routes. Servers are processes of their own; this is the load. */
@@ -34,7 +34,12 @@ try {
         count: 12_000,
       }),
     );
-  await compare("reading one e-mail mapping, against a bare Fastify route", ">= 0.85", lookUp(memory), lookUp(bare));
+  await compareServers(
+    "reading one e-mail mapping, against a bare Fastify route",
+    ">= 0.85",
+    lookUp(memory),
+    lookUp(bare),
+  );
 
   let next = 1;
   /** Every request maps other addresses: what changes nothing is not written. */
@@ -47,13 +52,13 @@ try {
     const { url } = party.ready;
     return spent(party, () => send({ url, path: bulkPath, method: "POST", headers, body, connections, count }));
   };
-  await compare(
+  await compareServers(
     "durable single writes at 64 connections, against the same with --ephemeral",
     ">= 0.65",
     map(durable, 1, 5_000, 64),
     map(memory, 1, 5_000, 64),
   );
-  await compare(
+  await compareServers(
     "durable mapping in batches of 1,000, against bare Fastify into a Map",
     ">= 0.4",
     map(durable, 1_000, 150, 4),
@@ -61,34 +66,4 @@ try {
   );
 } finally {
   await rm(folder, { recursive: true });
-}
-
-interface Spent {
-  readonly ms: number;
-  readonly cpuMs: number;
-}
-
-/** Wall time of the load, and what it cost the server. */
-async function spent(party: Party, work: () => Promise<number>): Promise<Spent> {
-  const before = await party.usage();
-  const ms = await work();
-  return { ms, cpuMs: (await party.usage()).cpuMs - before.cpuMs };
-}
-
-async function compare(
-  what: string,
-  goal: Goal,
-  ours: () => Promise<Spent>,
-  bare: () => Promise<Spent>,
-): Promise<void> {
-  const cpu: [ours: number[], bare: number[]] = [[], []];
-  const timed = (which: 0 | 1, work: () => Promise<Spent>) => async () => {
-    const { ms, cpuMs } = await work();
-    cpu[which].push(cpuMs);
-    return ms;
-  };
-  const [oursMs, bareMs] = await inTurns(5, [timed(0, ours), timed(1, bare)]);
-  figure(what, ratios(bareMs, oursMs), goal);
-  const byCpu = ratios(cpu[1].slice(1), cpu[0].slice(1)).toSorted((a, b) => a - b);
-  note(`by CPU time of the servers ${byCpu[byCpu.length >> 1]!.toFixed(2)}`);
 }

@@ -17,6 +17,15 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url, token, clusters } };
   },
 
+  /** Another process of a shared store. */
+  async follower({ folder, options }: { folder: string; options: object }) {
+    const { startEmulator } = await import(`${folder}/dist/emulator.js`);
+    const { routerUrl: url } = await new Promise<{ routerUrl: string }>((following, reject) => {
+      startEmulator({ ...options, following }).catch(reject);
+    });
+    return { ready: { url } };
+  },
+
   /** The bare counterpart of the mapping tables: the same JSON out, and in. */
   async tables() {
     const app = fastify({ bodyLimit: 64 * 1024 * 1024 });

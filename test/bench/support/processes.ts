@@ -24,6 +24,13 @@ export class Party<Ready = { readonly url: string }> {
     return this.ask("cpu");
   }
 
+  /** Ends it as `kill -9` does. */
+  async kill(): Promise<void> {
+    const gone = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await gone;
+  }
+
   async ask<T>(question: string, about: object = {}): Promise<T> {
     this.#child.send({ question, about });
     const [answer] = await once(this.#child, "message");
@@ -55,6 +62,13 @@ export class Parties {
     const { folder, remove } = await bundled();
     this.#stops.push(remove);
     return this.start("emulator", { folder, options });
+  }
+
+  /** Another one of a store that has a leader; ready once it follows. */
+  async follower(options: EmulatorOptions): Promise<Party> {
+    const { folder, remove } = await bundled();
+    this.#stops.push(remove);
+    return this.start("follower", { folder, options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { noPostgres, PostgresServer } from "../support/postgres/server.ts";
+import { bundled } from "./support/bundled.ts";
+import { compareServers, spent } from "./support/compare-servers.ts";
+import { send } from "./support/load.ts";
+import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
+import { Parties, type Party } from "./support/processes.ts";
+import { linesTo, run, start } from "./support/programs.ts";
+
+/**
+ * A state in PostgreSQL against one in a file, both as they ship and durable: a server of its own, as it is installed, on
+ * its socket, fsync on. Then how long nobody is answered when the one that leads is killed, and when it is stopped.
+ */
+const million = 1_000_000;
+const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
+const key = "key-of-eu-1";
+const headers = { "cluster-key": key, "content-type": "application/json" };
+const known = hash(0);
+const seed = {
+  clusters: [{ id: "eu-1", label: "eu", key, external_url: "http://127.0.0.1:9" }],
+  mappings: { cluster_emails: { "eu-1": [known] } },
+};
+const table = "/router/v1/cluster_emails";
+const server = noPostgres ? undefined : new PostgresServer([]);
+const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
+let next = 1;
+
+if (!server) note(`skipped: ${noPostgres}`);
+else {
+  try {
+    await server.start();
+    await compareLoads(server);
+    await compareMillion(server);
+    await takeOver(server);
+  } finally {
+    await server.remove();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function compareLoads(at: PostgresServer): Promise<void> {
+  await using parties = new Parties();
+  const shared = await parties.emulator({ store: at.url(), schema: at.freshSchema(), port: 0, seed });
+  const file = await parties.emulator({ file: join(folder, "emulator.json"), port: 0, seed });
+  const write = (party: Party) => () => spent(party, () => map(party.ready.url, 1, 5_000, 64));
+  await compareServers(
+    "durable single writes at 64 connections in PostgreSQL, against a file",
+    ">= 0.5",
+    write(shared),
+    write(file),
+  );
+  const lookUp = (party: Party) => () =>
+    spent(party, () =>
+      send({ url: party.ready.url, path: `${table}/email/${known}`, headers, connections: 32, count: 12_000 }),
+    );
+  await compareServers(
+    "look-ups on a leader of a store in PostgreSQL, against a file",
+    ">= 0.95",
+    lookUp(shared),
+    lookUp(file),
+  );
+}
+
+/** The command line with a million addresses, a new state in each round. */
+async function compareMillion(at: PostgresServer): Promise<void> {
+  const { folder: ships, remove } = await bundled();
+  const stops: (() => void)[] = [remove];
+  const program = join(ships, "bin", "svc.js");
+  const rows = join(folder, "rows.txt");
+  await linesTo(rows, million, (i) => `person.${i}@example.com\n`);
+  const busiest: [shared: number[], file: number[]] = [[], []];
+  const mapInto = (which: 0 | 1, place: () => readonly string[]) => async () => {
+    const emulator = await start([program, "emulator", "start", "--port", "0", "--json", ...place()], stops);
+    const before = emulator.cpuMs();
+    const base = JSON.parse(emulator.line).router_url;
+    const words = ["router", "map-emails", rows, "--cluster", "eu-1", "--base-url", base, "--quiet"];
+    const cli = await run([program, ...words], await mkdtemp(join(folder, "jobs-")));
+    busiest[which].push(Math.max(cli.cpuMs, emulator.cpuMs() - before));
+    emulator.stop();
+    return cli.ms;
+  };
+  try {
+    const [sharedMs, fileMs] = await inTurns(3, [
+      mapInto(0, () => ["--store", at.url(), "--schema", at.freshSchema()]),
+      mapInto(1, () => ["--file", join(folder, `million-${busiest[1].length}.json`)]),
+    ]);
+    figure("1,000,000 e-mails mapped into PostgreSQL, against a file", ratios(fileMs, sharedMs), ">= 0.5");
+    note(`in PostgreSQL ${Math.round(median(sharedMs))} ms, in a file ${Math.round(median(fileMs))} ms`);
+    note(`by CPU time of the busiest process ${median(ratios(busiest[1], busiest[0])).toFixed(2)}`);
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+async function takeOver(at: PostgresServer): Promise<void> {
+  await using parties = new Parties();
+  const options = { store: at.url(), schema: at.freshSchema(), port: 0, seed };
+  const first = await parties.emulator(options);
+  const { token } = first.ready;
+  await map(first.ready.url, 1_000, million / 1_000, 4);
+  let leader: Party = first;
+  const killed: number[] = [];
+  const stopped: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const follower = await parties.follower(options);
+    const isStopped = round % 2 === 1;
+    const asking = longestSilence(follower.ready.url);
+    await sleep(500);
+    if (isStopped) {
+      const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+      });
+      if (answer.status !== 202) throw new Error(`stop: ${answer.status}`);
+    } else await leader.kill();
+    const { silenceMs, failed } = await asking;
+    if (isStopped && failed > 0) throw new Error(`${failed} requests failed during a planned hand-over`);
+    (isStopped ? stopped : killed).push(silenceMs / 1_000);
+    leader = follower;
+  }
+  figure("no answer after kill -9 of the leader with 1,000,000 mappings, seconds", killed, "< 5");
+  figure("no answer in a planned hand-over with 1,000,000 mappings, seconds", stopped, "< 1");
+}
+
+/** Looks up through a follower until it has led for a while; the longest time between two answers. */
+async function longestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
+  const role = async () => {
+    const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));
+    return (body as { role?: string }).role;
+  };
+  let silenceMs = 0;
+  let failed = 0;
+  let last = performance.now();
+  for (let after = 0; after < 20; ) {
+    const answer = await fetch(`${url}${table}/email/${known}`, { headers }).catch(() => undefined);
+    await answer?.text();
+    if (answer?.status === 200) {
+      const now = performance.now();
+      silenceMs = Math.max(silenceMs, now - last);
+      last = now;
+      if ((await role()) === "leader") after += 1;
+    } else {
+      failed += 1;
+      await sleep(5);
+    }
+  }
+  return { silenceMs, failed };
+}
+
+/** Maps addresses that were not mapped before, in so many requests of one size; their milliseconds. */
+function map(url: string, size: number, count: number, connections: number): Promise<number> {
+  const body = Array.from({ length: count }, () => {
+    const list = Array.from({ length: size }, (_, i) => hash(next + i));
+    next += size;
+    return JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" });
+  });
+  return send({ url, path: `${table}/bulk`, method: "POST", headers, body, connections, count });
+}

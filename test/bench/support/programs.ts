@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { finished } from "node:stream/promises";
+
+/** Programs as a user starts them, each a process of its own, and what they take. */
+
+/** Lines that are put together at a time. */
+const atOnce = 1_000;
+
+/** Writes a file of many lines, some thousands at a time. */
+export async function linesTo(to: string, count: number, line: (i: number) => string): Promise<void> {
+  const stream = createWriteStream(to);
+  for (let at = 0; at < count; at += atOnce) {
+    const lines = Array.from({ length: Math.min(atOnce, count - at) }, (_, i) => line(at + i)).join("");
+    if (!stream.write(lines)) await once(stream, "drain");
+  }
+  stream.end();
+  await finished(stream);
+}
+
+/** A process that goes on until it is stopped. */
+export interface Running {
+  readonly line: string;
+  readonly stop: () => void;
+  readonly cpuMs: () => number;
+}
+
+/** A process that prints a line when it is ready. */
+export async function start(args: string[], stops: (() => void)[]): Promise<Running> {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const stop = () => void child.kill();
+  stops.push(stop);
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  return { line, stop, cpuMs: () => cpuOf(child.pid!) };
+}
+
+/** Wall and processor time of a process, and the most memory that it held (the latter two where the system tells). */
+export async function run(args: string[], state = ""): Promise<{ ms: number; cpuMs: number; peakMb: number }> {
+  const begin = performance.now();
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, SVC_STATE_DIR: join(state, "jobs"), CI: "1" },
+  });
+  let peakMb = 0;
+  let cpuMs = 0;
+  const look = setInterval(() => {
+    peakMb = Math.max(peakMb, peakOf(child.pid!));
+    cpuMs = Math.max(cpuMs, cpuOf(child.pid!));
+  }, 20);
+  const [code] = await once(child, "exit");
+  clearInterval(look);
+  if (code !== 0) throw new Error(`${args.join(" ")} exited ${code}`);
+  return { ms: performance.now() - begin, cpuMs, peakMb };
+}
+
+/** Of all its threads, in ms; a tick is 10 of them. */
+function cpuOf(pid: number): number {
+  try {
+    const [user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).map(Number);
+    return (user + system) * 10;
+  } catch {
+    return 0;
+  }
+}
+
+function peakOf(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
