@@ -91,7 +91,8 @@ export class Database {
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
-      ssl: (sslMode as "require" | undefined) ?? false,
+      // The client takes "allow" for "require"; to libpq it is content without TLS.
+      ssl: ((sslMode === "allow" ? "prefer" : sslMode) as "require" | undefined) ?? false,
       max,
       max_lifetime: null,
       connect_timeout: connectTimeoutS,

@@ -22,13 +22,19 @@ const meanings = lookupTable<readonly [why: string, next: string]>({
   ENOTFOUND: ["there is no such host", "Name the right one."],
   EACCES: ["this user may not use that socket", "Give it the right to."],
   CONNECT_TIMEOUT: ["nothing answers there", "Name the right host and port, and look whether a firewall is between."],
+  NO_TLS: [
+    "sslmode asks for TLS, and the server does not offer it",
+    "Turn it on there (ssl = on in postgresql.conf), or leave sslmode out where the way there is safe.",
+  ],
   CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment; its log says why."],
 });
 
 /** Throws the trouble of a start as StateUnusable, in one sentence and what to do; what is refused, as it is. */
 export function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateRefused || cause instanceof StateUnusable) throw cause;
-  const { code = "", message, name } = cause as NodeJS.ErrnoException;
+  const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
+  // Node's own words for it, of a server that answers the wish for TLS with a no and then ends.
+  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
   const [why, next] = meanings[code] ?? [];
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const told = name === "PostgresError" ? ` (${message})` : "";

@@ -44,8 +44,16 @@ export function storeOf(
       hint: `Put it into PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass), or the whole URL into ${variable}.`,
     });
   }
-  const password = parsed.password ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
+  const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
+}
+
+/** That of the URL in the environment, where it leads to the same database as the same user. */
+function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
+  if (!env[variable]) return undefined;
+  const { password, ...own } = parsedUrl(env[variable], variable);
+  const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);
+  return isSame ? password : undefined;
 }
 
 function parsedUrl(store: string, origin: string): PostgresUrl {

@@ -52,6 +52,8 @@ describe("svc emulator start --store", () => {
     assert.deepEqual(
       [
         storeOf({}, hostWith({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
+        store("postgres://me@h/db", { SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" }),
+        store("postgres://you@h/db", { SVC_STORE: "postgres://me:own@h/db" }),
         storeOf({ file: "x.json" }, hostWith({ SVC_STORE: "postgres://me:own@h/db" })),
         store("postgres://me@h/db", { PGPASSWORD: "p/w", ...file }),
         store("postgres://me@h/db", file),
@@ -60,6 +62,8 @@ describe("svc emulator start --store", () => {
       ],
       [
         { store: "postgres://me:own@h/db", schema: "svc" },
+        "postgres://me:own@h/db",
+        "postgres://you@h/db",
         undefined,
         "postgres://me:p%2Fw@h/db",
         "postgres://me:of%3Athe%5Cfile@h/db",

@@ -66,6 +66,10 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
         "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: there is no such socket. Nothing was written. Start PostgreSQL, or name the folder of its socket with host=.",
       ],
       [
+        `${server().url()}&sslmode=require`,
+        "The store postgres://svc@/postgres?host=FOLDER (schema svc) cannot be used: sslmode asks for TLS, and the server does not offer it. Nothing was written. Turn it on there (ssl = on in postgresql.conf), or leave sslmode out where the way there is safe.",
+      ],
+      [
         "postgres://svc@127.0.0.1:9/postgres",
         "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
       ],
@@ -75,6 +79,13 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       await refused(careful.replace("careful@", "careful:right@"), "svc"),
       "StateUnusable: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
     );
+  });
+
+  it("is content without TLS where that is allowed or preferred", async () => {
+    for (const mode of ["allow", "prefer"]) {
+      const place = { url: `${server().url()}&sslmode=${mode}`, schema: server().freshSchema() };
+      await (await openStore(place)).store.close();
+    }
   });
 
   it("is refused where the schema holds tables of another program", async () => {
