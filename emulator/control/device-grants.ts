@@ -33,7 +33,7 @@ export const deviceGrantHandlers = {
     ),
 
   "device-grants.approve": async ({ params: { user_code }, body }, world) => {
-    const { store, fail } = world;
+    const { store, clusters, fail } = world;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
       const given = await approve(tx, world, { ...body, user_code });
       switch (given) {
@@ -44,7 +44,7 @@ export const deviceGrantHandlers = {
         case "decided":
           return fail("user-code-decided", { code: user_code });
         case "no-cluster":
-          return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "" });
+          return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
         case "no-person":
           return fail("no-such-person", { email: body.email ?? "" });
         default:

@@ -6,7 +6,7 @@ import type { ControlHandlers } from "./world.ts";
 export const inboxHandlers = {
   "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
     const cluster = clusters.find(({ id }) => id === params.id);
-    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id });
+    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
     const inbox = inboxes.get(cluster.id);
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const matching = inbox.list().filter(({ target }) => path === undefined || fits(target, path));

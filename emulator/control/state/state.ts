@@ -24,10 +24,16 @@ export const stateHandlers = {
       cluster_id === undefined
         ? clusters.find(({ external }) => !external)
         : clusters.find(({ id }) => id === cluster_id);
-    if (!cluster) return fail("no-such-cluster-here", { cluster: cluster_id ?? "that is emulated" });
+    if (!cluster)
+      return fail("no-such-cluster-here", {
+        cluster: cluster_id ?? "that is emulated",
+        known: clusters.map(({ id }) => id),
+      });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const set = template === "demo" ? standardSet() : { ...standardSet(), ...nothing };
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
+      const there = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
+      if (there) return fail("workspace-there", { name: there.name, id: there.id, cluster: there.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const founding = { name, industry: null, use_case: null, owner };

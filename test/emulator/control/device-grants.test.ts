@@ -98,7 +98,7 @@ describe("approving a device on the control plane", () => {
     });
     await assertRefused(world, wrong(user_code, { cluster_id: "ap-9" }), {
       status: 404,
-      body: refused("no_such_cluster", "The emulator has no cluster ap-9."),
+      body: refused("no_such_cluster", "The emulator has no cluster ap-9; it has eu-1, us-1."),
     });
     for (const [email, cluster_id] of [
       ["nobody@x.example", undefined],

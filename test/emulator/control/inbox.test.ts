@@ -102,7 +102,7 @@ describe("the inbox of an emulated cluster", () => {
     });
     assert.deepEqual(plain(await ask("GET", "clusters/none/inbox")), {
       status: 404,
-      body: { error: { code: "no_such_cluster", message: "The emulator has no cluster none." } },
+      body: { error: { code: "no_such_cluster", message: "The emulator has no cluster none; it has x-1." } },
     });
   });
 });

@@ -58,11 +58,31 @@ describe("POST /_emulator/workspaces", () => {
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
-  it("refuses a cluster that is not there, and changes nothing", async (t) => {
+  it("refuses a name that another workspace has, also of another cluster, and says which that is", async (t) => {
     const world = await emulator(t);
-    const { status } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
+    const { workspace } = await team(world, { name: "Team A" });
+    const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
+    await assertRefused(world, again, {
+      status: 409,
+      body: {
+        error: {
+          code: "workspace_there",
+          message: `There is a workspace Team A already: ${workspace.id}, of eu-1.`,
+          hint: "Choose another name. `svc emulator workspaces` lists them all.",
+        },
+      },
+    });
+  });
+
+  it("refuses a cluster that is not there, says which are, and changes nothing", async (t) => {
+    const world = await emulator(t);
+    const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
+    const { message } = (body as { error: { message: string } }).error;
     const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
-    assert.deepEqual([status, blank.status], [404, 400]);
+    assert.deepEqual(
+      [status, message, blank.status],
+      [404, "The emulator has no cluster mars; it has eu-1, us-1.", 400],
+    );
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 

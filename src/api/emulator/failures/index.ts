@@ -11,6 +11,7 @@ import { snapshotFailures } from "./snapshot.ts";
 import { tokenFailures } from "./token.ts";
 import { controlTraceFailures } from "./trace.ts";
 import { controlWebhookFailures } from "./webhook.ts";
+import { controlWorkspaceFailures } from "./workspace.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
@@ -26,6 +27,7 @@ export const emulatorFailures = {
   ...controlTraceFailures,
   ...consoleFailures,
   ...tokenFailures,
+  ...controlWorkspaceFailures,
   "no-control-token": control({
     status: 401,
     when: "no control token was sent",

@@ -32,7 +32,8 @@ export const controlSignInFailures = {
     when: "the emulator has no such cluster",
     basis: ours,
     code: "no_such_cluster",
-    says: ({ cluster }: { cluster: string }) => `The emulator has no cluster ${cluster}.`,
+    says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
+      `The emulator has no cluster ${cluster}; it has ${known.join(", ")}.`,
   }),
   "no-such-person": control({
     status: 404,

@@ -57,7 +57,7 @@ export const createWorkspace = operation({
   request: {
     body: json(
       z.object({
-        name: z.string().min(1).max(200).describe("Of the team"),
+        name: z.string().min(1).max(200).describe("Of the team; no other workspace has it"),
         template: z
           .enum(["demo", "empty"])
           .default("demo")
@@ -67,7 +67,7 @@ export const createWorkspace = operation({
     ),
   },
   responses: { 201: json(WorkspaceInfo) },
-  failures: ["no-such-cluster-here", "external-cluster"],
+  failures: ["no-such-cluster-here", "external-cluster", "workspace-there"],
   cli: {
     command: "emulator workspaces create",
     columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
