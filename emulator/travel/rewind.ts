@@ -1,3 +1,4 @@
+import type { CauseRow } from "../store/cause.ts";
 import type { Commit, Reach } from "../store/history.ts";
 import type { History } from "../store/port.ts";
 
@@ -7,22 +8,34 @@ export type RewindTarget =
   | { readonly to: number }
   /** To where nothing of this cause had come yet, such as `request:12`. */
   | { readonly before: string }
-  /** To before so many of the last requests and moves of time that changed something. */
+  /** To before so many of the last requests from outside and moves of time that changed something. */
   | { readonly steps: number };
+
+type Causes = ReadonlyMap<string, CauseRow>;
+
+/** The present, as it is in one moment. */
+interface Present {
+  /** The causes that are kept, by id. */
+  readonly causes: Causes;
+  /** The number of the last line. */
+  readonly line: number;
+}
 
 /** A place in the history to go back to. */
 export interface Found {
-  /** The number of the line after which the state is wanted; undefined: the present one, only time is another. */
-  readonly line: number | undefined;
   /** What is taken back first; undefined where nothing is. */
   readonly first: Commit | undefined;
-  /** How many commits are taken back. */
-  readonly undone: number;
+  /** The causes of what is taken back, each with what led to it, from the inside to the outside. */
+  readonly chains: readonly Chain[];
+  /** The cause before which it lies; undefined where a time was meant. */
+  readonly before: string | undefined;
   /** Where the sequence of ids stood, as far as it is known. */
   readonly ids: unknown;
-  /** The number that the last request had then; undefined where none has come since. */
-  readonly requests: number | undefined;
+  /** Where the history begins; undefined where nobody looked so far. */
+  readonly reach: Reach | undefined;
 }
+
+type Chain = readonly [cause: string, ...string[]];
 
 /** The history that is kept does not reach so far. */
 export class BeyondHistory extends Error {
@@ -55,40 +68,57 @@ export class NotBehind extends Error {
   }
 }
 
-/** What comes from outside, with its number: what somebody who counts steps has in mind. */
-const fromOutside = /^(?:request|advance):(\d+)$/;
+/** A request or a move of time has a number: they are counted together, in the order in which they came. */
+const numbered = /^(?:request|advance):(\d+)$/;
+
+/** Undefined for what has no such number. */
+export function numberOf(cause: string): number | undefined {
+  const number = numbered.exec(cause)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** What it all began with, as far as that is kept: somebody's request, or a move of time. */
+export const originOf = (chain: Chain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with BeyondHistory. */
-export async function findIn(history: History, target: RewindTarget): Promise<Found> {
-  const search = new Search(target);
-  const reach = await history.visit((commit) => search.visit(commit));
-  if (reach) search.end(reach);
-  if (!search.isFound) throw new BeyondHistory(reach ?? { number: 0 }, search.counted);
-  return search.found;
+export async function findIn(history: History, target: RewindTarget, present: Present): Promise<Found> {
+  const search = new Search(target, present.causes);
+  // What is committed meanwhile goes with the rest; who did it for whom is not known of it.
+  const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
+  const found = search.found(reach);
+  if (!found) throw new BeyondHistory(reach ?? { number: 0 }, search.counted);
+  return found;
+}
+
+/** A commit, and the one before it or where the history begins. */
+interface Line {
+  readonly commit: Commit;
+  before: Commit | Reach | undefined;
+}
+
+/** A cause of commits, which need not lie side by side. */
+interface Seen {
+  readonly chain: Chain;
+  readonly newest: number;
+  oldest: Line;
 }
 
 /** Is shown commits, the newest first, and knows which of them are to be taken back. */
 class Search {
   readonly #target: RewindTarget;
-  /** Seen so far, and how many of them are taken back. */
-  #seen = 0;
-  #undone = 0;
-  #first: Commit | undefined;
-  /** The one before the first. */
-  #stays: Commit | Reach | undefined;
-  #oldestRequest: number | undefined;
-  #requests: number | undefined;
-  readonly #steps = new Set<string>();
-  isFound = false;
+  readonly #causes: Causes;
+  readonly #seen = new Map<string, Seen>();
+  /** Where steps are counted. */
+  readonly #steps: LastNumbers;
+  #last: Line | undefined;
+  /** Where a time is meant: the oldest of what came after it. */
+  #after: Line | undefined;
+  #hasTime = false;
 
-  constructor(target: RewindTarget) {
+  constructor(target: RewindTarget, causes: Causes) {
     this.#target = target;
-  }
-
-  get found(): Found {
-    const line = this.#first && this.#first.number - 1;
-    const ids = this.#first && this.#stays?.ids;
-    return { line, first: this.#first, undone: this.#undone, ids, requests: this.#requests };
+    this.#causes = causes;
+    this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
   /** How many steps there are; undefined where none are counted. */
@@ -96,45 +126,104 @@ class Search {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
-  /** False: it is found, and what is older is of no interest. */
+  /** False: what is older is of no interest. */
   visit(commit: Commit): boolean {
-    this.#seen += 1;
-    const number = fromOutside.exec(commit.cause ?? "")?.[1];
-    if (number !== undefined) this.#oldestRequest = Number(number);
-    if (this.#isTakenBack(commit)) {
-      this.#first = commit;
-      this.#undone = this.#seen;
-      this.#requests = this.#oldestRequest === undefined ? undefined : this.#oldestRequest - 1;
-      this.#stays = undefined;
-    } else {
-      this.#stays ??= commit;
-    }
-    return !this.isFound;
+    const line: Line = { commit, before: undefined };
+    if (this.#last) this.#last.before = commit;
+    this.#last = line;
+    if (this.#isTooOld(commit)) return false;
+    if ("to" in this.#target && commit.at !== undefined) this.#after = line;
+    if (commit.cause !== undefined) this.#see(commit.cause, line);
+    return true;
   }
 
-  /** Nothing older is kept than a state. */
-  end(reach: Reach): void {
-    this.#stays ??= reach;
-    const target = this.#target;
-    if ("to" in target) this.isFound ||= reach.at !== undefined && reach.at <= target.to;
-    else if ("before" in target) this.isFound = this.#first !== undefined;
-    else this.isFound ||= this.#steps.size === target.steps;
-  }
-
-  #isTakenBack({ at, cause }: Commit): boolean {
+  /** Undefined: it lies beyond what is kept. `reach`: where the history begins, where all of it was shown. */
+  found(reach: Reach | undefined): Found | undefined {
+    if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
-      if (at !== undefined && at <= target.to) this.isFound = true;
-      return at !== undefined && at > target.to;
+      this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
+      return this.#hasTime ? this.#upTo(this.#after, undefined, reach) : undefined;
     }
-    // All of them are looked at: what one request changed may lie far apart.
-    if ("before" in target) return cause === target.before;
-    if (cause === undefined || !fromOutside.test(cause)) return false;
-    if (this.#steps.size === target.steps && !this.#steps.has(cause)) {
-      this.isFound = true;
-      return false;
+    const before = "before" in target ? target.before : this.#steps.first;
+    if (before === undefined) return undefined;
+    let first: Line | undefined;
+    for (const { chain, oldest } of this.#seen.values()) {
+      if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
-    this.#steps.add(cause);
-    return true;
+    return first && this.#upTo(first, before, reach);
+  }
+
+  /** Virtual time never goes back on the way: a cause changed nothing before it came. */
+  #isTooOld({ at }: Commit): boolean {
+    if (at === undefined) return false;
+    const target = this.#target;
+    if ("to" in target) {
+      this.#hasTime = at <= target.to;
+      return this.#hasTime;
+    }
+    const before = "before" in target ? target.before : this.#steps.first;
+    const row = before === undefined ? undefined : this.#causes.get(before);
+    return row !== undefined && at < row.at;
+  }
+
+  #see(cause: string, line: Line): void {
+    const known = this.#seen.get(cause);
+    if (known) known.oldest = line;
+    else {
+      const chain = this.#chainOf(cause);
+      this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
+      this.#steps.add(originOf(chain));
+    }
+  }
+
+  #chainOf(cause: string): Chain {
+    const chain: [string, ...string[]] = [cause];
+    for (let row = this.#causes.get(cause); row?.before; row = this.#causes.get(row.before)) chain.push(row.before);
+    return chain;
+  }
+
+  /** Whether it belongs to what is taken back, or to one of the steps after it. */
+  #isOf(chain: Chain, before: string): boolean {
+    if (!("steps" in this.#target)) return chain.includes(before);
+    const number = numberOf(originOf(chain));
+    return number !== undefined && number >= numberOf(before)!;
+  }
+
+  #upTo(first: Line | undefined, before: string | undefined, reach: Reach | undefined): Found {
+    const all = first === undefined ? [] : [...this.#seen.values()];
+    const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
+    return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
+  }
+}
+
+/** So many causes with the highest numbers: what somebody who counts steps has in mind. */
+class LastNumbers {
+  readonly #count: number;
+  #all: { readonly cause: string; readonly number: number }[] = [];
+  readonly #known = new Set<string>();
+  /** The earliest of them; undefined while there are fewer. */
+  first: string | undefined;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** How many causes have a number. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  add(cause: string): void {
+    const number = numberOf(cause);
+    if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
+    this.#known.add(cause);
+    // Most come with falling numbers.
+    if (this.first !== undefined && number < numberOf(this.first)!) return;
+    this.#all.push({ cause, number });
+    if (this.#all.length < this.#count) return;
+    this.#all.sort((a, b) => b.number - a.number);
+    this.#all.length = this.#count;
+    this.first = this.#all.at(-1)!.cause;
   }
 }

@@ -7,7 +7,6 @@ import type { Faults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { causes } from "../store/causes.ts";
 import { sealed } from "../store/file/sealed.ts";
-import type { Commit } from "../store/history.ts";
 import { type Collection, type LoadedState, StateRefused, type Store } from "../store/port.ts";
 import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
 import { type Cluster, clusterRows } from "../world/clusters.ts";
@@ -17,7 +16,7 @@ import type { Settings } from "../world/settings.ts";
 import { compare } from "./diff/compare.ts";
 import { type Told, told } from "./diff/told.ts";
 import { aboutIn, Head } from "./document-head.ts";
-import { findIn, NoHistory, NotBehind, type RewindTarget } from "./rewind.ts";
+import { BeyondHistory, findIn, NoHistory, NotBehind, numberOf, originOf, type RewindTarget } from "./rewind.ts";
 import { takeOver } from "./take-over.ts";
 import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "./troubles.ts";
 
@@ -55,7 +54,7 @@ export interface Restored {
 }
 
 export interface Rewound extends Restored {
-  /** How many commits were taken back. */
+  /** How many requests from outside and moves of time were taken back, a move of time maybe in part. */
   readonly undone: number;
 }
 
@@ -197,24 +196,28 @@ export class Snapshots {
     const { history } = store;
     if (!history) throw new NoHistory("Nothing is kept of what led to the present state");
     if ("to" in target && target.to > clock.now()) throw new NotBehind(clock.now());
-    const { line, first, undone, ids, requests } = await findIn(history, target);
-    const { store: next, past } = await history.stateAfter(line ?? history.place().number);
-    const begun = first && (await this.#beginningOf(first));
+    const present = await store.read(async (view) => {
+      const { number: line } = history.place();
+      return { causes: new Map((await view.list(causes)).map((row) => [row.id, row])), line };
+    });
+    const { first, chains, before, ids, reach } = await findIn(history, target, present);
+    const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
+    const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
+    // Only what came of it later is in the history.
+    if (before !== undefined && kept.has(before)) throw new BeyondHistory(reach ?? { number: 0 });
+    const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.standingAt(clock.now());
       const stood = row.mode === "real" ? (begun ?? clock.now()) : row.manual_now;
       tx.put(clockState, clock.standingAt("to" in target ? target.to : stood, row));
     });
     const place = IdPlace.safeParse(ids).data ?? null;
-    const beside = { faults: faults.kept(), ids: place, requests: requests ?? requestLog.lastNumber, place: past };
+    const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
+    const beside = { faults: faults.kept(), ids: place, requests, place: past };
+    // A move of time may be taken back in part.
+    const steps = new Set(chains.map(originOf).filter((id) => numberOf(id) !== undefined));
+    const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#goTo(next, beside)), undone };
-  }
-
-  /** When what is taken back first was asked for: a move of time is committed where it came to. Virtual milliseconds. */
-  async #beginningOf({ cause, at }: Commit): Promise<number | undefined> {
-    if (cause === undefined) return at;
-    const row = await this.#world.store.read((view) => view.get(causes, cause));
-    return row?.at ?? at;
   }
 
   /** Puts a state in the place of the present one, which is kept. */
@@ -281,6 +284,14 @@ export class Snapshots {
     if (there.join() === here.join()) return;
     throw new UnusableSnapshot(name, `it is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`);
   }
+}
+
+/** The number that the last request had before these came; undefined where none of them has a number. */
+function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
+  const lastKept = [...kept].reduce((last, id) => Math.max(last, numberOf(id) ?? 0), 0);
+  // What was kept goes on to have effects: it is older.
+  const numbers = taken.map((id) => numberOf(id) ?? 0).filter((number) => number > lastKept);
+  return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
 function lacks(name: string, what: string): never {

@@ -194,7 +194,7 @@ const RewindTarget = exactlyOne(
       .min(1)
       .max(1_000_000)
       .optional()
-      .describe("To before so many of the last requests and moves of time that changed anything"),
+      .describe("To before so many of the last requests of yours and moves of time that changed anything"),
   }),
   "to",
   "before",
@@ -204,7 +204,7 @@ const RewindTarget = exactlyOne(
 const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time from which it goes on"),
   kept_as: z.string().describe("The snapshot that holds the state which was left"),
-  undone: z.int().describe("How many changes were taken back, each a transaction"),
+  undone: z.int().describe("How many requests and moves of time were taken back"),
   dropped: Restored.shape.dropped,
 });
 
@@ -215,7 +215,8 @@ export const rewind = operation({
   description:
     "The state is what it was then, and time and ids go on from there. What led to it can be gone back further; what " +
     "is left is kept first, as before-1, before-2 and so on, the newest ten. How far back it reaches depends on " +
-    "--history of svc emulator start. Scripted faults, request log and inboxes stay as they are. Requests and attempts " +
+    "--history of svc emulator start. What the emulator asks itself for because of a request (to tell the router whom it " +
+    "has invited, say) belongs to that request and is no step of its own. Scripted faults, request log and inboxes stay as they are. Requests and attempts " +
     "that are under way belong to the state that is left: nothing of their outcome is kept.",
   method: "POST",
   path: "/_emulator/rewind",
