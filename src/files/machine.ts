@@ -39,8 +39,13 @@ export async function processOf(pid: number): Promise<{ readonly exists: boolean
   // In a namespace of its own without a /proc of its own, the pids there are those of others.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
   const stat = isOurs ? await textOf(`/proc/${pid}/stat`) : undefined;
-  // The name, in parentheses, may hold anything; the 22nd field is the start in ticks since the kernel's (proc(5)).
-  const began = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  // The name, in parentheses, may hold anything; the 3rd field is the state, the 22nd the start in ticks since the kernel's
+  // (proc(5)).
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // It has ended, and holds nothing any more, unless other threads of it go on (the 20th field): whoever started it has not
+  // asked how, and may never do so.
+  if (fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1) return { exists: false };
+  const began = fields?.[19];
   return began === undefined ? { exists: true } : { exists: true, began };
 }
 

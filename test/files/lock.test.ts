@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Holder, newHolder } from "../../src/files/holder.ts";
 import { isHeld, type LockOptions, takeLock } from "../../src/files/lock.ts";
+import { processOf } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
@@ -41,6 +44,26 @@ describe("the lock of a process", () => {
     assert.equal(await holder.take(), "held");
     holder.signal("SIGSTOP");
     assert.equal(await attempt(file), "alive");
+  });
+
+  const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
+  it("is anybody's once its holder has ended, though nobody has asked how: a zombie", { skip: zombies }, async (t) => {
+    const file = join(await testFolder(t), "lock");
+    // The shell becomes a program that never waits for the child which it has inherited.
+    const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    t.after(() => parent.kill("SIGKILL"));
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(line.toString());
+    const { began } = await processOf(pid);
+    await writeFile(file, JSON.stringify({ ...(await newHolder(wall.now())), pid, began }));
+    assert.equal(await attempt(file), "alive");
+    process.kill(pid, "SIGKILL");
+    // The signal is delivered in the child's own time.
+    let stat = "";
+    while (!/\) Z /.test(stat)) stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    assert.equal(await attempt(file), "held");
   });
 
   const within = ownNamespace();

@@ -87,7 +87,7 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
     return true;
   } catch (error) {
     if (error instanceof CommandFailed) throw error;
-    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && isAlive(pid);
+    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isAlive(pid));
     if (hangs) throw silent(`does not answer at ${routerUrl}`, error);
     return false;
   }
@@ -95,15 +95,13 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
 
 /** Whether an emulator is gone that did not take its run file away: its process, and whatever would answer for it. */
 export async function wasKilled(running: RunningEmulator): Promise<boolean> {
-  return !isAlive(running.pid) && !(await isItself(running).catch(() => true));
+  return !(await isAlive(running.pid)) && !(await isItself(running).catch(() => true));
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+/** Looked up when something is wrong. */
+async function isAlive(pid: number): Promise<boolean> {
+  const { processOf } = await import("../../files/machine.ts");
+  return (await processOf(pid)).exists;
 }
 
 async function asking<T>(
