@@ -204,7 +204,7 @@ export class Snapshots {
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
     // Only what came of it later is in the history.
-    if (before !== undefined && kept.has(before)) throw new BeyondHistory(reach ?? { number: 0 });
+    if (before !== undefined && kept.has(before)) throw new BeyondHistory(reach ?? { number: 0 }, undefined);
     const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.standingAt(clock.now());

@@ -133,7 +133,7 @@ whereverItIsKept("a rewind", (place) => {
 
   for (const mode of ["manual", "real"] as const) {
     it(`walks back past a signature and a sending, with what the emulator called for them itself: time is ${mode}`, async (t) => {
-      const { on } = await onFile(t, mode === "manual" ? {} : { deterministic: false, clock: { mode } });
+      const { on } = await keptAt(place, t, mode === "manual" ? {} : { deterministic: false, clock: { mode } });
       const things = async () => {
         const { rows, mappings } = JSON.parse(await exported(on));
         // Where time passes, what is told after an answer may come before or after one looks.
