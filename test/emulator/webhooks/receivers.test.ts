@@ -12,7 +12,11 @@ import { systemWall } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { receiver } from "../../support/receiver.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { hmacKey, post } from "../../support/webhooks.ts";
+
+/** A port that nobody is given who asks for any. */
+const nobody = "http://127.0.0.1:1";
 
 const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
@@ -101,7 +105,7 @@ describe("an attempt", () => {
 
   it("fails when nobody listens", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
-    const id = await subscribe(`http://127.0.0.1:${await freePort()}`);
+    const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
     await runner.idle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
@@ -110,7 +114,10 @@ describe("an attempt", () => {
   it("fails when the receiver hangs up, or speaks another protocol", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
-    const chatty = await tcpServer(t, (socket) => void socket.end("220 mail.example ready\r\n"));
+    const chatty = await tcpServer(
+      t,
+      (socket) => void socket.once("data", () => socket.end("220 mail.example ready\r\n")),
+    );
     await subscribe(silent);
     await subscribe(chatty);
     await happen("CONTRACT_CREATED");
@@ -122,24 +129,38 @@ describe("an attempt", () => {
   });
 
   it("fails when the receiver hangs, before or within its answer; a slow 2xx within the limit is fine", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t, { settings: short });
+    const wall = new StandingWall();
+    const { subscribe, happen, runner, story } = await post(t, { settings: short, wall });
     const hanging = await receiver(t);
-    hanging.answer(() => {});
     const trickling = await receiver(t);
-    trickling.answer((_, response) => void response.writeHead(200).write("almost"));
     const slow = await receiver(t);
-    slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end("ok"), 60));
+    let finish = () => {};
+    const reached = [
+      new Promise<void>((resolve) => hanging.answer(() => resolve())),
+      new Promise<void>((resolve) =>
+        trickling.answer((_, response) => void response.writeHead(200).write("almost", () => resolve())),
+      ),
+      new Promise<void>((resolve) =>
+        slow.answer((_, response) => {
+          finish = () => void response.writeHead(200).end("ok");
+          resolve();
+        }),
+      ),
+    ];
     for (const { url } of [hanging, trickling, slow]) await subscribe(url);
+    const told = async () => (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]);
     await happen("CONTRACT_CREATED");
+    await Promise.all(reached);
+    await wall.pass(short.webhookResponseTimeoutMs - 1);
+    finish();
+    while ((await story())[2]?.outcome !== "delivered") await idle();
+    await wall.pass(1);
     await runner.idle();
-    assert.deepEqual(
-      (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]),
-      [
-        ["retrying", "+0 response_timeout"],
-        ["retrying", "+0 response_timeout"],
-        ["delivered", "+0 200"],
-      ],
-    );
+    assert.deepEqual(await told(), [
+      ["retrying", "+0 response_timeout"],
+      ["retrying", "+0 response_timeout"],
+      ["delivered", "+0 200"],
+    ]);
   });
 
   it("fails when the certificate is not to be trusted", async (t) => {
@@ -240,7 +261,12 @@ describe("where deliveries may go", () => {
 
   it("a listed name resolves and is connected to", async (t) => {
     const sink = await receiver(t);
-    const outgoing = createOutgoing({ ...local, wall: systemWall, connectTimeoutMs: 1_000, responseTimeoutMs: 1_000 });
+    const outgoing = createOutgoing({
+      ...local,
+      wall: systemWall,
+      connectTimeoutMs: 60_000,
+      responseTimeoutMs: 60_000,
+    });
     t.after(() => outgoing.close());
     const port = new URL(sink.url).port;
     const sent = await outgoing.post({ url: `http://localhost:${port}/`, headers: {}, body: Buffer.from("{}") });
@@ -259,15 +285,6 @@ async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => 
   await once(server, "listening");
   t.after(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcp().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 const selfSigned = () => ({
