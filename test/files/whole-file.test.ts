@@ -8,6 +8,7 @@ import type { Host } from "../../src/cli/host.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
 import { realTarget } from "../../src/files/real-path.ts";
 import { createWhole, isTemporaryName, nameBehind, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
+import { writeWholeSync } from "../../src/files/whole-file-sync.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 
@@ -140,5 +141,23 @@ describe("files of the command line", () => {
     assert.equal((await stat(join(cwd, "old"))).mode & 0o777, 0o666);
     assert.equal((await stat(join(cwd, "config"))).mode & 0o777, 0o600);
     assert.deepEqual((await readdir(cwd)).sort(), ["config", "new", "old", "to-config", "to-new", "to-old"]);
+  });
+});
+
+describe("a file that a process writes which is about to end", () => {
+  it("takes the place of the old one, for its owner alone", async (t) => {
+    const folder = await testFolder(t);
+    const path = join(folder, "kept");
+    writeWholeSync(path, Buffer.from("old"));
+    writeWholeSync(path, Buffer.from("new"));
+    assert.deepEqual([await readdir(folder), await readFile(path, "utf8")], [["kept"], "new"]);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+  });
+
+  it("leaves nothing behind where it cannot stand", async (t) => {
+    const folder = await testFolder(t);
+    await mkdir(join(folder, "kept", "inner"), { recursive: true });
+    assert.throws(() => writeWholeSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });
+    assert.deepEqual(await readdir(folder), ["kept"]);
   });
 });

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Script } from "node:vm";
+import { writeWholeSync } from "../../files/whole-file-sync.ts";
 import { optimiseWasm } from "./wasm-compiler.ts";
 
 /**
@@ -43,7 +44,8 @@ export class KeptCode {
     // What is compiled under other flags than those of its start, the next process would refuse.
     optimiseWasm(true);
     try {
-      for (const [name, script] of this.#scripts) writeWhole(join(this.#folder, name), script.createCachedData());
+      // V8 trusts what it reads: no other process, nor one after a power cut, may find half of it.
+      for (const [name, script] of this.#scripts) writeWholeSync(join(this.#folder, name), script.createCachedData());
     } catch {
       // No room, or no right to write: the next process compiles again.
     }
@@ -66,17 +68,4 @@ function ownFolder(bundle: string): string | undefined {
     // No place for it, or another process has made one at this moment.
     return undefined;
   }
-}
-
-/** V8 trusts what it reads: no other process, nor one after a power cut, may find half of it. */
-function writeWhole(path: string, content: Uint8Array): void {
-  const aside = `${path}.${process.pid}.svc-tmp`;
-  const file = openSync(aside, "w", 0o600);
-  try {
-    writeFileSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(aside, path);
 }
