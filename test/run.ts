@@ -9,6 +9,7 @@ import { join, normalize, relative, sep } from "node:path";
 import { compileTests } from "./compile.ts";
 import { grouped, isOf } from "./grouped.ts";
 import { failedIn, runTests } from "./runner/run-tests.ts";
+import { scratchFolder } from "./runner/scratch.ts";
 import { leftUnderWay } from "./runner/under-way.ts";
 import { answeredFile, unanswered } from "./structure/completeness.ts";
 
@@ -45,6 +46,8 @@ const folder = join(here, "..", "node_modules", ".cache", `svc-test-${process.pi
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // Ctrl-C reaches the tests, too: this waits for their end.
 process.on("SIGINT", () => {});
+
+process.env.TMPDIR = scratchFolder();
 
 const compiled = await compileTests(grouped(files, slow), folder);
 writeFileSync(join(folder, answeredFile), "");

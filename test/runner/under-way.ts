@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /** A test of Node's runner; the outermost one is the file, or what stands for it. */
@@ -8,7 +8,8 @@ export interface NamedTest {
 }
 
 const prefix = "under-way-";
-let file: string | undefined;
+/** Kept open: a test that takes a millisecond would feel another opening. */
+let file: number | undefined;
 
 /**
  * The test that a process began last stands in a file until the process ends by itself. Node 20 and 22 end a process at
@@ -20,11 +21,11 @@ export function noteUnderWay(test: NamedTest): void {
   if (file === undefined) {
     const own = join(folder, `${prefix}${process.pid}`);
     process.once("exit", () => rmSync(own, { force: true }));
-    file = own;
+    file = openSync(own, "w");
   }
   const names: string[] = [];
   for (let at: NamedTest | null = test; at?.parent; at = at.parent) names.unshift(at.name);
-  writeFileSync(file, names.join(" > "));
+  ftruncateSync(file, writeSync(file, names.join(" > "), 0));
 }
 
 /** The tests that processes had begun last which were ended before they were done. */
