@@ -4,7 +4,7 @@ import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { astray } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
 import { attack, fooled, foolingService, obeyed } from "../../support/cli/fooling.ts";
-import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { linesThatSend, oneOfEachKind, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
 import type { RunOptions, RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
@@ -40,6 +40,8 @@ const isContent = (one: PreparedLine): boolean =>
 const isFile = (one: PreparedLine): boolean => wordsOf(one.line.command) !== "api" && isContent(one);
 
 interface Surroundings {
+  /** Whether all examples are run there, those of derived commands included that differ in nothing but their words. */
+  readonly all?: boolean;
   readonly flags?: readonly string[];
   readonly options?: Pick<RunOptions, "env" | "tty">;
   readonly wrong: (result: RunResult, one: PreparedLine) => string | undefined;
@@ -47,6 +49,7 @@ interface Surroundings {
 
 const surroundings: Readonly<Record<string, Surroundings>> = {
   "in a pipe": {
+    all: true,
     flags: ["--verbose"],
     wrong: ({ out, err }, one) => fooled(isContent(one) ? err : out + err),
   },
@@ -84,11 +87,12 @@ async function look(
   t: TestContext,
   at: Surroundings,
   answer: (one: PreparedLine) => { status: number; body: unknown },
+  tried = oneOfEachKind(lines),
 ) {
   const service = await foolingService(t);
   let reached = 0;
   const wrong = await astray(
-    lines.filter((one) => !choosesFormat(one)),
+    tried.filter((one) => !choosesFormat(one)),
     ({ shown }) => shown,
     async (one) => {
       const { result } = await runPrepared(t, one, service.endpoint(answer(one)), at.flags ?? [], at.options);
@@ -103,7 +107,12 @@ async function look(
 describe("whatever a service says", () => {
   for (const [where, at] of Object.entries(surroundings)) {
     it(`speaks to nobody but the reader: answers ${where}`, async (t) => {
-      const { wrong, reached } = await look(t, at, (one) => ({ status: 200, body: answerFor(one) }));
+      const { wrong, reached } = await look(
+        t,
+        at,
+        (one) => ({ status: 200, body: answerFor(one) }),
+        at.all ? lines : undefined,
+      );
       assert.deepEqual(wrong, {});
       assert.ok(reached > 50, `only ${reached} command lines printed it`);
     });

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { CommandDeclaration, CommandSpec } from "../../../src/derive/command-spec.ts";
 import { movedWall } from "../walls/moved-wall.ts";
 import { allCommands } from "./all-commands.ts";
 import { testFolder } from "./cli-emulator.ts";
@@ -81,6 +82,30 @@ export async function linesThatSend(): Promise<readonly PreparedLine[]> {
     return { line, shown: changed[name] ?? name };
   });
 }
+
+/**
+ * Of these, all of commands that are written by hand, and one of each kind of derived ones: what they send and print is
+ * the work of one piece of code, which goes by no more than this.
+ */
+export function oneOfEachKind(lines: readonly PreparedLine[]): readonly PreparedLine[] {
+  const seen = new Set<string>();
+  return lines.filter(({ line: { command } }) => {
+    if (!isDerived(command)) return true;
+    const { service, auth, body, output, rows, columns, paged, confirm, needsSchema, answers } = command;
+    const has = [rows, columns, paged, confirm, needsSchema.length > 0 || undefined].map((one) => one !== undefined);
+    const kind = JSON.stringify([
+      service,
+      auth,
+      body,
+      output,
+      has,
+      Object.values(answers).map((answer) => answer?.kind),
+    ]);
+    return !seen.has(kind) && seen.add(kind);
+  });
+}
+
+const isDerived = (command: CommandDeclaration): command is CommandSpec => "operation" in command;
 
 /** Runs it in a folder of its own against a service; gives the folder back. */
 export async function runPrepared(
