@@ -59,6 +59,18 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("says what a token may do in a narrow window, too, and pushes nothing out of it", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
+    const { token } = body as { token: string };
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+    await page.getByText("Your token has the role read").waitFor();
+    const { x, width } = (await page.locator(".search input").boundingBox())!;
+    assert.ok(x + width <= 320, `the search ends at ${x + width}`);
+  });
+
   it("shows nothing in a frame, signed in or not: neither of another site nor of one at the name that is allowed", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
