@@ -59,7 +59,8 @@ export const contractsFailures = {
     status: 429,
     when: "the workspace made more requests a second than --rate-limit allows",
     basis: assumed("The framework's own words for it; the limit of 10 is public."),
-    says: ({ seconds }: { seconds: number }) => `Request was throttled. Expected available in ${seconds} seconds.`,
+    says: ({ seconds }: { seconds: number }) =>
+      `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`,
     headers: ({ seconds }) => ({ "retry-after": String(seconds) }),
   }),
   "contracts-body-too-large": detail({

@@ -117,7 +117,7 @@ describe("--rate-limit", () => {
     assert.ok(refused.length > 0);
     assert.deepEqual(plain(refused[0]!), {
       status: 429,
-      body: { detail: "Request was throttled. Expected available in 1 seconds." },
+      body: { detail: "Request was throttled. Expected available in 1 second." },
     });
     assert.equal(refused[0]!.headers.get("retry-after"), "1");
     assert.equal((await (await apiOf(on, 2))("GET", key)).status, 200);
