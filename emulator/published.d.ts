@@ -201,6 +201,11 @@ export interface EmulatorOptions {
   readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
   /** Told whenever this process leads again after another one did. */
   readonly leading?: (() => void) | undefined;
+  /**
+   * How long the process that leads a `store` may take itself for that after it was last told so, wall milliseconds; the
+   * same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
+   */
+  readonly leaseMs?: number;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */

@@ -70,10 +70,8 @@ export class VirtualClock implements Clock {
   /** Milliseconds since the epoch, whole. */
   now(): number {
     if (!this.#flows) return this.#state.manual_now;
-    const { speed, offset, manual_now } = this.#state;
-    const passed = this.#wall.now() - (manual_now - offset);
     // The wall may be set back; virtual time then waits for it.
-    this.#latest = Math.max(this.#latest, Math.floor(manual_now + passed * speed));
+    this.#latest = Math.max(this.#latest, timeIn(this.#state, this.#wall.now()));
     return this.#latest;
   }
 
@@ -188,6 +186,10 @@ export class VirtualClock implements Clock {
     return written;
   }
 }
+
+/** The virtual time by what is stored of a clock, while nobody moves it. */
+export const timeIn = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
+  mode === "real" ? Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed) : manual_now;
 
 /** Where time stands still the wall plays no part, and leaves no trace in the state. */
 const aheadOf = (wall: Wall, mode: ClockMode, now: number): number =>

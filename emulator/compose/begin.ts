@@ -20,6 +20,7 @@ import { type EmulatorOptions, optionsOfFork, settingsFrom } from "./options.ts"
 import { type Origin, originIn } from "./origin.ts";
 import { program } from "./program.ts";
 import { publicNames } from "./public-urls.ts";
+import { reachable } from "./reachable.ts";
 import type { Emulator } from "./running.ts";
 import type { Seed } from "./state/seed.ts";
 
@@ -33,6 +34,12 @@ export async function start(options: EmulatorOptions, seed: Seed, origin?: Origi
     throw error;
   }
 }
+
+/** For so many leases a request waits until it is certain that this process leads. */
+const leasesWaited = 5 / 3;
+
+/** For so long a process that has handed over says so to those who have not heard of it yet. */
+const lingerMs = 250;
 
 /**
  * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
@@ -63,6 +70,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     allowedHosts: [...(options.allowedHosts ?? []), ...publicNames(options)],
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
+    ...(options.leaseMs !== undefined && { assuranceMs: leasesWaited * options.leaseMs }),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
   const listeners = new Listeners({ options, duties, links, instanceId, closing });
@@ -83,12 +91,18 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => runFile.release());
   closing.push(() => listeners.closeShared());
+  if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, hurry.signal));
 
   const unwanted = new AbortController();
   let stop = () => unwanted.abort();
   const { front, isShared, bindCluster: bind } = listeners;
   const following = isShared
-    ? new Following({ wall, aboutItself, front, bind, log, began: follows, stop: () => stop() })
+    ? new Following({
+        ...{ wall, requestLog, aboutItself, front, bind, log },
+        ownUrl: reachable(routerUrl, options.host),
+        began: follows,
+        stop: () => stop(),
+      })
     : undefined;
   const deliveries = new DeliveryNews();
   const counters = new Counters(requestLog, deliveries);

@@ -36,6 +36,7 @@ const shape = {
     "a function is needed",
   ),
   leading: a<NonNullable<EmulatorOptions["leading"]>>((value) => typeof value === "function", "a function is needed"),
+  leaseMs: z.number().min(100).max(60_000),
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),

@@ -10,17 +10,16 @@ import type { RouterWorld } from "../router/world.ts";
 
 const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
 
+/** The routing service. */
+export const routerPart = (world: RouterWorld): Part =>
+  part({ operations: of("router"), handlers: routerHandlers, authenticate: routerAuthenticators, world });
+
 /** What the router's listener serves: the routing service, and the control plane (DECISIONS.md, E2). */
 export const routerParts = (
   worlds: { readonly router: RouterWorld; readonly control: ControlWorld },
   token: string,
 ): readonly [Part, Part] => [
-  part({
-    operations: of("router"),
-    handlers: routerHandlers,
-    authenticate: routerAuthenticators,
-    world: worlds.router,
-  }),
+  routerPart(worlds.router),
   part({
     operations: of("emulator"),
     handlers: controlHandlers,

@@ -1,5 +1,3 @@
-import type { Readiness } from "../../src/api/emulator/lifecycle.ts";
-import type { Wall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
 import type { Runner } from "../clock/runner.ts";
@@ -10,30 +8,25 @@ import { isReport } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
-import type { Counters } from "../control/metrics/counters.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
-import type { RequestLinks } from "../http/outgoing/links.ts";
-import type { RequestLog } from "../http/request-log/request-log.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import type { Blobs } from "../store/blobs.ts";
-import { lastNumberIn, type MakeCauseRow } from "../store/causes.ts";
-import type { ClaimedRunFile } from "../store/file/run-file.ts";
-import type { Store } from "../store/port.ts";
+import { lastNumberIn } from "../store/causes.ts";
+import { type Store, StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
-import type { DeliveryNews } from "../webhooks/news.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
-import type { Settings } from "../world/settings.ts";
 import { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
 import { startEngine } from "./engine.ts";
-import { addressFor, type Following } from "./followers/following.ts";
-import type { Listeners } from "./listeners.ts";
-import { type EmulatorOptions, startOf } from "./options.ts";
+import { addressFor } from "./followers/following.ts";
+import type { Premises } from "./followers/premises.ts";
+import { Reading } from "./followers/reading.ts";
+import { startOf } from "./options.ts";
 import type { Origin } from "./origin.ts";
 import { checkClusterUrls, publicUrlOf } from "./public-urls.ts";
 import { reachable } from "./reachable.ts";
@@ -45,36 +38,7 @@ import { standardSet } from "./standard-set.ts";
 import { seededBeginning } from "./state/beginning.ts";
 import { collections } from "./state/collections.ts";
 import { type InDatabase, openState } from "./state/open-state.ts";
-import type { Seed } from "./state/seed.ts";
 import { staleTime } from "./state/stale-time.ts";
-
-/** What a process has from its start to its end, whoever leads. */
-export interface Premises {
-  readonly options: EmulatorOptions;
-  readonly seed: Seed;
-  readonly wall: Wall;
-  /** What this process says of itself, whoever leads. */
-  readonly aboutItself: Readiness;
-  /** Where the state is kept, by its real path. */
-  readonly file: string | undefined;
-  /** Of the router, as it is bound. */
-  readonly routerUrl: string;
-  readonly settings: Settings;
-  readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNews;
-  readonly counters: Counters;
-  readonly causeRow: MakeCauseRow;
-  readonly links: RequestLinks;
-  readonly listeners: Listeners;
-  /** Undefined: nobody shares the state. */
-  readonly following: Following | undefined;
-  readonly runFile: ClaimedRunFile;
-  /** Aborted: nothing is waited for any more. */
-  readonly hurry: AbortSignal;
-  readonly log: (line: string) => void;
-  /** Ends the process's part in it, once the answer under way is sent. */
-  readonly stop: () => void;
-}
 
 /** How a term begins. */
 export interface Beginning {
@@ -124,6 +88,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const { causeRow, links, listeners, following, runFile, log } = premises;
   const { front, isShared } = listeners;
   const { origin } = beginning;
+  const reading = following && new Reading(premises, following);
   const givenUp = new AbortController();
   const hurry = AbortSignal.any([premises.hurry, givenUp.signal]);
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
@@ -139,12 +104,13 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
-  const { store, blobs, snapshotStore, kept, leadership } = state;
+  const { store, blobs, snapshotStore, kept, leadership, settled } = state;
   closing.push(() => store.close());
   beginning.leads(leadership);
   const token = leadership?.token ?? beginning.token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
+  if (isShared) requestLog.clear();
   requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
 
   const spans = spansOf(options, { store, wall, log });
@@ -158,6 +124,8 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   if (stale !== undefined) log(stale);
 
   const faults = new Faults();
+  let toldReads = false;
+  let tellOthers: (() => Promise<void>) | undefined;
   if (kept) faults.takeOver(kept.beside.faults);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
@@ -174,7 +142,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const world = { store, clock, wall, ids, settings };
   // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
   const beforeAnswer = settings.deterministic ? (cause: string) => runner.hasten(cause, isReport) : undefined;
-  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer };
+  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer: beforeAnswer ?? telling };
   const inboxes = new Map<string, Inbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
@@ -235,10 +203,17 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   await runFile.tell({ clusters: told, token });
   closing.push(() => listeners.leave(front));
   front.open({ ...served, parts: routerParts({ router, control }, token) });
-  if (following) {
-    const address = addressFor(ourRouter, options.host, state.clusters, clusters);
-    await following.lead(address);
-    await leadership?.tell(address);
+  if (following && leadership && settled) {
+    const at = addressFor(ourRouter, options.host, state.clusters, clusters);
+    tellOthers = async () => {
+      const reads = mayOthersRead();
+      await leadership.tell({ ...at, reads }).catch((cause) => {
+        throw new StoreFailed("The others cannot be told who answers", { cause });
+      });
+      toldReads = reads;
+    };
+    await tellOthers();
+    await following.lead({ address: at, token, settled });
   }
   opened(routerUrl);
   closing.push(() => reportRest({ store, clock, wall }, hurry));
@@ -252,6 +227,16 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
       return closing.run();
     },
   };
+
+  /** Scripted trouble is here alone, and so is a limit of how often somebody may call. */
+  function mayOthersRead(): boolean {
+    return faults.list().length === 0 && !settings.deterministic && settings.rateLimit === 0;
+  }
+
+  /** Before it is answered that trouble is scripted, or none any more, the others know whether they may answer. */
+  function telling(): Promise<void> | undefined {
+    return tellOthers && toldReads !== mayOthersRead() ? tellOthers() : undefined;
+  }
 
   /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
   async function listenAs(row: ClusterRow): Promise<Cluster> {
@@ -284,7 +269,9 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      ...(following && { seen: following.seen }),
+      ...(following && { seen: following.seen, followed: following.followed, settled: following.settled }),
+      ...(reading && { changed: reading.changed }),
+      ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
       signal: beginning.unwanted,
     };
   }

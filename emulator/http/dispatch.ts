@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
+import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
@@ -32,7 +33,7 @@ interface Setup {
   readonly publicUrl?: string | undefined;
   readonly proxies: TrustedProxies;
   readonly faultFor?: FaultFor | undefined;
-  readonly beforeAnswer?: ((cause: string) => Promise<void>) | undefined;
+  readonly beforeAnswer?: ((cause: string) => Promise<void> | undefined) | undefined;
   readonly fallback?: Fallback | undefined;
   /** Everything but what is declared answers 503. */
   readonly starting: boolean;
@@ -83,8 +84,16 @@ export class Dispatch {
     );
   }
 
-  /** Serves one request, from the decision whom it belongs to, to its line in the log. */
-  async take(raw: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Whether an operation is served that a request asks for. */
+  serves(raw: IncomingMessage): boolean {
+    return this.#services.match(raw, targetOf(raw.url!)) !== undefined;
+  }
+
+  /**
+   * Serves one request, from the decision whom it belongs to, to its line in the log. `elsewhere`: called in the place of
+   * that where only the process that leads can answer it.
+   */
+  async take(raw: IncomingMessage, response: ServerResponse, elsewhere?: () => void): Promise<void> {
     if (response.socket === null) await turnOf(raw, response);
     const target = targetOf(raw.url!);
     const operations = (target.path.startsWith(controlPrefix) && this.#control) || this.#services;
@@ -114,6 +123,7 @@ export class Dispatch {
       const streaming = exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
       if (streaming) await streaming;
     } catch (error) {
+      if (error instanceof NeedsLeader && elsewhere) return elsewhere();
       await exchange.rescue(error, dialect, id ?? "an undeclared path");
     } finally {
       this.#setup.arrivals.discard(raw);

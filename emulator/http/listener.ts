@@ -10,6 +10,7 @@ import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
+import { betweenPath } from "./pass-on/between.ts";
 import { refuseMoved } from "./pass-on/not-leading.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
@@ -21,7 +22,7 @@ import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 const closeGraceMs = 1_000;
 
 /** How long a request waits until it is certain that this process leads, and what is answered whether it is or not. */
-const assuranceMs = 5_000;
+const usualAssuranceMs = 5_000;
 const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** How often it is looked whether requests have ended when another process takes over. */
@@ -69,6 +70,8 @@ export interface ListenerOptions {
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
   readonly isAssured?: (() => boolean) | undefined;
+  /** How long they wait, wall time. */
+  readonly assuranceMs?: number;
   /** What is answered before it is opened; everything else is 503 until then. */
   readonly whileStarting?: readonly Part[];
 }
@@ -80,7 +83,7 @@ export interface Served {
   readonly clock: Clock;
   readonly faultFor?: FaultFor | undefined;
   /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request's id. */
-  readonly beforeAnswer?: ((cause: string) => Promise<void>) | undefined;
+  readonly beforeAnswer?: ((cause: string) => Promise<void> | undefined) | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;
 }
@@ -96,10 +99,22 @@ export interface Listener {
   open(served: Served): void;
   /** Hands requests to somebody else from now on, in the place of all that it serves; undefined: no longer. */
   passTo(other: RequestListener | undefined): void;
+  /** What answers requests from a copy of the state, in the place of all that it serves. */
+  reader(served: Served): Reader;
+  /** Takes what other processes of the same state have to say. */
+  answerBetween(listener: RequestListener): void;
   /** Refuses what comes from now on, as another process will answer it, and resolves once what came before is answered. */
   handOver(): Promise<void>;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
+}
+
+/** Answers some requests from a copy of the state. */
+export interface Reader {
+  /** Whether it is for one of its operations. */
+  serves(request: IncomingMessage): boolean;
+  /** `elsewhere`: called in the place of an answer where only the process that leads can give it. */
+  take(request: IncomingMessage, response: ServerResponse, elsewhere: () => void): Promise<void>;
 }
 
 type Take = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -122,7 +137,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   let other: RequestListener | undefined;
   /** Requests that are being served, where somebody may want to know. */
   const open = new Set<ServerResponse>();
+  let between: RequestListener | undefined;
   const counted: RequestListener = (request, response) => {
+    if (between && request.url === betweenPath) return between(request, response);
     if (other) return other(request, response);
     if (options.isAssured?.() === false && !tellsOfItself.test(request.url ?? "")) return void wait(request, response);
     open.add(response);
@@ -131,7 +148,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const until = options.wall.now() + assuranceMs;
+    const until = options.wall.now() + (options.assuranceMs ?? usualAssuranceMs);
     const isOpen = () => !other && options.isAssured?.() === false;
     while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen()) moved(request, response);
@@ -159,6 +176,10 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     open({ parts, ...served }) {
       take = serve;
       dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
+    },
+    reader: ({ parts, ...served }) => new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false }),
+    answerBetween(listener) {
+      between = listener;
     },
     passTo(listener) {
       other = listener;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
+import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
@@ -43,7 +44,7 @@ export async function serve(
     if (error instanceof UnreadableBody) return bound.dialect.unreadable(error.problem);
     if (error instanceof BodyTooLarge) return bound.dialect.tooLarge();
     if (error instanceof BodyLate) return tooLate(bound.operation.service.name === "emulator");
-    if (error instanceof BodyAborted) throw error;
+    if (error instanceof BodyAborted || error instanceof NeedsLeader) throw error;
     const refused = exchange.refusedByStore(error, bound.dialect);
     if (refused) return refused;
     exchange.report(bugOf(error, bound.operation.id));

@@ -1,14 +1,20 @@
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { live, type Readiness, ready } from "../../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { fieldsOf } from "../../../src/base/object.ts";
-import type { Listener } from "../../http/listener.ts";
+import type { Listener, Reader } from "../../http/listener.ts";
+import { answerMessage, sendMessage } from "../../http/pass-on/between.ts";
+import { refuseMoved } from "../../http/pass-on/not-leading.ts";
 import { passOn, wasPassed } from "../../http/pass-on/pass-on.ts";
+import type { LoggedRequest, RequestLog } from "../../http/request-log/request-log.ts";
 import { noSniffing } from "../../http/sending/send.ts";
+import type { FollowedState } from "../../store/postgres/followed-state.ts";
+import type { Settled } from "../../store/postgres/postgres-log.ts";
 import type { Cluster, ClusterRow } from "../../world/clusters.ts";
 import type { BoundListener } from "../listeners.ts";
 import { reachable } from "../reachable.ts";
+import { Answered } from "./answered.ts";
 
 /** Where the listeners of the one that leads are, as it tells the others. */
 export interface LeaderAddress {
@@ -20,6 +26,8 @@ export interface LeaderAddress {
     readonly position: number;
     readonly external: boolean;
   }[];
+  /** Whether others may answer what they can of themselves. */
+  readonly reads?: boolean;
 }
 
 /** What a process answers itself, whoever leads. */
@@ -39,10 +47,22 @@ export const addressFor = (
   }),
 });
 
+/** What the one that leads tells those that follow, and hears from them. */
+export interface Lead {
+  readonly address: LeaderAddress;
+  /** That all processes have. */
+  readonly token: string;
+  /** What they may count on in its log. */
+  readonly settled: () => Settled;
+}
+
 interface Options {
   readonly wall: Wall;
   /** What it says of itself, whoever leads. */
   readonly aboutItself: Readiness;
+  readonly requestLog: RequestLog;
+  /** Of the router's listener here, for others. */
+  readonly ownUrl: string;
   readonly front: Listener;
   /** Binds the listener of a cluster, as this process would have it if it led. */
   readonly bind: (id: string, position: number) => Promise<BoundListener>;
@@ -63,15 +83,42 @@ export class Following {
   #isTold = false;
   #hasSeen = false;
   #token: string | undefined;
+  #settled: (() => Settled) | undefined;
+  #followed: FollowedState | undefined;
+  #readers: ReadonlyMap<string, Reader> | undefined;
+  readonly #answered: Answered;
 
   constructor(options: Options) {
     this.#options = options;
+    const { wall, requestLog, front } = options;
+    this.#answered = new Answered(wall, async (requests) => (await this.#send({ requests })) !== undefined);
+    requestLog.watch((request) => {
+      if (!this.#isLeading) this.#answered.add(request);
+    });
+    front.answerBetween((request, response) => this.#answerBetween(request, response));
     this.follow();
   }
+
+  /** Takes the copy of the state that is kept while another process leads. */
+  readonly followed = (state: FollowedState): void => {
+    this.#followed = state;
+  };
+
+  /** Answers from that copy what these readers can. */
+  readBy(readers: ReadonlyMap<string, Reader>): void {
+    this.#readers = readers;
+  }
+
+  /** What the one that leads says that others may count on; undefined: it does not answer. */
+  readonly settled = async (): Promise<Settled | undefined> => {
+    const { settled } = fieldsOf(await this.#send({}));
+    return settled as Settled | undefined;
+  };
 
   /** From now on another process leads, or will: what comes is passed on to it. */
   follow(): void {
     this.#leader = undefined;
+    this.#settled = undefined;
     this.#isLeading = false;
     this.#isTold = false;
     this.#options.front.passTo(this.#passing("router", () => this.#leader?.router_url));
@@ -111,9 +158,13 @@ export class Following {
   }
 
   /** From now on this process leads: what waits, and what comes, is answered here. */
-  async lead(address: LeaderAddress): Promise<void> {
+  async lead({ address, token, settled }: Lead): Promise<void> {
     this.#isLeading = true;
     this.#leader = address;
+    this.#token = token;
+    this.#settled = settled;
+    this.#followed = undefined;
+    this.#answered.clear();
     this.#options.front.passTo(undefined);
     for (const { listener } of await Promise.all(this.#own.values())) listener.passTo(undefined);
   }
@@ -130,6 +181,30 @@ export class Following {
 
   async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
     for (const { id, position, external } of clusters) if (!external) await this.listenerOf(id, position);
+  }
+
+  async #send(message: object): Promise<unknown> {
+    const leader = this.#leader?.router_url;
+    if (leader === undefined || this.#token === undefined || this.#isLeading) return undefined;
+    return sendMessage(leader, this.#token, { ...message, served_by: this.#options.ownUrl });
+  }
+
+  #answerBetween(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.#settled) refuseMoved(request, response, "router");
+    else if (!this.#isAllowed(request)) response.writeHead(401, [...noSniffing, "content-length", "0"]).end();
+    else void this.#hear(request, response);
+  }
+
+  #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    return answerMessage(request, response, (message) => {
+      const { requests = [], served_by } = fieldsOf(message);
+      const { requestLog } = this.#options;
+      for (const each of requests as LoggedRequest[]) {
+        const rawHeaders = requestLog.shared(each.rawHeaders);
+        requestLog.add({ ...each, rawHeaders, id: requestLog.nextNumber(), servedBy: String(served_by) });
+      }
+      return { settled: this.#settled?.() };
+    });
   }
 
   /** Whether a request that came to this very process brings the token; one without it the leader refuses. */
@@ -163,7 +238,17 @@ export class Following {
         this.#options.stop();
         return;
       }
-      void passOn(request, response, { wall, name, leader });
+      const pass = () => void passOn(request, response, { wall, name, leader });
+      const reader = this.#readers?.get(name);
+      if (name === "router" && request.url?.startsWith("/_emulator/")) void this.#answered.told().then(pass);
+      else if (request.method !== "GET" || wasPassed(request) || !reader?.serves(request)) pass();
+      else void this.#read(reader, request, response, pass);
     };
+  }
+
+  /** Answers from the copy, once that has all that anybody has been told of until now. */
+  async #read(reader: Reader, request: IncomingMessage, response: ServerResponse, pass: () => void): Promise<void> {
+    if (await this.#followed?.fresh()) await reader.take(request, response, pass);
+    else pass();
   }
 }

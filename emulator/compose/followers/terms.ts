@@ -1,7 +1,8 @@
 import { StateRefused, StoreFailed } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { Origin } from "../origin.ts";
-import { beginTerm, type Premises, type Term } from "../term.ts";
+import { beginTerm, type Term } from "../term.ts";
+import type { Premises } from "./premises.ts";
 
 /** How long it takes until it is tried again to follow, where the database is away. */
 const againMs = 500;

@@ -72,6 +72,8 @@ interface Body {
 async function beginningOf(request: IncomingMessage): Promise<Body> {
   const pieces: Buffer[] = [];
   let length = 0;
+  if (request.readableEnded) return { bytes: Buffer.alloc(0), isWhole: true };
+  if (request.destroyed) throw new Error("cut off");
   const isWhole = await new Promise<boolean>((resolve, reject) => {
     request.on("data", (piece: Buffer) => {
       pieces.push(piece);

@@ -29,6 +29,8 @@ export interface LoggedRequest {
   /** Wall milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
+  /** Where the router of the process is that answered it; undefined: here. */
+  readonly servedBy?: string | undefined;
 }
 
 /** What an entry holds beside its texts: an estimate. */

@@ -58,11 +58,7 @@ export class LiveStore implements Store {
   constructor({ state, wall, log }: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
-    const alone = async (work: () => void) => {
-      await this.#gate.enterAlone();
-      work();
-      this.#gate.leaveAlone();
-    };
+    const alone = (work: () => void) => this.alone(work);
     this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
@@ -196,6 +192,16 @@ export class LiveStore implements Store {
       return work(this.#state);
     } finally {
       this.#gate.leaveShared();
+    }
+  }
+
+  /** Runs work on the state while nobody reads or writes it; for who keeps a copy up. */
+  async alone(work: () => void): Promise<void> {
+    await this.#gate.enterAlone();
+    try {
+      work();
+    } finally {
+      this.#gate.leaveAlone();
     }
   }
 

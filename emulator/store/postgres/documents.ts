@@ -10,8 +10,8 @@ const pieceBytes = 1 << 20;
 
 interface Writing {
   readonly kind: DocumentKind;
-  /** Asked once all is written; undefined: its own number. */
-  readonly name?: () => string;
+  /** Asked once all is written, with its own number; undefined: that is the name. */
+  readonly name?: (own: string) => string;
   /** Of a base: asked once all is written. */
   readonly base?: () => BasePlace;
 }
@@ -37,8 +37,8 @@ export class Documents {
   /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name, base = () => ({ lastLine: 0 }) }: Writing,
-  ): Promise<{ id: string; bytes: number }> {
+    { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: Writing,
+  ): Promise<{ id: string; name: string; bytes: number }> {
     const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
     const id = made!.id as string;
     try {
@@ -49,7 +49,7 @@ export class Documents {
         await this.#add(id, piece, kind, gathered);
         piece += 1;
       }
-      const called = name?.() ?? id;
+      const called = name(id);
       const { lastLine, before } = base();
       // What it replaces goes first; with a base, those that nobody was told of: they led to nothing.
       const [placed] = await this.#database.pool`
@@ -71,7 +71,7 @@ export class Documents {
           (select count(*) from untold), (select count(*) from followed)`;
       if (placed!.mine === 0) throw this.#leadership.fencedOff();
       if (placed!.placed === 0) throw new Error("it was removed while it was written");
-      return { id, bytes };
+      return { id, name: called, bytes };
     } catch (cause) {
       // One that is not whole is of no use, and goes at the next start at the latest.
       void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});

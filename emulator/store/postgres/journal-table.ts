@@ -10,7 +10,7 @@ import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** How many groups are read at a time. */
-const groupsAtOnce = 64;
+export const groupsAtOnce = 64;
 
 const newline = "\n";
 
@@ -68,90 +68,110 @@ export class JournalTable implements DiskFile {
 const numberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
 
-/** What is applied of a journal, and where it ends. */
-export interface Replayed {
-  readonly position: Position;
-  /** Of the lines that were read. */
-  readonly bytes: number;
-}
-
+/** What one statement has written. */
 interface Group {
-  readonly lines: readonly Line[];
-  readonly bytes: number;
-  /** The next line is missing or damaged. */
-  readonly damaged: boolean;
+  readonly last: string;
+  readonly lines: string;
   /** The svc that wrote it; null: one that did not say. */
-  readonly writtenBy: string | null;
+  readonly written_by: string | null;
 }
 
-/** The lines behind a place, group by group, as far as each follows the one before. */
-export async function* journalLines(sql: Sql | Tx, after: Position): AsyncGenerator<Group, void> {
-  let position = after;
-  for (let read = after.number; ; ) {
-    const rows = await sql`
+/** All that are behind a line, in order. */
+async function* groupsBehind(sql: Sql | Tx, line: number): AsyncGenerator<Group, void> {
+  for (let read = line; ; ) {
+    const rows = await sql<Group[]>`
       select last, lines, written_by from journal where last > ${read} order by last limit ${groupsAtOnce}`;
-    for (const row of rows) {
-      const bytes = Buffer.from(row.lines as string);
-      const lines: Line[] = [];
-      let damaged = false;
-      for (let at = 0; at < bytes.byteLength && !damaged; ) {
-        const end = bytes.indexOf(newline, at);
-        const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
-        at = end === -1 ? bytes.byteLength : end + 1;
-        // A group may have begun before the base was written.
-        if (line && line.number <= position.number) continue;
-        damaged = !line || line.number !== position.number + 1 || line.before !== position.checksum;
-        if (!line || damaged) continue;
-        lines.push(line);
-        position = line;
-      }
-      yield { lines, bytes: bytes.byteLength, damaged, writtenBy: row.written_by };
-      if (damaged) return;
-    }
+    yield* rows;
     if (rows.length < groupsAtOnce) return;
     read = Number(rows.at(-1)!.last);
   }
 }
 
-/** Applies to a state what stands behind a position. Fails with StateRefused where a line is missing or damaged. */
-export async function replayJournal(
-  sql: Sql | Tx,
-  {
-    state,
-    upgrade,
-    after,
-    last = Number.POSITIVE_INFINITY,
-    isOwn = false,
-    shown,
-  }: {
-    readonly state: State;
-    readonly upgrade: Upgrade;
-    readonly after: Position | undefined;
-    /** The number of the last line that is wanted. */
-    readonly last?: number;
-    /** Rows of this very version are not looked at again. */
-    readonly isOwn?: boolean;
-    /** The store, for messages. */
-    readonly shown: string;
-  },
-): Promise<Replayed> {
-  let position = after ?? beginning;
-  let bytes = 0;
-  const damaged = (): never => {
-    const which = `line ${position.number + 1} of the journal of the store ${shown} is missing or damaged`;
-    throw new StateRefused(`${which}; restore a backup of the database`, { repairable: false });
-  };
-  for await (const group of journalLines(sql, position)) {
-    bytes += group.bytes;
-    const isTrusted = isOwn && !upgrade.needed && group.writtenBy === svcVersion;
-    for (const { number, checksum, json } of group.lines) {
-      if (number > last) return { position, bytes };
-      const changes = changesOf((JSON.parse(json) as { readonly changes?: unknown }).changes);
-      if (!changes) return damaged();
-      applyChecked(state, changes, upgrade, isTrusted);
-      position = { number, checksum };
-    }
-    if (group.damaged) return damaged();
+/** The lines of a group that are behind a place, as far as each follows the one before. */
+function linesOf(group: string, after: Position): { readonly lines: readonly Line[]; readonly isDamaged: boolean } {
+  const lines: Line[] = [];
+  let { number, checksum } = after;
+  const bytes = Buffer.from(group);
+  for (let at = 0; at < bytes.byteLength; ) {
+    const end = bytes.indexOf(newline, at);
+    const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
+    at = end === -1 ? bytes.byteLength : end + 1;
+    // A group may have begun before the base was written.
+    if (line && line.number <= number) continue;
+    if (!line || line.number !== number + 1 || line.before !== checksum) return { lines, isDamaged: true };
+    lines.push(line);
+    ({ number, checksum } = line);
   }
-  return { position, bytes };
+  return { lines, isDamaged: false };
+}
+
+/** The lines behind a place, group by group, as far as each follows the one before. */
+export async function* journalLines(sql: Sql | Tx, after: Position): AsyncGenerator<readonly Line[], void> {
+  let position = after;
+  for await (const group of groupsBehind(sql, after.number)) {
+    const { lines, isDamaged } = linesOf(group.lines, position);
+    yield lines;
+    if (isDamaged) return;
+    position = lines.at(-1) ?? position;
+  }
+}
+
+interface Replay {
+  readonly state: State;
+  readonly upgrade: Upgrade;
+  readonly after: Position | undefined;
+  /** The number of the last line that is wanted. */
+  readonly last?: number;
+  /** Rows of this very version are not looked at again. */
+  readonly isOwn?: boolean;
+  /** The store, for messages. */
+  readonly shown: string;
+}
+
+/** Takes the lines of a journal, one after the other, and applies them to a state. */
+export class JournalLines {
+  readonly #replay: Replay;
+  readonly last: number;
+  /** Of the last line that was applied. */
+  position: Position;
+  /** Of the lines that were taken. */
+  bytes = 0;
+
+  constructor(replay: Replay) {
+    this.#replay = replay;
+    this.last = replay.last ?? Number.POSITIVE_INFINITY;
+    this.position = replay.after ?? beginning;
+  }
+
+  /** Those of one group. Fails with StateRefused where one is missing or damaged. */
+  take(group: string, writtenBy: string | null = null): void {
+    const { state, upgrade, isOwn = false } = this.#replay;
+    this.bytes += Buffer.byteLength(group);
+    const isTrusted = isOwn && !upgrade.needed && writtenBy === svcVersion;
+    const { lines, isDamaged } = linesOf(group, this.position);
+    for (const { number, checksum, json } of lines) {
+      if (number > this.last) return;
+      const changes = changesOf((JSON.parse(json) as { readonly changes?: unknown }).changes);
+      if (!changes) this.#refuse();
+      applyChecked(state, changes, upgrade, isTrusted);
+      this.position = { number, checksum };
+    }
+    if (isDamaged) this.#refuse();
+  }
+
+  #refuse(): never {
+    const which = `line ${this.position.number + 1} of the journal of the store ${this.#replay.shown}`;
+    throw new StateRefused(`${which} is missing or damaged; restore a backup of the database`, { repairable: false });
+  }
+}
+
+/** Applies what stands behind a position; `isGrowing`: all but the last group, of which nobody knows yet that it stays. */
+export async function replayJournal(sql: Sql | Tx, lines: JournalLines, isGrowing = false): Promise<void> {
+  let held: Group | undefined;
+  for await (const group of groupsBehind(sql, lines.position.number)) {
+    if (held) lines.take(held.lines, held.written_by);
+    if (lines.position.number >= lines.last) return;
+    held = group;
+  }
+  if (held && !isGrowing) lines.take(held.lines, held.written_by);
 }

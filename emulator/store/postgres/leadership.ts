@@ -132,6 +132,8 @@ export class Leadership {
         // More than the lease, should our clock be faster than the other's.
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (row.leader === null ? isLocked : quietMs > patienceMs) {
+          // Whoever led before is asked no more.
+          tell(null, row.token);
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }

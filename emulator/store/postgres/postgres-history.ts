@@ -2,7 +2,7 @@ import type { Segment } from "../file/history/kept-history.ts";
 import { headLength, segmentHead } from "../file/history/kept-history.ts";
 import type { Database } from "./database.ts";
 import { documentBytes } from "./documents.ts";
-import { journalLines, replayJournal } from "./journal-table.ts";
+import { JournalLines, journalLines, replayJournal } from "./journal-table.ts";
 
 /** What the history of a state is made of in its tables, oldest first; the last one is that of the present base. */
 export async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
@@ -18,13 +18,13 @@ export async function postgresSegments({ pool, shown }: Pick<Database, "pool" | 
         head,
         base: () => documentBytes(pool, id),
         async lines(take) {
-          for await (const { lines } of journalLines(pool, position)) {
+          for await (const lines of journalLines(pool, position)) {
             for (const line of lines) if (!take(line.json, line)) return;
           }
         },
         async replay({ state, upgrade }, last) {
           if (last === position.number) return;
-          await replayJournal(pool, { state, upgrade, after: position, last, isOwn: true, shown });
+          await replayJournal(pool, new JournalLines({ state, upgrade, after: position, last, isOwn: true, shown }));
         },
       },
     ];

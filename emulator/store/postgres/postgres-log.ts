@@ -15,6 +15,7 @@ import type { Documents } from "./documents.ts";
 import { JournalTable } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 import { postgresSegments } from "./postgres-history.ts";
+import { type Base, baseName, baseOf } from "./recovery.ts";
 
 interface Options {
   readonly database: Database;
@@ -28,13 +29,20 @@ interface Options {
   readonly wall: Wall;
   /** How many bytes are kept at most of what led to the present state. */
   readonly historyBytes: number;
-  readonly base: { readonly id: string; readonly bytes: number };
+  readonly base: Base;
   /** What each line says beside its changes. */
   readonly moment: () => Moment;
   readonly now: () => number;
   /** A base is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes: number;
   readonly report: (message: string) => void;
+}
+
+/** Up to which line nothing is taken back any more, in an epoch, and the lineage of the base below it. */
+export interface Settled {
+  readonly epoch: string;
+  readonly durable: number;
+  readonly base: string;
 }
 
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
@@ -47,7 +55,7 @@ export class PostgresLog implements CommitLog {
   readonly #journal: AppendLog<StoreFailed>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #failed: () => void = () => {};
-  #base: { readonly id: string; readonly bytes: number };
+  #base: Base;
   /** How many bytes had been written when the base was: those of before are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
@@ -103,6 +111,11 @@ export class PostgresLog implements CommitLog {
     this.#inspect = inspect;
   }
 
+  /** What others may count on that read the same log: up to where, and on which base. */
+  get settled(): Settled {
+    return { epoch: this.#options.leadership.epoch, durable: this.#table.durable, base: this.#base.lineage };
+  }
+
   get failure(): StoreFailed | undefined {
     return this.#journal.failure;
   }
@@ -127,7 +140,7 @@ export class PostgresLog implements CommitLog {
     await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
-      await this.#writeBase(state, { past: () => past }, async () => {
+      await this.#writeBase(state, { past: () => past, isOther: true }, async () => {
         isPlacing = true;
       });
     } catch (cause) {
@@ -147,7 +160,7 @@ export class PostgresLog implements CommitLog {
     await this.#compaction.ended();
     try {
       await leadership.renew(this.#table.durable);
-      if (this.#isUncertain) await this.#writeBase(state);
+      if (this.#isUncertain) await this.#writeBase(state, { isOther: true });
       this.#isUncertain = false;
       await this.#journal.resume();
     } catch {
@@ -175,7 +188,12 @@ export class PostgresLog implements CommitLog {
     });
   }
 
-  async #writeBase(state: State, options: BaseOptions = {}, placing = async () => {}): Promise<void> {
+  /** `isOther`: it is not what the base and the lines of before tell. */
+  async #writeBase(
+    state: State,
+    { isOther = false, ...options }: BaseOptions & { readonly isOther?: boolean } = {},
+    placing = async () => {},
+  ): Promise<void> {
     let at = this.#journal.position;
     let writtenThen = this.#journal.length;
     const position = () => {
@@ -191,11 +209,13 @@ export class PostgresLog implements CommitLog {
     };
     try {
       const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
-      const { id } = this.#base;
-      this.#base = await documents.write(withEnd(document, atEnd), {
+      const { id, lineage } = this.#base;
+      const written = await documents.write(withEnd(document, atEnd), {
         kind: "base",
+        name: (own) => (isOther ? own : baseName(lineage, own)),
         base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
       });
+      this.#base = baseOf(written);
       this.#baseAt = writtenThen;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
         report(`what is kept of the past of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);

@@ -1,5 +1,4 @@
-import type { Position } from "../../../src/files/log-line.ts";
-import { headOf } from "../file/base/base-head.ts";
+import { headIn, headOf } from "../file/base/base-head.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import { format } from "../file/format.ts";
 import { readSealedInto } from "../file/sealed.ts";
@@ -7,44 +6,87 @@ import { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import type { Sql, Tx } from "./database.ts";
 import { documentBytes } from "./documents.ts";
-import { replayJournal } from "./journal-table.ts";
+import { JournalLines, replayJournal } from "./journal-table.ts";
 
 /** What is in the database, and what to do before it may be written to. */
 export interface Recovered {
   readonly state: State;
-  /** Where the journal ends. */
-  readonly position: Position;
-  /** Of the lines behind the base. */
-  readonly bytes: number;
+  /** Where it ends in the journal, for what comes next. */
+  readonly lines: JournalLines;
   /** Undefined when there is none yet. */
-  readonly base: { readonly id: string; readonly bytes: number } | undefined;
+  readonly base: Base | undefined;
   /** Whether there is none, or one of an earlier format, or rows in it of an earlier version. */
   readonly isOutdated: boolean;
 }
 
+/** A state that the journal builds on. */
+export interface Base {
+  readonly id: string;
+  /** All bases of one lineage are of one state, each with more of the journal in it. */
+  readonly lineage: string;
+  readonly bytes: number;
+}
+
+/** A base as its document says. */
+export function baseOf({ id, name, bytes }: Readonly<Record<string, unknown>>): Base {
+  return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
+}
+
+/** What the document of a base is called that goes on with a lineage. */
+export const baseName = (lineage: string, own: string): string => `${lineage}.${own}`;
+
 /**
  * Reads base and journal of the store that is called so, and changes nothing. Nobody puts another base into the place of
- * this one meanwhile: whoever reads leads, or reads as of one moment.
+ * this one meanwhile: whoever reads leads, or reads as of one moment. `isGrowing`: another process writes, and may take the
+ * last group back.
  */
-export async function recover(sql: Sql | Tx, shown: string, collections: readonly Collection[]): Promise<Recovered> {
-  const [found] = await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
+export async function recover(
+  sql: Sql | Tx,
+  shown: string,
+  collections: readonly Collection[],
+  { isGrowing = false } = {},
+): Promise<Recovered> {
+  const [found] = await sql`
+    select id, name, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   if (!found) {
     const state = new State(collections);
     const { upgrade } = new DocumentReader(collections);
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: undefined, shown });
-    return { state, position, bytes, base: undefined, isOutdated: true };
+    const lines = new JournalLines({ state, upgrade, after: undefined, shown });
+    await replayJournal(sql, lines, isGrowing);
+    return { state, lines, base: undefined, isOutdated: true };
   }
-  const base = { id: found.id as string, bytes: Number(found.bytes) };
+  const base = baseOf(found);
   const reader = new DocumentReader(collections, { isSealed: true });
   try {
     await readSealedInto(reader, documentBytes(sql, base.id));
     const { state, upgrade } = reader;
     const head = headOf(reader.head);
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: head.position, shown });
-    return { state, position, bytes, base, isOutdated: head.format !== format || upgrade.needed };
+    const lines = new JournalLines({ state, upgrade, after: head.position, shown });
+    await replayJournal(sql, lines, isGrowing);
+    return { state, lines, base, isOutdated: head.format !== format || upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateRefused)) throw cause;
     const message = `The state in the store ${shown} is refused: ${cause.message}. Nothing was changed.`;
     throw new StateRefused(message, { cause, repairable: false });
   }
+}
+
+/** So much of a base holds what it says of itself. */
+const headLength = 32_768;
+
+/**
+ * Whether a state goes on in the lines of the journal, though another base may have taken the place of the one that it came
+ * from: that one is of the same state, and holds no line that is not in this one.
+ */
+export async function goesOn(
+  sql: Sql | Tx,
+  { lines, base }: Recovered,
+  now: Pick<Base, "id" | "lineage">,
+): Promise<boolean> {
+  if (now.lineage !== base?.lineage) return false;
+  if (now.id === base.id) return true;
+  const [piece] = await sql`
+    select substr(lines, 1, ${headLength}) as head from pieces where document = ${now.id} and piece = 0`;
+  const head = headIn((piece?.head as string | undefined) ?? "");
+  return head?.position !== undefined && head.position.number <= lines.position.number;
 }

@@ -27,6 +27,10 @@ export const LoggedRequest = z.strictObject({
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("What was accepted by leniency and the real service may refuse"),
   duration_ms: z.int().describe("Wall milliseconds"),
+  served_by: z
+    .string()
+    .optional()
+    .describe("Router address of the process that answered, where it is not the one that leads the store"),
 });
 
 const filters = {

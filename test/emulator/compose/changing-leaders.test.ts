@@ -43,7 +43,7 @@ describe("processes that share a store, when the one that leads loses that", { s
     count: number,
     trouble: (processes: readonly SharingProcess[]) => Promise<unknown>,
   ) {
-    const options = { store: server().url(), schema: server().freshSchema() };
+    const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200 };
     const processes = await sharing(t, count, options);
     const clients = new MappingClients(processes);
     for (let time = 0; time < 3; time += 1) {

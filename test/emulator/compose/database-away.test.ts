@@ -66,7 +66,8 @@ describe("while the database is away", { skip: noPostgres }, () => {
   it("a leader that nobody has told so for its lease answers only of itself, and all again once it is told", async (t) => {
     const proxy = await stallingProxy(t, server());
     const store = server().url().replace(server().folder, proxy.folder);
-    const leader = await emulator(t, { store, schema: server().freshSchema(), ephemeral: false });
+    const schema = server().freshSchema();
+    const leader = await emulator(t, { store, schema, ephemeral: false, leaseMs: 600 });
     t.after(() => proxy.goOn());
     assert.equal((await leader.router("GET", "/")).status, 200);
     proxy.stall();

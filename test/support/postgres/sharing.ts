@@ -70,10 +70,14 @@ export async function sharing(
 ): Promise<SharingProcess[]> {
   const started: SharingProcess[] = [];
   t.after(() => Promise.all(started.map((each) => each.kill())));
-  for (let i = 0; i < count; i += 1) {
-    const one = new SharingProcess({ token: "the-token", ...options });
-    started.push(one);
-    await one.is(i === 0 ? "leader" : "follower");
-  }
+  while (started.length < count) await oneMore(started, options);
   return started;
+}
+
+/** One more of them: it follows, unless it is the first. */
+export async function oneMore(started: SharingProcess[], options: EmulatorOptions): Promise<SharingProcess> {
+  const one = new SharingProcess({ token: "the-token", ...options });
+  started.push(one);
+  await one.is(started.length === 1 ? "leader" : "follower");
+  return one;
 }

@@ -1,0 +1,21 @@
+import type { Clock, Wall } from "../../../src/base/clock.ts";
+import { type ClockState, timeIn } from "../../clock/virtual-clock.ts";
+
+/** Virtual time as the process that leads has written it down. */
+export class FollowedClock implements Clock {
+  readonly #wall: Wall;
+  #state: ClockState | undefined;
+
+  constructor(wall: Wall) {
+    this.#wall = wall;
+  }
+
+  take(state: ClockState | undefined): void {
+    this.#state = state;
+  }
+
+  now(): number {
+    const now = this.#wall.now();
+    return this.#state ? timeIn(this.#state, now) : now;
+  }
+}
