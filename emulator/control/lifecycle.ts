@@ -3,7 +3,10 @@ import { reply } from "../http/reply.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const lifecycleHandlers = {
-  "emulator.ready": (_, { instance }) => reply(200, instance.readiness()),
+  "emulator.ready": (_, { instance, store }) =>
+    store.writable
+      ? reply(200, instance.readiness())
+      : reply(503, { ...instance.readiness(), why: "The state cannot be written; what is asked is answered" }),
 
   "emulator.live": (_, { instance }) => instance.readiness(),
 

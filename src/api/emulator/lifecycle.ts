@@ -23,6 +23,10 @@ export const Readiness = z.strictObject({
     .nullable()
     .optional()
     .describe("Where the router of the one that leads is; null: nobody leads now; left out without --store"),
+  why: z
+    .string()
+    .optional()
+    .describe("Why it is not ready; left out where another process is to be asked, and while it starts"),
 });
 
 export type Readiness = z.infer<typeof Readiness>;

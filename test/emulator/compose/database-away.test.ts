@@ -56,10 +56,15 @@ describe("while the database is away", { skip: noPostgres }, () => {
   it("one process alone refuses writes, and goes on by itself when it is back", async (t) => {
     const alone = await emulator(t, { store: server().url(), schema: server().freshSchema(), ephemeral: false });
     assert.equal((await map(alone.router, "before-1")).status, 200);
+    const ready = async () => plain(await alone.router("GET", "/_emulator/ready"));
+    const before = await ready();
     await server().stop("SIGINT");
     assert.deepEqual(plain(await map(alone.router, "away-1")), refused);
+    const why = "The state cannot be written; what is asked is answered";
+    assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why } });
     await server().start();
     while ((await map(alone.router, "back-1")).status !== 200);
+    assert.deepEqual([before.status, await ready()], [200, before]);
     assert.deepEqual((await mapped(alone)).sort(), ["back-1", "before-1"]);
   });
 
