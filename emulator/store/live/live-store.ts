@@ -86,7 +86,8 @@ export class LiveStore implements Store {
 
   async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T> {
     const epoch = this.#epoch;
-    await this.#enterAlone(name);
+    const entering = this.#enterAlone(name);
+    if (entering) await entering;
     if (epoch !== this.#epoch) {
       this.#gate.leaveAlone();
       throw new StateReplaced(`${name} waited while another state took the place of the one that it was to change`);
@@ -95,7 +96,8 @@ export class LiveStore implements Store {
     let durable: Promise<void> | undefined;
     let result: T;
     try {
-      result = await this.#runLimited(tx, work);
+      const working = this.#runLimited(tx, work);
+      result = working instanceof Promise ? await working : working;
       tx.recordCause();
       tx.end();
       durable = this.#commits?.add(tx);
@@ -218,7 +220,8 @@ export class LiveStore implements Store {
     await this.#commits?.close();
   }
 
-  async #enterAlone(name: string): Promise<void> {
+  /** Undefined: it is inside already. A promise for nothing would be felt on every write, here as in #runLimited. */
+  #enterAlone(name: string): Promise<void> | undefined {
     if (this.#calling) {
       const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
       throw new EmulatorBug(`Transaction ${name} was started inside ${within}, which it would wait for`, {
@@ -227,7 +230,18 @@ export class LiveStore implements Store {
     }
     if (this.#closed) throw new StoreFailed(`The store is closed; ${name} changed nothing`);
     this.#commits?.refuseWhenFailed();
-    if (!this.#gate.tryEnterAlone()) await this.#waitToEnter(name);
+    return this.#gate.tryEnterAlone() ? undefined : this.#waitToEnter(name);
+  }
+
+  async #waitToEnter(name: string): Promise<void> {
+    // Readers leave at once, unless one waits for this very transaction.
+    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.sendAway());
+    if (!(await this.#gate.enterAlone(false))) {
+      throw new EmulatorBug(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
+        operation: name,
+      });
+    }
+    this.#watchdog.release();
     try {
       this.#commits?.refuseWhenFailed();
     } catch (refused) {
@@ -236,30 +250,28 @@ export class LiveStore implements Store {
     }
   }
 
-  async #waitToEnter(name: string): Promise<void> {
-    // Readers leave at once, unless one waits for this very transaction.
-    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.sendAway());
-    if (await this.#gate.enterAlone(false)) {
-      this.#watchdog.release();
-      return;
-    }
-    throw new EmulatorBug(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
-      operation: name,
-    });
-  }
-
-  async #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> {
-    const tooLate = new Promise<never>((_, reject) => {
+  /** What is done at once cannot take too long. */
+  #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> | T {
+    const working = this.#call(tx, work);
+    if (!(working instanceof Promise)) return working;
+    return new Promise<T>((resolve, reject) => {
+      let isLate = false;
       this.#watchdog.guard(() => {
+        isLate = true;
         const message = `Transaction ${tx.operation} was open for more than ${limit} and was rolled back`;
         reject(new EmulatorBug(message, { operation: tx.operation }));
       });
+      const end = (settle: () => void) => {
+        // What is watched by now is another one.
+        if (isLate) return;
+        this.#watchdog.release();
+        settle();
+      };
+      working.then(
+        (result) => end(() => resolve(result)),
+        (cause) => end(() => reject(cause)),
+      );
     });
-    try {
-      return await Promise.race([this.#call(tx, work), tooLate]);
-    } finally {
-      this.#watchdog.release();
-    }
   }
 
   #call<V extends LiveView, T>(view: V, work: (view: V) => T): T {
