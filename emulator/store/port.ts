@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Position } from "../../src/files/log-line.ts";
 import type { Cause } from "./cause.ts";
-import type { Commit, Reach } from "./history.ts";
+import type { Commit, Moment, Reach } from "./history.ts";
 
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
@@ -141,6 +141,8 @@ export interface TakingOver {
   readonly head?: (() => DocumentHead) | undefined;
   /** After which line of this store's history the new state was; left out: it is none of them. */
   readonly past?: Position | undefined;
+  /** When that state was, for whoever comes to the end of its history; left out: now. */
+  readonly moment?: Moment | undefined;
   /** In the moment in which the new state is there: nothing that was begun before comes after it. */
   readonly tookOver?: (() => void) | undefined;
 }

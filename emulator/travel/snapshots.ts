@@ -229,6 +229,7 @@ export class Snapshots {
       keep: (present) => snapshotStore.put(keptAs, sealed(present)),
       head: () => this.#head(keptAs),
       past: beside.place ?? undefined,
+      stood: { ids: beside.ids ?? undefined },
       restored() {
         faults.takeOver(beside.faults);
         if (beside.ids) ids.goBackTo(beside.ids);

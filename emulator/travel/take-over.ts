@@ -15,16 +15,21 @@ interface Served {
 
 /**
  * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
- * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is left: nothing of its outcome is kept. Says
- * what of the schedule it was. `restored` takes over what is kept beside the state, in the same moment.
+ * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is
+ * left: nothing of its outcome is kept. Says what of the schedule it was. `restored` takes over what is kept beside the
+ * state, in the same moment; `stood`: that its clock tells when it was, and where ids stood then.
  */
 export async function takeOver(
   { store, runner, clusters, tokens }: Served,
   next: Store,
   {
     restored = () => {},
+    stood,
     ...aside
-  }: Pick<TakingOver, "keep" | "head" | "past"> & { readonly restored?: () => void } = {},
+  }: Pick<TakingOver, "keep" | "head" | "past"> & {
+    readonly restored?: () => void;
+    readonly stood?: { readonly ids?: unknown };
+  } = {},
 ): Promise<readonly Entry[]> {
   await releaseClaims(next);
   const [clock, rows] = await next.read(
@@ -34,6 +39,7 @@ export async function takeOver(
   let underWay: readonly Entry[] = [];
   const moments = {
     ...aside,
+    moment: stood && { at: clock.manual_now, ids: stood.ids },
     tookOver() {
       underWay = runner.takeOver(clock);
       adopt(clusters, rows);

@@ -1,5 +1,6 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
+import { readRef } from "../../trace/ref.ts";
 import { BeyondHistory, NoHistory, NotBehind, type RewindTarget } from "../../travel/rewind.ts";
 import type { SnapshotInfo } from "../../travel/snapshots.ts";
 import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "../../travel/troubles.ts";
@@ -49,7 +50,7 @@ export const snapshotHandlers = {
       if (error instanceof BeyondHistory) {
         const { steps, reach } = error;
         const at = reach.at === undefined ? undefined : isoMillis(reach.at);
-        fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps });
+        fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
       }
       throw error;
     });
@@ -87,6 +88,9 @@ function lackingOf({ to, before, steps }: RewindRequest, counted: number | undef
   const there = counted === 1 ? "one request or move of time" : `${counted} requests and moves of time`;
   return `has ${there} to take back, not ${steps}`;
 }
+
+/** False where it is asked to go back before something that nothing follows from. */
+const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || readRef(before)?.by === "cause";
 
 interface Refusing {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;

@@ -69,14 +69,14 @@ export const stateHandlers = {
     return undefined;
   },
 
-  "state.reset": async (_, { store, clusters, instance, runner, tokens, requestLog, faults, inboxes }) => {
+  "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const next = store.beside();
     await next.transaction("state.reset", await instance.beginning());
     const restored = () => {
       faults.clear();
       requestLog.goBackTo(0);
     };
-    await takeOver({ store, clusters, runner, tokens }, next, { restored });
+    await takeOver({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } });
     for (const inbox of inboxes.values()) inbox.clear();
     return undefined;
   },

@@ -130,9 +130,9 @@ export class FileLog implements CommitLog {
     return durable;
   }
 
-  async replace(state: State, past: Position | undefined): Promise<void> {
+  async replace(state: State, past: Position | undefined, moment = this.#options.moment()): Promise<void> {
     const leave = await this.#renaming.enter();
-    const adapter = this.#baseFile({ past: () => past });
+    const adapter = this.#baseFile({ past: () => past, moment: () => moment });
     try {
       this.#compaction.overtake();
       await this.#journal.flushed();

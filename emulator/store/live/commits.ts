@@ -1,5 +1,6 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import type { Position } from "../../../src/files/log-line.ts";
+import type { Moment } from "../history.ts";
 import { type History, StoreFailed } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
@@ -15,9 +16,9 @@ export interface CommitLog {
   flushed(): Promise<void>;
   /**
    * Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. `past`: after
-   * which of its lines the new state was.
+   * which of its lines the new state was; `moment`: when, where that is not now.
    */
-  replace(state: State, past: Position | undefined): Promise<void>;
+  replace(state: State, past: Position | undefined, moment?: Moment): Promise<void>;
   /** What led to the present state; undefined where nothing of it is kept. */
   readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
@@ -90,8 +91,8 @@ export class Commits {
   }
 
   /** Makes a whole new state durable. Called while no transaction is open. */
-  replace(state: State, past: Position | undefined): Promise<void> {
-    return this.#log.replace(state, past);
+  replace(state: State, past: Position | undefined, moment?: Moment): Promise<void> {
+    return this.#log.replace(state, past, moment);
   }
 
   get history(): History | undefined {

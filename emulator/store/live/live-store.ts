@@ -1,6 +1,5 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
-import type { Position } from "../../../src/files/log-line.ts";
 import type { Cause } from "../cause.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
 import { readSealed } from "../file/sealed.ts";
@@ -162,7 +161,7 @@ export class LiveStore implements Store {
     return this.#swap("state.replace", () => stateFrom(document, this.#state.collections));
   }
 
-  takeOver(next: Store, { keep, head, tookOver, past }: TakingOver = {}): Promise<void> {
+  takeOver(next: Store, { keep, head, tookOver, ...of }: TakingOver = {}): Promise<void> {
     return this.#swap(
       "state.take-over",
       async () => {
@@ -170,7 +169,7 @@ export class LiveStore implements Store {
         await keep?.(documentOf(contentsNow(this.#state), head?.()));
         return next.#state;
       },
-      { swapped: tookOver, past },
+      { swapped: tookOver, ...of },
     );
   }
 
@@ -287,12 +286,12 @@ export class LiveStore implements Store {
   async #swap(
     name: string,
     build: () => Promise<State> | State,
-    { swapped, past }: { swapped?: (() => void) | undefined; past?: Position | undefined } = {},
+    { swapped, past, moment }: { swapped?: (() => void) | undefined } & Pick<TakingOver, "past" | "moment"> = {},
   ): Promise<void> {
     await this.#enterAlone(name);
     try {
       const state = await build();
-      await this.#commits?.replace(state, past);
+      await this.#commits?.replace(state, past, moment);
       this.#state = state;
       this.#epoch += 1;
       swapped?.();

@@ -134,13 +134,13 @@ export class PostgresLog implements CommitLog {
     return durable;
   }
 
-  async replace(state: State, past: Position | undefined): Promise<void> {
+  async replace(state: State, past: Position | undefined, moment = this.#options.moment()): Promise<void> {
     this.#compaction.overtake();
     // Of no change: so that no line stands for two states, the one that is left and the one that is put in.
     await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
-      await this.#writeBase(state, { past: () => past, isOther: true }, async () => {
+      await this.#writeBase(state, { past: () => past, moment: () => moment, isOther: true }, async () => {
         isPlacing = true;
       });
     } catch (cause) {
@@ -208,7 +208,7 @@ export class PostgresLog implements CommitLog {
       await placing();
     };
     try {
-      const document = baseDocument(state, 0, { past: () => at, ...options, position, moment });
+      const document = baseDocument(state, 0, { past: () => at, moment, ...options, position });
       const { id, lineage } = this.#base;
       const written = await documents.write(withEnd(document, atEnd), {
         kind: "base",

@@ -42,13 +42,14 @@ const refusal = (status: number, code: string, message: string, hint: string) =>
   status,
   body: { error: { code, message, hint } },
 });
+const keptBesides = "`svc emulator snapshot list` shows what was kept besides.";
 /** Where nothing was ever dropped. */
 const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
     409,
     "beyond_history",
     `The history of the present state ${lacks}; it reaches back to the beginning of the state. Nothing was changed.`,
-    [...hints, "`svc emulator snapshot list` shows what was kept besides."].join(" "),
+    [...hints, keptBesides].join(" "),
   );
 const noHistory = refusal(
   409,
@@ -233,6 +234,13 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
       ],
       [{ before: "request:999" }, beyond("has nothing of request:999")],
       [
+        { before: "event:1" },
+        beyond(
+          "has nothing of event:1",
+          "Only causes are gone back to before, such as request:12: `svc emulator trace REF` shows them.",
+        ),
+      ],
+      [
         { steps: 50 },
         beyond(
           "has one request or move of time to take back, not 50",
@@ -289,5 +297,27 @@ describe("the history that is kept", () => {
     const without = await emulator(t, { ...options, historyBytes: 0 });
     await without.close();
     assert.equal(await sizeOf(file), 0);
+  });
+
+  it("says how far it reaches after a rewind, too, when what led there had no room", async (t) => {
+    // Where ids are random, there is no place in their sequence to be kept with the time.
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json"), historyBytes: 1_000 });
+    for (let i = 0; i < 3; i += 1) {
+      await draft(on.api);
+      await advance(on, { by: "PT1H" });
+    }
+    await rewind(on, { steps: 2 });
+    const more = `Start with a larger --history to keep more. ${keptBesides}`;
+    const cases: [object, string][] = [
+      [{ steps: 10 }, "has no request and no move of time to take back"],
+      [{ to: "2031-01-02T04:30:00Z" }, "does not go back to 2031-01-02T04:30:00Z"],
+    ];
+    for (const [body, lacks] of cases) {
+      const message = `The history of the present state ${lacks}; it reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
+      const expected = refusal(409, "beyond_history", message, more);
+      await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
+    }
+    const { now, undone } = await rewind(on, { to: "2031-01-02T05:04:05Z" });
+    assert.deepEqual({ now, undone }, { now: "2031-01-02T05:04:05.000Z", undone: 0 });
   });
 });

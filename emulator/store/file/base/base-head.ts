@@ -4,7 +4,7 @@ import type { Moment } from "../../history.ts";
 import { StateRefused } from "../../port.ts";
 
 const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
-const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown() });
+const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
 
 /** What a base says of itself and of the journals that follow it. */
 export interface BaseHead {

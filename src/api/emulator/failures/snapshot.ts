@@ -10,6 +10,8 @@ interface BeyondHistory {
   readonly reach: string | undefined;
   /** How many steps it has, where steps are asked for. */
   readonly steps: number | undefined;
+  /** Whether what to go back before is a cause, where one is asked for. */
+  readonly isOfCause: boolean;
 }
 
 export const snapshotFailures = {
@@ -44,9 +46,12 @@ export const snapshotFailures = {
     code: "beyond_history",
     says: ({ lacks, reach }: BeyondHistory) =>
       `The history of the present state ${lacks}; it reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
-    hint: ({ reach, steps }: BeyondHistory) =>
+    hint: ({ reach, steps, isOfCause }: BeyondHistory) =>
       [
-        ...(reach === undefined ? [] : ["Start with a larger --history to keep more."]),
+        ...(isOfCause
+          ? []
+          : ["Only causes are gone back to before, such as request:12: `svc emulator trace REF` shows them."]),
+        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger --history to keep more."]),
         ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes as far as that.`] : []),
         "`svc emulator snapshot list` shows what was kept besides.",
       ].join(" "),
