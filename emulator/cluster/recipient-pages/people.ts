@@ -1,3 +1,4 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { personPath } from "../contracts/links.ts";
 import type { Contract } from "../contracts/rows.ts";
@@ -11,6 +12,13 @@ export interface Participant {
   readonly path: string;
   /** What it is their turn to do. */
   readonly turn: readonly Turn["work"][];
+  /** When they signed, in the round of signatures that is the present one. */
+  readonly signedAt: number | null;
+}
+
+function signedAt({ signatories }: Contract, email: string): number | null {
+  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
+  return own?.action?.is_success ? own.action.at : null;
 }
 
 /** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */
@@ -31,6 +39,7 @@ export async function participantsOf(view: View, contract: Contract): Promise<re
       email,
       path: await personPath(view, contract, email),
       turn: [...new Set(turnsWith(turns, email).map(({ work }) => work))],
+      signedAt: signedAt(contract, email),
     })),
   );
 }

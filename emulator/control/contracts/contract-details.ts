@@ -34,7 +34,13 @@ export const contractDetailHandlers = {
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
         reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
         access: await accessRecords(view, row),
-        people: people.map(({ name, email, path, turn }) => ({ name, email, link: `${url}${path}`, turn: [...turn] })),
+        people: people.map(({ name, email, path, turn, signedAt }) => ({
+          name,
+          email,
+          link: `${url}${path}`,
+          turn: [...turn],
+          signed_at: signedAt === null ? null : isoMillis(signedAt),
+        })),
       };
     }),
 

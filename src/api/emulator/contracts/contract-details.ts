@@ -105,6 +105,7 @@ export const showContract = operation({
             email: z.string(),
             link: z.string().describe("Of their page; it is the authority to act as them"),
             turn: z.array(z.enum(["sign", "review", "approve"])).describe("What it is their turn to do"),
+            signed_at: timestamp.nullable().describe("Null: they have not signed what is put before them now"),
           }),
         ),
       }),

@@ -88,7 +88,7 @@ describe("emulator-contracts.show", () => {
         ],
         reviews: [],
         access: [],
-        people: [{ name: "Jo Doe", email: "jo@acme.example", link: url, turn: [] }],
+        people: [{ name: "Jo Doe", email: "jo@acme.example", link: url, turn: [], signed_at: null }],
       },
     });
     assert.equal((await on.ask("GET", "contracts/T-9")).status, 404);
