@@ -2,6 +2,7 @@ import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
 import { session, signIn } from "./api/session.ts";
 import { App } from "./frame/app.tsx";
+import { keepFocus } from "./frame/keep-focus.ts";
 import { SignedOut } from "./frame/signed-out.tsx";
 import { follow } from "./live/follow.ts";
 import { letTimePass } from "./state/clock.ts";
@@ -13,7 +14,9 @@ followAddress();
 void letTimePass();
 
 const Page = () => (session.value === undefined ? <SignedOut /> : <App />);
-render(<Page />, document.getElementById("console")!);
+const root = document.getElementById("console")!;
+keepFocus(root);
+render(<Page />, root);
 
 followWebhooks();
 effect(() => {

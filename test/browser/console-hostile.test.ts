@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { browser } from "../support/browser.ts";
 import { consoleAddress } from "../support/console.ts";
 import { draft } from "../support/contracts.ts";
 import { eventStream } from "../support/event-stream.ts";
 import { routed } from "../support/routed.ts";
 import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
+import { relay } from "./relay.ts";
 
 const { skip, tab } = browser();
 
@@ -50,40 +50,6 @@ const nothing = {
   itself: "TypeError",
   frame: null,
 };
-
-/** A way to a server that can be cut, and opened again at the same address. */
-async function relay(t: Pick<TestContext, "after">, to: string) {
-  const { hostname, port } = new URL(to);
-  const open = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(one);
-      one.pipe(other);
-      one.on("error", () => other.destroy());
-      one.on("close", () => open.delete(one));
-    }
-  });
-  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, "127.0.0.1", resolve));
-  const close = async () => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    for (const socket of open) socket.destroy();
-    await closed;
-  };
-  await listen(0);
-  const own = (server.address() as AddressInfo).port;
-  t.after(close);
-  return {
-    url: `http://127.0.0.1:${own}`,
-    async cut() {
-      await close();
-      return () => listen(own);
-    },
-  };
-}
 
 describe("the console, beside what others would like it to be", { skip }, () => {
   it("keeps its session to itself where an external cluster's page is shown by the router", async (t) => {
@@ -137,13 +103,13 @@ describe("the console, beside what others would like it to be", { skip }, () => 
     await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
     await page.goto(`${between.url}/_emulator/ui/#/contracts`);
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
-    const opens = await between.cut();
+    between.cut();
     await page.getByText("The emulator does not answer; trying again").waitFor();
     await draft(world.api, { contract_name: "Missed" });
     const much = { "user-agent": "m".repeat(15_000) };
     for (let count = 0; count < 150; count += 1) await world.router("GET", "/router/v1/clusters", { headers: much });
     const after = asked.at(-1)!;
-    await opens();
+    between.lead(world.routerUrl);
     await page.getByRole("link", { name: /^T-2/ }).waitFor();
     const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     assert.equal(await rows.count(), 2);

@@ -61,7 +61,7 @@ describe("the console with much to show", { skip }, () => {
       const page = await tab(t);
       await serveDeliveries(page, count);
       await openConsole(page, world, "#/deliveries");
-      await page.getByRole("button", { name: `All ${count.toLocaleString("en").replace(",", "\u202f")}` }).waitFor();
+      await page.getByRole("link", { name: `All ${count.toLocaleString("en").replace(",", "\u202f")}` }).waitFor();
       assert.ok((await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count()) < 60);
       await page.goto(viewOf(world, "#/timeline"));
       await page.getByRole("toolbar").waitFor();

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { browser, type Tab } from "../support/browser.ts";
+import { consoleAddress } from "../support/console.ts";
 import { draft } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+import { relay } from "./relay.ts";
 
 const { skip, tab } = browser();
 
@@ -58,16 +60,34 @@ describe("what the console shows while things go on", { skip }, () => {
   it("has everything once after a restart, when somebody is signed in again", async (t) => {
     const page = await tab(t);
     const first = await emulator(t);
-    await openConsole(page, first);
-    const port = Number(new URL(first.routerUrl).port);
+    const between = await relay(t, first.routerUrl);
+    const open = async (on: TestEmulator, hash: string) => {
+      await page.goto((await consoleAddress(on)).replace(on.routerUrl, between.url));
+      await page.getByRole("region", { name: "Virtual time", exact: true }).getByText("2031-01-02").waitFor();
+      await page.goto(`${between.url}/_emulator/ui/${hash}`);
+    };
+    await draft(first.api);
+    await open(first, "#/contracts/T-1");
+    const heading = page.getByRole("heading", { name: "NDA with Acme" });
+    await heading.waitFor();
+    between.cut();
     await first.close();
     await page.getByText("The emulator does not answer; trying again").waitFor();
-    const second = await emulator(t, { port });
+    // What was read stays, time does not go on, and it is said once.
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await page.getByText("Start it again").waitFor();
+    await page.getByRole("region", { name: "Virtual time" }).getByText("when it was last seen").waitFor();
+    assert.equal(await page.getByText("does not answer").count(), 1);
+    assert.equal(await heading.count(), 1);
+    const second = await emulator(t);
     await draft(second.api);
+    between.lead(second.routerUrl);
     await page.getByText("svc emulator open").waitFor();
-    await openConsole(page, second, "#/contracts");
+    await open(second, "#/contracts");
     const contracts = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     await contracts.first().waitFor();
     assert.equal(await contracts.count(), 1);
+    await page.getByText("does not answer").waitFor({ state: "detached" });
+    assert.equal(await page.getByText("Start it again").count(), 0);
   });
 });

@@ -40,7 +40,11 @@ export async function everything(t: Pick<TestContext, "after">): Promise<Story> 
   const { world } = story;
   await world.ask("POST", "clock/advance", { body: { by: "PT20M" } });
   await sent(world.api, { contract_name: tag });
-  await draft(world.api, { contract_name: "Rahmenvertrag".repeat(10) });
+  const poc_details = { first_name: "Maximiliana".repeat(6), last_name: "Waldenburg", email: "max@acme.example" };
+  await draft(world.api, {
+    contract_name: `Rahmen\u202evertrag${"Rahmenvertrag".repeat(10)}`,
+    counter_party_details: [{ is_individual: true, poc_details }],
+  });
   await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
   await world.ask("POST", "faults", { body: { direction: "outgoing", effect: "tamper", webhook: 1, count: 2 } });
   await world.ask("PUT", "snapshots/prepared");

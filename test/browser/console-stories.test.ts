@@ -20,6 +20,9 @@ async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value,
   assert.deepEqual(await look(), wanted, when);
 }
 
+/** The words of what the keyboard is on. */
+const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
+
 /** Tab until it, which may be yet to come, has the focus. */
 async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true, disabled: false });
@@ -39,23 +42,35 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("when you move time").waitFor();
     await page.getByText("The receiver answered 503. 1 attempt failed; the sixth disables it.").waitFor();
     await press(page, "Until idle");
-    await page.getByText("6 attempts in a row failed, so it is disabled.").waitFor();
+    await page.getByText("6 attempts in a row failed, so it is disabled and what comes due is skipped.").waitFor();
     await page.getByText("Nothing waits").waitFor();
+    await page.getByText("6 failures in a row").waitFor();
 
     await page.getByRole("link", { name: "Why Hooks fails" }).click();
-    const why = page.getByRole("dialog", { name: "Why delivery:1" });
+    const why = page.getByRole("dialog", { name: "Why delivery 1" });
     await why.getByText("retry 5, 80 min after 503", { exact: false }).waitFor();
-    assert.equal(await why.getByRole("listitem").filter({ hasText: "→ 503" }).count(), 6);
+    assert.equal(
+      await why
+        .getByRole("listitem")
+        .filter({ hasText: /^attempt \d: 503/ })
+        .count(),
+      6,
+    );
     await page.keyboard.press("Escape");
     await why.waitFor({ state: "detached" });
 
+    await press(page, "Send delivery 1 again");
+    await page.locator(".outcome .bad").getByText("Sent again, and failed: 503").waitFor();
     hooks.answer(200);
     await press(page, "Enable Hooks");
     await outcome(page, "Hooks is enabled");
-    await press(page, "Send 1 again");
+    // The button is gone; whoever pressed it by keyboard is on what can be pressed beside it.
+    await seen(page, () => focused(page), "Why?", "enabled");
+    await page.getByText("It is enabled, and nothing was sent to it since.").waitFor();
+    await press(page, "Send delivery 1 again");
     await outcome(page, "Sent again: 200");
     await page.getByText("Everything arrived").waitFor();
-    assert.equal(hooks.received.length, 7);
+    assert.equal(hooks.received.length, 8);
     assert.deepEqual(page.complaints, []);
   });
 
@@ -74,6 +89,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("Enter");
     await outcome(page, "T-2 is EXECUTED");
     assert.equal(await statusOf(world.api, contract), "EXECUTED");
+    await page.getByText("signed 03:04:05").waitFor();
     await page.getByRole("img", { name: "The contract is in EXECUTED. From here it goes nowhere." }).waitFor();
 
     await tabTo(page, "button", "Next");
@@ -86,10 +102,10 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog", { name: "Why delivery:1" }).getByText("attempt 1: 503").waitFor();
+    await page.getByRole("dialog", { name: "Why delivery 1" }).getByText("attempt 1: 503").waitFor();
     await page.keyboard.press("Escape");
     hooks.answer(200);
-    await tabTo(page, "button", "Send 2 again");
+    await tabTo(page, "button", "Send delivery 2 again");
     await page.keyboard.press("Enter");
     await outcome(page, "Sent again: 200");
   });
@@ -118,14 +134,29 @@ describe("the console, as somebody uses it", { skip }, () => {
       ["Decline as Jo Doe", "DRAFT", ["Send", ...open]],
       ["Void", "VOIDED", ["Delete"]],
     ];
+    const says = (words: string, becomes: string) =>
+      words.startsWith("Ask") ? `T-1 waits for ${words.slice("Ask for ".length)}` : `T-1 is ${becomes}`;
     for (const [words, becomes, offers] of steps) {
       await people.getByRole("button", { name: words, exact: true }).click();
+      if (words === "Void") {
+        await page.getByRole("dialog", { name: "Void T-1?" }).getByRole("button", { name: "Void T-1" }).click();
+      }
       await page.getByRole("img", { name: `The contract is in ${becomes}.` }).waitFor();
-      await outcome(page, `T-1 is ${becomes}`);
+      await outcome(page, says(words, becomes));
       await seen(page, buttons, offers, words);
     }
+    // Asked first, and nothing is done where it was not meant.
     await press(page, "Delete");
-    await page.getByText("No contract is called T-1.").waitFor();
+    const question = page.getByRole("dialog", { name: "Delete T-1?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "detached" });
+    assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
+    assert.equal(await focused(page), "Delete");
+    await page.keyboard.press("Enter");
+    await question.getByRole("button", { name: "Delete T-1" }).click();
+    await outcome(page, "T-1 is deleted");
+    await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
+    await seen(page, () => focused(page), "Contracts", "deleted");
     assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
@@ -144,14 +175,42 @@ describe("the console, as somebody uses it", { skip }, () => {
     );
   });
 
+  it("moves time to a moment, asked for in a panel that nothing gives way to", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    const panel = page.getByRole("form", { name: "Move time to a moment" });
+    const bar = () =>
+      page.getByRole("region", { name: "Virtual time", exact: true }).evaluate("(bar) => bar.offsetHeight");
+    const height = await bar();
+    await press(page, "To …");
+    await panel.waitFor();
+    assert.equal(await bar(), height);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    assert.equal(await focused(page), "To …");
+    await page.keyboard.press("Enter");
+    await panel.getByLabel("To (virtual, UTC)").fill("2031-01-02T03:30");
+    await panel.getByRole("button", { name: "Move there", exact: true }).click();
+    await outcome(page, "It is 03:30:00");
+    await panel.waitFor({ state: "detached" });
+    assert.equal(await focused(page), "To …");
+    await press(page, "To …");
+    await press(page, "Until idle");
+    await outcome(page, "were done");
+    await panel.waitFor({ state: "detached" });
+    await page.getByText("Nothing waits").waitFor();
+    assert.equal(await bar(), height);
+  });
+
   it("has an address for everything, and goes back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await openConsole(page, world, "#/contracts/T-2?trace=T-2");
     await page.getByRole("dialog", { name: "Why T-2" }).waitFor();
     await page.keyboard.press("Escape");
+    await page.waitForURL(viewOf(world, "#/contracts/T-2"));
     await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
-    assert.equal(page.url(), viewOf(world, "#/contracts/T-2"));
     await page.getByRole("searchbox", { name: "Find a reference" }).fill("delivery:1");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
@@ -163,8 +222,30 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: `T-2: ${tag}` }).click();
     await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
-    assert.equal(await page.title(), "Contracts 2 · svc console");
+    assert.equal(await page.title(), "Contracts T-2 · svc console");
     assert.equal(await page.locator("main img").count(), 0);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("shows the part of a list that a link promises, by an address that goes back and forward", async (t) => {
+    const page = await tab(t);
+    const { world } = await everything(t);
+    await openConsole(page, world);
+    const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    await page.getByRole("link", { name: "3 deliveries not arrived" }).click();
+    await page.getByText("Only those to Hooks.").waitFor();
+    await seen(page, () => rows.count(), 3, "not arrived");
+    assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=not-arrived"));
+    await page.getByRole("link", { name: "Still to come" }).click();
+    await page.waitForURL(viewOf(world, "#/deliveries?webhook=1&show=still-to-come"));
+    await page.goBack();
+    await page.getByRole("link", { name: "Not arrived 3" }).and(page.locator("[aria-current]")).waitFor();
+    await page.goto(viewOf(world, "#/requests"));
+    await page.getByText("/router/v1/clustrs").first().waitFor();
+    await press(page, "Clear the log");
+    await page.getByRole("dialog", { name: "Clear the log?" }).getByRole("button", { name: "Clear the log" }).click();
+    await page.getByRole("heading", { name: "Nobody has asked for anything yet" }).waitFor();
+    assert.equal(await page.getByText("/_emulator/requests").count(), 0);
     assert.deepEqual(page.complaints, []);
   });
 
@@ -176,6 +257,9 @@ describe("the console, as somebody uses it", { skip }, () => {
     for (const [words, link] of [
       ["hooks", "Webhook 1: Hooks"],
       ["prepared", "Snapshot prepared"],
+      ["eu-1", /^Cluster eu-1/],
+      ["email:1", /^E-mail 1, to /],
+      ["SVC-1", "T-1: NDA with Acme"],
       ["onerror", `T-2: ${tag}`],
       [device!.user_code, `Device ${device!.user_code} of demo-cli`],
     ] as const) {
@@ -186,10 +270,10 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByRole("searchbox", { name: "Find a reference" }).fill("jo@acme.example");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "E-mails to jo@acme.example" }).click();
-    await page.getByRole("heading", { name: "E-mails of jo@acme.example" }).waitFor();
+    await page.getByRole("heading", { name: "E-mails to jo@acme.example" }).waitFor();
     await page.getByRole("searchbox", { name: "Find a reference" }).fill("nobody");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Nothing is called so" }).waitFor();
+    await page.getByRole("heading", { name: "Nothing was found for “nobody”" }).waitFor();
     assert.deepEqual(page.complaints, []);
   });
 
@@ -205,6 +289,8 @@ describe("the console, as somebody uses it", { skip }, () => {
     await shown.getByText("Copied").waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");
     await page.keyboard.press("Escape");
+    await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("my snap: bad/name");
+    await page.getByText("A name has letters, digits, dots, dashes and underscores").waitFor();
     for (const words of ["Kept as mine", "There is a snapshot"]) {
       await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
       await page.keyboard.press("Enter");

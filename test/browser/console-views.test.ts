@@ -16,9 +16,10 @@ const views = [
   ["#/timeline/1", "Webhook 1"],
   ["#/contracts", "HOLD"],
   ["#/contracts/T-2", "Who may do what now"],
+  ["#/contracts/T-3", "⟨U\\+202E⟩"],
   ["#/deliveries", "retrying"],
   ["#/deliveries/1", "the signature fits these bytes"],
-  ["#/deliveries/1?trace=delivery:1", "Why delivery:1"],
+  ["#/deliveries/1?trace=delivery:1", "Why delivery 1"],
   ["#/requests", "/router/v1/clustrs"],
   ["#/emails", "jo@acme.example"],
   ["#/routing/ada@northwind.example", "→"],
@@ -32,15 +33,16 @@ const views = [
 async function barriers(page: Tab): Promise<string[]> {
   const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
   return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .filter(({ impact }) => impact !== "minor")
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
 
 async function look(page: Tab): Promise<void> {
-  for (const width of [320, 1280]) {
+  for (const width of [768, 320, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     const wide: number = await page.evaluate("document.documentElement.scrollWidth");
     assert.ok(wide <= width, `${page.url()} is ${wide} px wide of ${width}`);
+    if (width === 768) continue;
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       assert.deepEqual(await barriers(page), [], `${page.url()}, ${width} px, ${colorScheme}`);
@@ -76,6 +78,10 @@ describe("every view of the console", { skip }, () => {
       ["#/devices", "No device waits"],
       ["#/faults", "Everything works as it should"],
       ["#/snapshots", "Nothing is kept"],
+      ["#/devices/XYZ", "There is no device with the code XYZ"],
+      ["#/faults/3", "There is no fault 3"],
+      ["#/snapshots/nope", "There is no snapshot nope"],
+      ["#/deliveries/abc", "Delivery abc"],
     ] as const) {
       await page.goto(viewOf(world, hash));
       await page.getByRole("heading", { name: title }).waitFor();
@@ -88,6 +94,9 @@ describe("every view of the console", { skip }, () => {
     const world = await emulator(t);
     await page.goto(viewOf(world, "#/snapshots"));
     await page.getByText("svc emulator open").waitFor();
+    const block = await page.getByRole("main").boundingBox();
+    const last = await page.getByText("This page goes on by itself then.").boundingBox();
+    assert.ok(last!.y - block!.y < 250, "the lines stand together");
     const other = await page.context().newPage();
     await openConsole(Object.assign(other, { complaints: [] }), world);
     await page.getByRole("heading", { name: "Snapshots" }).waitFor();

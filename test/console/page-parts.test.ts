@@ -4,8 +4,14 @@ import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycl
 import { grouped, lengthOf } from "../../src/console/format.ts";
 import { EventLines } from "../../src/console/live/event-lines.ts";
 import { asCommand, asCurl } from "../../src/console/requests/as-command.ts";
-import type { Request } from "../../src/console/state/requests.ts";
-import { href, parseRoute } from "../../src/console/state/route.ts";
+import {
+  newestRequests,
+  type Request,
+  requestOf,
+  takeRequests,
+  totalRequests,
+} from "../../src/console/state/requests.ts";
+import { href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
 import { hrefOf } from "../../src/console/trace/reference.ts";
 import { depths, withPlanned } from "../../src/console/trace/tree.ts";
 
@@ -48,6 +54,18 @@ describe("addresses of the console", () => {
         undefined,
       ],
     ));
+});
+
+describe("a part of a view", () => {
+  it("stands in its address, beside what else does", () => {
+    const part = hrefOfPart("deliveries", { webhook: "1", show: "not-arrived", at: undefined });
+    assert.equal(part, "#/deliveries?webhook=1&show=not-arrived");
+    const { view, id, query } = parseRoute(part);
+    assert.deepEqual(
+      [view, id, Object.fromEntries(query)],
+      ["deliveries", undefined, { webhook: "1", show: "not-arrived" }],
+    );
+  });
 });
 
 describe("the lifecycle that the console draws", () => {
@@ -124,25 +142,25 @@ describe("what the console reads", () => {
     ));
 });
 
-describe("a request once more", () => {
-  const request: Request = {
-    id: 1,
-    at: "2031-01-02T03:04:05.000Z",
-    wall_at: "2031-01-02T03:04:05.000Z",
-    listener: "eu-1",
-    service: "contracts",
-    operation: "contracts.create",
-    nearest: null,
-    method: "POST",
-    target: "/api/v2.1/public/contracts/?q=it's",
-    headers: { host: "x", "client-id": "[redacted]", "content-type": "application/json", "content-length": "9" },
-    status: 201,
-    failure: null,
-    caller: null,
-    findings: [],
-    duration_ms: 1,
-  };
+const request: Request = {
+  id: 1,
+  at: "2031-01-02T03:04:05.000Z",
+  wall_at: "2031-01-02T03:04:05.000Z",
+  listener: "eu-1",
+  service: "contracts",
+  operation: "contracts.create",
+  nearest: null,
+  method: "POST",
+  target: "/api/v2.1/public/contracts/?q=it's",
+  headers: { host: "x", "client-id": "[redacted]", "content-type": "application/json", "content-length": "9" },
+  status: 201,
+  failure: null,
+  caller: null,
+  findings: [],
+  duration_ms: 1,
+};
 
+describe("a request once more", () => {
   it("takes secrets from the environment and the body from a file", () =>
     assert.deepEqual(
       [asCurl(request, "http://127.0.0.1:4011"), asCommand(request)],
@@ -151,4 +169,39 @@ describe("a request once more", () => {
         `svc api POST '/api/v2.1/public/contracts/?q=it'\\''s' --data body.json`,
       ],
     ));
+
+  it("is without what a browser says of itself, and without what the log does not tell", () =>
+    assert.equal(
+      asCurl(
+        {
+          ...request,
+          method: "GET",
+          target: "/router/v1/clusters",
+          headers: {
+            accept: "application/json",
+            origin: "http://127.0.0.1:3000",
+            "sec-ch-ua-platform": "[redacted]",
+            "sec-fetch-mode": "cors",
+            "x-own": "[redacted]",
+            authorization: "[redacted]",
+          },
+        },
+        "http://127.0.0.1:4010",
+      ),
+      `curl -X GET -H 'accept: application/json' -H "authorization: $AUTHORIZATION" http://127.0.0.1:4010/router/v1/clusters`,
+    ));
+});
+
+describe("the requests that the console holds", () => {
+  const logged = (id: number, more: Partial<Request> = {}) => ({ ...request, id, ...more });
+  const ids = () => newestRequests.value.map(({ id }) => id);
+
+  it("are those of the services, and none of before the log was cleared", () => {
+    takeRequests([logged(1), logged(2), logged(3, { service: "emulator", operation: "clock.advance" })]);
+    assert.deepEqual([ids(), totalRequests.value, requestOf(3)?.operation], [[2, 1], 2, "clock.advance"]);
+    takeRequests([logged(4, { service: "emulator", operation: "requests.clear", status: 204 })]);
+    assert.deepEqual([ids(), totalRequests.value], [[], 0]);
+    takeRequests([logged(5)]);
+    assert.deepEqual([ids(), totalRequests.value], [[5], 1]);
+  });
 });

@@ -3,50 +3,9 @@ import { describe, it } from "node:test";
 import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
 import { axisOf, between } from "../../src/console/timeline/axis.ts";
 import { timelineOf } from "../../src/console/timeline/tracks.ts";
+import { begin, delivery, iso, webhook } from "./webhook-records.ts";
 
-const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;
-const iso = (minutes: number) => new Date(begin + minutes * minute).toISOString();
-
-const webhook = (more: Partial<Webhook> = {}): Webhook => ({
-  id: 1,
-  cluster_id: "eu-1",
-  workspace_id: 1,
-  title: "Mine",
-  url: "http://127.0.0.1:9/hooks",
-  only_for_activities: ["CONTRACT_CREATED"],
-  custom_headers: [],
-  status: "ACTIVE",
-  failure_count: 0,
-  disabled_at: null,
-  disabled_by: null,
-  created_at: iso(0),
-  ...more,
-});
-
-/** A delivery with an attempt at each of the minutes; the last one is answered 200 where it arrived. */
-const delivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
-  id,
-  webhook_id: 1,
-  workspace_id: 1,
-  activity: "CONTRACT_CREATED",
-  contract_id: 1,
-  composite_id: "T-1",
-  webhook_status: "ACTIVE",
-  outcome: "retrying",
-  next_attempt_at: null,
-  created_at: iso(0),
-  attempts: minutes.map((at, before) => ({
-    number: before + 1,
-    resend: false,
-    planned_at: iso(at),
-    at: iso(at),
-    status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
-    error: null,
-    duration_ms: 1,
-  })),
-  ...more,
-});
 
 const namesOf = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
   timelineOf(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
@@ -104,6 +63,12 @@ describe("the marks of the timeline", () => {
           "attempt 2 of 6, will be skipped at +5 min",
         ],
       ],
+    ));
+
+  it("call the seventh attempt the last, which there is where the webhook was enabled again", () =>
+    assert.deepEqual(
+      namesOf([delivery(1, [0, 5, 15, 35, 75, 155], { next_attempt_at: iso(315) })], [webhook()], 156)[0]!.slice(5),
+      ["attempt 6 of 6, at +2 h 35 min, 503", "attempt 7, the last, planned at +5 h 15 min"],
     ));
 
   it("of one moment are stacked, those that failed first, and more than three are a number", () => {

@@ -4,6 +4,7 @@ import type { Answer, AnyInput, Input, OperationId } from "./operations.ts";
 import { outlineOf } from "./operations.ts";
 import { Problem } from "./problem.ts";
 import { forgetSession, sessionHeaders } from "./session.ts";
+import { watched } from "./slow.ts";
 
 type Rest<Id extends OperationId> = Record<never, never> extends Input<Id> ? [input?: Input<Id>] : [input: Input<Id>];
 
@@ -14,18 +15,20 @@ export async function call<Id extends OperationId>(id: Id, ...[input]: Rest<Id>)
   // The page lies beside the control plane, wherever a proxy puts them.
   const beside = path.replace("/_emulator/", "../");
   const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
-  const response = await fetch(target, {
-    method,
-    headers: {
-      accept: "application/json",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...sessionHeaders(),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    redirect: "error",
-  }).catch(() => {
-    throw Problem.unreachable();
-  });
+  const response = await watched(
+    fetch(target, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...sessionHeaders(),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: "error",
+    }).catch(() => {
+      throw Problem.unreachable();
+    }),
+  );
   const answer = await read(response);
   if (response.status === 401) forgetSession();
   if (!response.ok) throw Problem.of(response.status, answer);

@@ -26,6 +26,10 @@ export class Problem extends Error {
     );
   }
 
+  get isUnreachable(): boolean {
+    return this.status === 0;
+  }
+
   static readonly unreachable = (): Problem =>
     new Problem(0, "unreachable", "The emulator does not answer.", "Start it again: svc emulator start");
 }

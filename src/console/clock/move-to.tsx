@@ -1,65 +1,102 @@
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { isoSeconds } from "../../base/clock.ts";
 import type { Answer } from "../api/operations.ts";
 import { Action, pressAction } from "../parts/action.tsx";
+import type { Outcome } from "../state/act.ts";
 
-/** Moves virtual time to a moment that is typed. */
+/** Moves virtual time to a moment that is typed, in a panel that lies over the page: nothing gives way to it. */
 export function MoveTo(props: {
   readonly from: number;
-  readonly message: (answer: Answer<"clock.advance">) => string;
+  readonly message: (answer: Answer<"clock.advance">) => Outcome;
 }) {
   const isOpen = useSignal(false);
-  const typed = useSignal("");
-  if (!isOpen.value) {
-    return (
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    isOpen.value = false;
+  };
+  const leave = () => {
+    close();
+    opener.current?.focus();
+  };
+  return (
+    <div class="to">
       <button
         type="button"
-        class="plain"
+        ref={opener}
+        aria-expanded={isOpen.value}
+        aria-haspopup="dialog"
         onClick={() => {
-          typed.value = isoSeconds(props.from + 3_600_000).slice(0, 16);
-          isOpen.value = true;
+          isOpen.value = !isOpen.value;
         }}
       >
         To …
       </button>
-    );
-  }
+      {isOpen.value && <Panel {...props} close={close} leave={leave} />}
+    </div>
+  );
+}
+
+function Panel(props: {
+  readonly from: number;
+  readonly message: (answer: Answer<"clock.advance">) => Outcome;
+  /** Closes it; `leave` goes back to the button that opened it, too. */
+  readonly close: () => void;
+  readonly leave: () => void;
+}) {
+  const { from, message, close, leave } = props;
+  const typed = useSignal(isoSeconds(from + 3_600_000).slice(0, 16));
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    form.current?.querySelector("input")?.focus();
+    const isOwn = (target: EventTarget | null) =>
+      target instanceof Element &&
+      (form.current?.parentElement?.contains(target) || target.closest(".popover") !== null);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || document.querySelector(":popover-open")) return;
+      event.preventDefault();
+      leave();
+    };
+    const onElsewhere = ({ target }: Event) => {
+      if (!isOwn(target)) close();
+    };
+    addEventListener("keydown", onKey);
+    addEventListener("pointerdown", onElsewhere);
+    addEventListener("focusin", onElsewhere);
+    return () => {
+      removeEventListener("keydown", onKey);
+      removeEventListener("pointerdown", onElsewhere);
+      removeEventListener("focusin", onElsewhere);
+    };
+  }, []);
   return (
-    <form class="to" aria-label="Move time to a moment" onSubmit={pressAction}>
+    <form class="panel" ref={form} aria-label="Move time to a moment" onSubmit={pressAction}>
       <label>
         <span class="label">To (virtual, UTC)</span>
         <input
           type="datetime-local"
           value={typed.value}
-          min={isoSeconds(props.from).slice(0, 16)}
-          ref={(input) => {
-            if (input && document.activeElement?.closest("form") !== input.form) input.focus();
-          }}
+          min={isoSeconds(from).slice(0, 16)}
           onInput={({ currentTarget }) => {
             typed.value = currentTarget.value;
           }}
         />
       </label>
-      <Action
-        op="clock.advance"
-        input={{ body: { to: `${typed.value}:00Z` } }}
-        disabled={typed.value === ""}
-        message={props.message}
-        done={() => {
-          isOpen.value = false;
-        }}
-      >
-        Move there
-      </Action>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => {
-          isOpen.value = false;
-        }}
-      >
-        Cancel
-      </button>
+      <div class="actions">
+        <Action
+          op="clock.advance"
+          input={{ body: { to: `${typed.value}:00Z` } }}
+          kind="primary"
+          disabled={typed.value === ""}
+          message={message}
+          done={leave}
+        >
+          Move there
+        </Action>
+        <button type="button" class="quiet" onClick={leave}>
+          Cancel
+        </button>
+      </div>
     </form>
   );
 }

@@ -1,12 +1,15 @@
 import { call } from "../api/call.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { Name } from "../parts/name.tsx";
+import { inTheOpen } from "../parts/names.ts";
 import { Newest } from "../parts/newest.tsx";
-import { State, toneOf } from "../parts/state.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
+import { toneOf } from "../parts/tone.ts";
 import { Windowed } from "../parts/windowed.tsx";
 import { useLoaded } from "../state/loaded.ts";
-import { href } from "../state/route.ts";
+import { href, withTrace } from "../state/route.ts";
 
 const shown = 500;
 
@@ -34,11 +37,15 @@ export function ContractList() {
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
           draw={(row) => (
-            <a class="row" href={href("contracts", row.composite_id)}>
+            // One that was deleted has no page of its own: what is kept of it is its trace.
+            <a
+              class="row"
+              href={row.deleted_at === null ? href("contracts", row.composite_id) : withTrace(row.composite_id)}
+            >
               <span class="number id">{row.composite_id}</span>
               <span class="main">
-                <span class="title as-is" title={row.contract_name}>
-                  {row.contract_name}
+                <span class="title as-is" title={inTheOpen(row.contract_name)}>
+                  <Name>{row.contract_name}</Name>
                 </span>
                 <span class="muted sub">
                   {row.cluster_id} · workspace {row.workspace_id}

@@ -1,9 +1,13 @@
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
+import { standingOf } from "../deliveries/standing.ts";
 import { counted, wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
-import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { State, toneOf } from "../parts/state.tsx";
+import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
+import { Name } from "../parts/name.tsx";
+import { isolated } from "../parts/names.ts";
+import { State } from "../parts/state.tsx";
+import { toneOf } from "../parts/tone.ts";
 import { newestFirst } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
@@ -18,12 +22,16 @@ export type Contract = Answer<"emulator-contracts.show">;
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () => call("emulator-contracts.show", { params: { id } }));
   const contract = value.value;
+  if (problem.value?.status === 404 && contract) return <Deleted id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
   if (!contract) return <p class="muted">Reading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
   return (
     <>
-      <Head title={contract.contract_name} about={`${composite}, contract number ${contract.contract_id}`}>
+      <Head
+        title={<Name>{contract.contract_name}</Name>}
+        about={`${composite}, contract number ${contract.contract_id}`}
+      >
         <a class="button" href={withTrace(composite)}>
           Why?
         </a>
@@ -37,14 +45,14 @@ export function ContractPage({ id }: { readonly id: string }) {
       <h2>Facts</h2>
       <Facts
         rows={[
-          ["Entity", contract.entity ? `${contract.entity.name} (${contract.entity.reference_id})` : "–"],
-          ["Counterparties", contract.counterparties.map(({ name }) => name).join(", ") || "–"],
+          ["Entity", contract.entity ? `${isolated(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
+          ["Counterparties", contract.counterparties.map(({ name }) => isolated(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
           ["Webhooks", <Told key="told" id={contract.contract_id} />],
           [
             "E-mails",
             <a key="emails" href={href("emails", composite)}>
-              of {composite}
+              those about {composite}
             </a>,
           ],
         ]}
@@ -52,6 +60,20 @@ export function ContractPage({ id }: { readonly id: string }) {
     </>
   );
 }
+
+/** It was there until a moment ago. */
+const Deleted = ({ id }: { readonly id: string }) => (
+  <>
+    <Head title={`Contract ${id}`}>
+      <a class="button" href={withTrace(id)}>
+        Why?
+      </a>
+    </Head>
+    <Empty title={`${id} was deleted`}>
+      <a href={href("contracts")}>Show all contracts</a>
+    </Empty>
+  </>
+);
 
 /** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
 function FromHere({ contract }: { readonly contract: Contract }) {
@@ -81,7 +103,7 @@ function FromHere({ contract }: { readonly contract: Contract }) {
 function resultOf({ trigger, to, when, isAutomatic }: Possible): string {
   const result =
     to === "="
-      ? "stays as it is"
+      ? "which changes no state"
       : to === "held"
         ? "goes back to where it was"
         : to === "(deleted)"
@@ -95,11 +117,13 @@ const Reviews = ({ contract }: { readonly contract: Contract }) => (
   <ul>
     {contract.reviews.map(({ by, user, role, completed_at, requested_at }) => (
       <li key={`${requested_at} ${user?.id} ${role?.id}`}>
-        {by}, {user?.name ?? role?.name ?? "counterparty"}: {completed_at === null ? "open" : "complete"}
+        {by}, <Name>{user?.name ?? role?.name ?? "counterparty"}</Name>: {completed_at === null ? "open" : "complete"}
       </li>
     ))}
   </ul>
 );
+
+const toldAtMost = 12;
 
 /** The webhooks that told of it, newest first. */
 function Told({ id }: { readonly id: number }) {
@@ -108,13 +132,14 @@ function Told({ id }: { readonly id: number }) {
   return (
     <>
       {counted(own.length, "delivery", "deliveries")}
+      {own.length > toldAtMost && `, the newest ${toldAtMost}:`}
       <ul class="told">
-        {own.slice(0, 12).map(({ id: delivery, activity, outcome }) => (
-          <li key={delivery}>
-            <a href={href("deliveries", delivery)}>
-              {delivery} {wordsOf(activity)}
+        {own.slice(0, toldAtMost).map((delivery) => (
+          <li key={delivery.id}>
+            <a href={href("deliveries", delivery.id)}>
+              Delivery {delivery.id}: {wordsOf(delivery.activity)}
             </a>{" "}
-            <State tone={toneOf(outcome)}>{wordsOf(outcome)}</State>
+            <State tone={standingOf(delivery).tone}>{standingOf(delivery).words}</State>
           </li>
         ))}
       </ul>

@@ -1,5 +1,6 @@
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import type { Answer } from "../api/operations.ts";
+import type { Question } from "../parts/confirm.tsx";
 
 /** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
 type Way =
@@ -8,6 +9,10 @@ type Way =
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
       readonly words: string;
       readonly kind?: "primary" | "danger";
+      /** Asked first, where no button takes it back. */
+      readonly ask?: (id: string) => Question;
+      /** What came of it, where that is no state. */
+      readonly done?: (id: string) => string;
     }
   /** A button of the person whose turn it is: people.tsx. */
   | { readonly by: "person" }
@@ -15,17 +20,46 @@ type Way =
   /** The service does it by itself, or it makes the contract. */
   | { readonly by: "nobody" };
 
+const voiding = (id: string): Question => ({
+  title: `Void ${id}?`,
+  consequence: "Nobody can sign it any more. Only a snapshot or a rewind brings it back.",
+  yes: `Void ${id}`,
+});
+
+const deleting = (id: string): Question => ({
+  title: `Delete ${id}?`,
+  consequence: "No call finds it any more. Only a snapshot or a rewind brings it back.",
+  yes: `Delete ${id}`,
+});
+
 /** Every trigger of the table, in the order in which its buttons stand. */
 export const ways: Readonly<Record<Trigger, Way>> = {
   send: { by: "owner", op: "emulator-contracts.send", words: "Send", kind: "primary" },
   "mark-for-execution": { by: "owner", op: "emulator-contracts.mark", words: "Mark for execution" },
-  "request-review": { by: "owner", op: "emulator-contracts.request-review", words: "Ask for a review" },
-  "request-approval": { by: "owner", op: "emulator-contracts.request-approval", words: "Ask for an approval" },
+  "request-review": {
+    by: "owner",
+    op: "emulator-contracts.request-review",
+    words: "Ask for a review",
+    done: (id) => `${id} waits for a review`,
+  },
+  "request-approval": {
+    by: "owner",
+    op: "emulator-contracts.request-approval",
+    words: "Ask for an approval",
+    done: (id) => `${id} waits for an approval`,
+  },
   "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Take out of signature" },
   hold: { by: "owner", op: "emulator-contracts.hold", words: "Put on hold" },
   resume: { by: "owner", op: "emulator-contracts.resume", words: "Resume", kind: "primary" },
-  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger" },
-  delete: { by: "owner", op: "emulator-contracts.delete", words: "Delete", kind: "danger" },
+  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", ask: voiding },
+  delete: {
+    by: "owner",
+    op: "emulator-contracts.delete",
+    words: "Delete",
+    kind: "danger",
+    ask: deleting,
+    done: (id) => `${id} is deleted`,
+  },
   sign: { by: "person" },
   decline: { by: "person" },
   "complete-review": { by: "person" },

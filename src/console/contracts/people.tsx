@@ -1,8 +1,12 @@
+import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import type { Answer } from "../api/operations.ts";
 import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Name } from "../parts/name.tsx";
+import { VirtualTime } from "../parts/time.tsx";
+import { go, href } from "../state/route.ts";
 import { canBe } from "./lifecycle-graph.ts";
 import { moved, ways } from "./moves.ts";
 
@@ -48,12 +52,22 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   return (
     <>
       <div class="who">
-        <strong>Its owner</strong>
-        <span class="muted">in the application</span>
+        <strong>The owner of the contract</strong>
+        <span class="muted">whoever made it, as in the application</span>
       </div>
       <div class="actions">
-        {open.map(({ op, words, kind }) => (
-          <Action key={op} op={op} input={{ params: { id }, body: {} }} kind={kind} message={moved}>
+        {open.map(({ op, words, kind, ask, done }) => (
+          <Action
+            key={op}
+            op={op}
+            input={{ params: { id }, body: {} }}
+            kind={kind}
+            ask={ask?.(id)}
+            message={done ? () => done(id) : moved}
+            done={() => {
+              if (op === "emulator-contracts.delete") go(href("contracts"));
+            }}
+          >
             {words}
           </Action>
         ))}
@@ -62,17 +76,31 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   );
 }
 
+/** Why somebody has nothing to do now. */
+function whyNothing({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
+  if (at !== null)
+    return (
+      <>
+        signed <VirtualTime at={at} />
+      </>
+    );
+  if (status === "EXECUTED" || status === "VOIDED") return "nothing left to do";
+  return status === "SIGN" ? "not their turn yet" : "nothing to do now";
+}
+
 function PersonRow({ person, contract }: { readonly person: Person; readonly contract: Contract }) {
   const { name, email, link, turn } = person;
   const input = { params: { id: contract.composite_id }, body: { email } };
   return (
     <>
       <div class="who">
-        <strong>{name}</strong>
+        <strong>
+          <Name>{name}</Name>
+        </strong>
         <span class="muted break">{email}</span>
       </div>
       <div class="actions">
-        {turn.length === 0 && <span class="muted">not their turn</span>}
+        {turn.length === 0 && <span class="muted">{whyNothing(person, contract)}</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
             <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={moved}>

@@ -1,22 +1,53 @@
-import { counted, wordsOf } from "../format.ts";
+import { isoSeconds } from "../../base/clock.ts";
+import { counted, timeOf, wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
+import { Name } from "../parts/name.tsx";
+import { isolated } from "../parts/names.ts";
 import { Newest } from "../parts/newest.tsx";
-import { State, toneOf } from "../parts/state.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { type Delivery, most, newestFirst, total, webhookOf } from "../state/deliveries.ts";
-import { href } from "../state/route.ts";
+import { type Delivery, isLost, isToBeSkipped, most, newestFirst, total, webhookOf } from "../state/deliveries.ts";
+import { href, route, withPart } from "../state/route.ts";
 import { answerOf } from "./explain.ts";
+import { standingOf } from "./standing.ts";
 
 const filters: readonly Filter<Delivery>[] = [
   { name: "All", holds: () => true, none: "No webhook was sent" },
   { name: "Not arrived", holds: ({ outcome }) => outcome !== "delivered", none: "Everything arrived" },
-  { name: "Still to come", holds: ({ next_attempt_at: next }) => next !== null, none: "Nothing is to come" },
+  {
+    name: "Still to come",
+    holds: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),
+    none: "Nothing is to come",
+  },
+  { name: "Lost", holds: isLost, none: "Nothing is lost" },
 ];
+
+/** A part of them, as the address names it: those of one webhook, those of one moment. */
+function partOf(
+  query: URLSearchParams,
+): { readonly words: string; readonly holds: (row: Delivery) => boolean } | undefined {
+  const webhook = query.get("webhook");
+  const at = query.get("at");
+  if (webhook === null && at === null) return undefined;
+  const title = webhook === null ? "" : isolated(webhookOf(Number(webhook))?.title ?? `webhook ${webhook}`);
+  return {
+    words: [title && `to ${title}`, at && `at ${timeOf(at)}`].filter(Boolean).join(", "),
+    holds: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
+      (webhook === null || String(webhook_id) === webhook) &&
+      (at === null ||
+        [...attempts.map((attempt) => attempt.at), next ?? created_at, created_at].some(
+          (moment) => isoSeconds(Date.parse(moment)) === at,
+        )),
+  };
+}
 
 /** Every webhook that was or is to be sent, newest first. */
 export function DeliveryList() {
+  const part = partOf(route.value.query);
+  const rows = part ? newestFirst.value.filter(part.holds) : newestFirst.value;
+  const isWhole = total.value !== undefined && newestFirst.value.length >= total.value;
   return (
     <>
       <Head
@@ -30,11 +61,18 @@ export function DeliveryList() {
         </Empty>
       ) : (
         <>
+          {part && (
+            <p class="part">
+              Only those {part.words}. <a href={withPart({ webhook: undefined, at: undefined })}>Show all</a>
+            </p>
+          )}
           <FilteredRows
             label="Deliveries"
-            rows={newestFirst.value}
+            rows={rows}
             filters={filters}
             areRead={total.value !== undefined}
+            total={part ? undefined : total.value}
+            isWhole={isWhole}
             keyOf={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />
@@ -46,7 +84,8 @@ export function DeliveryList() {
 }
 
 function Row(delivery: Delivery) {
-  const { id, activity, outcome, composite_id: contract, webhook_id, created_at, attempts } = delivery;
+  const { tone, words } = standingOf(delivery);
+  const { id, activity, composite_id: contract, webhook_id, created_at, attempts } = delivery;
   const last = attempts.at(-1);
   return (
     <a class="row" href={href("deliveries", id)}>
@@ -54,12 +93,12 @@ function Row(delivery: Delivery) {
       <span class="main">
         <span class="title">{wordsOf(activity)}</span>
         <span class="muted sub">
-          to {webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`}
+          to <Name>{webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`}</Name>
           {contract && ` · ${contract}`}
         </span>
       </span>
       <span class="end">
-        <State tone={toneOf(outcome)}>{wordsOf(outcome)}</State>
+        <State tone={tone}>{words}</State>
         <span class="muted sub">
           {last && `${answerOf(last)} · ${counted(attempts.length, "attempt")} · `}
           <VirtualTime at={last?.at ?? created_at} />

@@ -1,25 +1,30 @@
-import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
+import { Problem } from "../api/problem.ts";
 import { lengthOf, wordsOf } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Bytes } from "../parts/bytes.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { State, toneOf, toneOfStatus } from "../parts/state.tsx";
+import { Name } from "../parts/name.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { webhookOf } from "../state/deliveries.ts";
+import { toneOfStatus } from "../parts/tone.ts";
+import { isToBeSkipped, webhookOf } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
-import { answerOf, explain, scheduled } from "./explain.ts";
+import { answerOf, explain, resent, scheduled, turnOf } from "./explain.ts";
 import { SignatureCheck } from "./signature-check.tsx";
+import { standingOf } from "./standing.ts";
 
 type Whole = Answer<"deliveries.show">;
 
 /** One webhook: why it is where it is, each attempt with what came back, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
-  const { value, problem } = useLoaded(id, ["deliveries"], () =>
-    call("deliveries.show", { params: { id: Number(id) } }),
-  );
+  const { value, problem } = useLoaded(id, ["deliveries"], async () => {
+    if (!/^[1-9]\d{0,14}$/.test(id))
+      throw new Problem(404, "no-such-delivery", "No delivery is called so.", "Deliveries are numbers.");
+    return call("deliveries.show", { params: { id: Number(id) } });
+  });
   const delivery = value.value;
   if (!delivery) {
     if (!problem.value) return <p class="muted">Reading…</p>;
@@ -27,6 +32,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   }
   const webhook = webhookOf(delivery.webhook_id);
   const { why, todo } = explain(delivery, webhook);
+  const { tone, words } = standingOf(delivery);
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   return (
     <>
@@ -34,7 +40,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         title={`Delivery ${delivery.id}`}
         about={
           <>
-            {wordsOf(delivery.activity)}, to {webhook?.title ?? `webhook ${delivery.webhook_id}`}
+            {wordsOf(delivery.activity)}, to <Name>{webhook?.title ?? `webhook ${delivery.webhook_id}`}</Name>
           </>
         }
       >
@@ -56,8 +62,8 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           Send again
         </Action>
       </Head>
-      <div class={`verdict ${toneOf(delivery.outcome)}`}>
-        <State tone={toneOf(delivery.outcome)}>{wordsOf(delivery.outcome)}</State>
+      <div class={`verdict ${tone}`}>
+        <State tone={tone}>{words}</State>
         <p>{why}</p>
         {todo && <p>{todo}</p>}
       </div>
@@ -94,8 +100,6 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   );
 }
 
-const resent = ({ attempts }: Whole): string => `Sent again: ${answerOf(attempts.at(-1)!)}`;
-
 function Attempts(delivery: Whole) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
   const counted_ = scheduled(delivery);
@@ -111,11 +115,7 @@ function Attempts(delivery: Whole) {
             >
               <summary>
                 <State tone={toneOfStatus(attempt.status)}>{answerOf(attempt)}</State>
-                <span>
-                  {attempt.resend
-                    ? "sent again by hand"
-                    : `attempt ${counted_.indexOf(attempt) + 1} of ${failuresUntilDisabled}`}
-                </span>
+                <span>{attempt.resend ? "sent again by hand" : turnOf(counted_.indexOf(attempt) + 1)}</span>
                 <span class="muted number">+{lengthOf(Date.parse(attempt.at) - Date.parse(created_at))}</span>
                 <span class="muted">
                   <VirtualTime at={attempt.at} />
@@ -123,7 +123,10 @@ function Attempts(delivery: Whole) {
               </summary>
               {attempt.error && <p>{attempt.error.message}</p>}
               {attempt.response_body ? (
-                <Bytes text={attempt.response_body} label="The receiver's answer" />
+                <Bytes
+                  text={attempt.response_body}
+                  label={`The receiver's answer to ${attempt.resend ? "what was sent by hand" : `attempt ${counted_.indexOf(attempt) + 1}`}`}
+                />
               ) : (
                 <p class="muted">
                   The receiver {attempt.status === null ? "gave no answer" : "answered without a body"}, after{" "}
@@ -135,10 +138,17 @@ function Attempts(delivery: Whole) {
         ))}
         {next !== null && (
           <li class="planned">
-            <State tone="open">to come</State>
-            <span>
-              attempt {counted_.length + 1} of {failuresUntilDisabled}
-            </span>
+            {isToBeSkipped(delivery) ? (
+              <>
+                <State tone="none">skipped then</State>
+                <span>unless the webhook is enabled before</span>
+              </>
+            ) : (
+              <>
+                <State tone="open">to come</State>
+                <span>{turnOf(counted_.length + 1)}</span>
+              </>
+            )}
             <span class="muted number">+{lengthOf(Date.parse(next) - Date.parse(created_at))}</span>
             <span class="muted">
               <VirtualTime at={next} />

@@ -1,11 +1,16 @@
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
-import { lengthOf, timeOf } from "../format.ts";
+import { counted, lengthOf, timeOf, wordsOf } from "../format.ts";
+import type { Outcome } from "../state/act.ts";
 import type { Attempt, Delivery, Webhook } from "../state/deliveries.ts";
 
 /** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
-export function answerOf({ status, error }: Pick<Attempt, "status" | "error">): string {
+export const answerOf = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
+  answerWords(status, error?.code ?? null);
+
+/** The same by the code of what kept it from being answered. */
+export function answerWords(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
-  return (error && troubles.get(error.code)) ?? error?.code ?? "no answer";
+  return code === null ? "no answer" : (troubles.get(code) ?? wordsOf(code));
 }
 
 const troubles = new Map([
@@ -29,7 +34,18 @@ export function nameOf(attempt: Attempt, delivery: Delivery): string {
   const at = after < 1_000 ? "at once" : `at +${lengthOf(after)}`;
   if (attempt.resend) return `sent again by hand, ${at}, ${answerOf(attempt)}`;
   const number = scheduled(delivery).indexOf(attempt) + 1;
-  return `attempt ${number} of ${failuresUntilDisabled}, ${at}, ${answerOf(attempt)}`;
+  return `${turnOf(number)}, ${at}, ${answerOf(attempt)}`;
+}
+
+/** `attempt 3 of 6`: six failures in a row disable a webhook, and only one enabled again has a seventh attempt. */
+export const turnOf = (number: number): string =>
+  number <= failuresUntilDisabled ? `attempt ${number} of ${failuresUntilDisabled}` : `attempt ${number}, the last`;
+
+/** What came of sending it again, which may be that it failed again. */
+export function resent({ attempts }: Pick<Delivery, "attempts">): Outcome {
+  const last = attempts.at(-1)!;
+  if (succeeded(last)) return `Sent again: ${answerOf(last)}`;
+  return { tone: "bad", words: `Sent again, and failed: ${answerOf(last)}` };
 }
 
 /** Why a delivery is where it is, and what to do: sentences for somebody who has read nothing. */
@@ -50,18 +66,28 @@ export function explain(delivery: Delivery, webhook: Webhook | undefined): { why
     case "waiting":
       return next === null
         ? { why: "It waits for its first attempt." }
-        : { why: `The first attempt is due at ${timeOf(next)}.`, todo: "Press Next in the clock bar to let it come." };
+        : webhook && webhook.status !== "ACTIVE"
+          ? {
+              why: `Its webhook is disabled: the attempt that is due at ${timeOf(next)} is skipped, unless it is enabled before.`,
+              todo: "Enable the webhook first.",
+            }
+          : {
+              why: `The first attempt is due at ${timeOf(next)}.`,
+              todo: "Press Next in the clock bar to let it come.",
+            };
     case "retrying":
-      return {
-        why: `${failure} Attempt ${made.length} of ${failuresUntilDisabled} failed; the next comes ${lengthOf(retryDelaysMs[made.length - 1] ?? 0)} later, at ${timeOf(next ?? delivery.created_at)}.`,
-        todo:
-          webhook && webhook.status !== "ACTIVE"
-            ? "Its webhook is disabled: what comes due is skipped. Enable it first."
-            : "Mend the receiver, then send it again; or press Next in the clock bar to see the next attempt.",
-      };
+      return webhook && webhook.status !== "ACTIVE"
+        ? {
+            why: `${failure} It failed ${times(made.length)}, and the webhook is disabled: the attempt that is due at ${timeOf(next ?? delivery.created_at)} is skipped, unless it is enabled before.`,
+            todo: "Mend the receiver, enable the webhook, then send it again.",
+          }
+        : {
+            why: `${failure} ${capital(turnOf(made.length))} failed; the next comes ${lengthOf(retryDelaysMs[made.length - 1] ?? 0)} later, at ${timeOf(next ?? delivery.created_at)}.`,
+            todo: "Mend the receiver, then send it again; or press Next in the clock bar to see the next attempt.",
+          };
     case "failed":
       return {
-        why: `${failure} It was tried ${made.length} times and is not tried again.`,
+        why: `${failure} It failed ${times(made.length)} and is not tried again.`,
         todo: "Mend the receiver, then send it again.",
       };
     case "skipped_disabled":
@@ -88,4 +114,6 @@ function trouble({ status, error }: Attempt, to: string): string {
   return `${to}: ${withoutPeriod(error.message)}.`;
 }
 
+const times = (count: number): string => (count === 1 ? "once" : counted(count, "time"));
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const withoutPeriod = (text: string): string => text.replace(/\.$/, "");

@@ -3,23 +3,26 @@ import type { Answer } from "../api/operations.ts";
 import { lengthOf } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/command-popover.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { State, type Tone } from "../parts/state.tsx";
+import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
+import type { Tone } from "../parts/tone.ts";
 import { nowSeconds } from "../state/clock.ts";
 import { useLoaded } from "../state/loaded.ts";
 
 type Device = Answer<"device-grants.list">[number];
 
 /** Devices that ask for a person's approval, and what to say to them. */
-export function Devices() {
+export function Devices({ code }: { readonly code: string | undefined }) {
   const { value, problem } = useLoaded("", ["devices"], () => call("device-grants.list"));
   const devices = value.value;
+  const isMissing = code !== undefined && devices?.every(({ user_code }) => user_code !== code);
   return (
     <>
       <Head title="Devices" about="Programs that show a code and wait until a person approves it. Dates are virtual." />
       {problem.value && <Trouble problem={problem.value} />}
-      {devices?.length === 0 && (
+      {isMissing && <NotThere what={`device with the code ${code}`} all="devices" />}
+      {devices?.length === 0 && !isMissing && (
         <Empty title="No device waits">
           <p>Let this machine be one:</p>
           <Command text="svc auth device-login --client-id demo-cli" />
@@ -27,20 +30,21 @@ export function Devices() {
       )}
       <ul class="cards">
         {devices?.map((device) => (
-          <DeviceRow key={device.user_code} {...device} />
+          <DeviceRow key={device.user_code} {...device} isChosen={device.user_code === code} />
         ))}
       </ul>
     </>
   );
 }
 
-function DeviceRow({ user_code, client_id, status, cluster_id, expires_at, redeemed }: Device) {
+function DeviceRow(props: Device & { readonly isChosen: boolean }) {
+  const { user_code, client_id, status, cluster_id, expires_at, redeemed } = props;
   const left = Date.parse(expires_at) - nowSeconds.value;
   const isOpen = status === "PENDING" && left > 0;
   const [tone, words] = stateOf(status, left, redeemed);
   const params = { user_code };
   return (
-    <li>
+    <li class={props.isChosen ? "chosen" : ""}>
       <div class="who">
         <strong class="number">{user_code}</strong>
         <span class="muted">

@@ -24,7 +24,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
   return (
     <>
       <Head
-        title={about === undefined ? "E-mails" : `E-mails of ${about}`}
+        title={about === undefined ? "E-mails" : about.includes("@") ? `E-mails to ${about}` : `E-mails about ${about}`}
         about="No e-mail leaves the emulator: the links in these do what they would do in the real ones. Dates are virtual."
       />
       {problem.value && <Trouble problem={problem.value} />}
@@ -41,6 +41,15 @@ export function Emails({ about }: { readonly about: string | undefined }) {
   );
 }
 
+/** What the mailer reported of an e-mail. */
+const eventWords = new Map([
+  ["delivery", "delivered"],
+  ["send", "sent"],
+  ["open", "opened"],
+  ["click", "link clicked"],
+  ["bounce", "bounced"],
+]);
+
 function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, events }: Email) {
   return (
     <li>
@@ -54,7 +63,7 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
           {contract_id !== null && (
             <>
               {" "}
-              · <a href={href("contracts", contract_id)}>contract {contract_id}</a>
+              · <a href={href("contracts", contract_id)}>contract number {contract_id}</a>
             </>
           )}
         </span>
@@ -62,7 +71,9 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
           <span class="events">
             {events.slice(-6).map(({ type, at, detail }) => (
               <span key={`${type} ${at}`} title={detail ?? undefined}>
-                <State tone={/bounce|drop|reject|fail|not/i.test(type) ? "bad" : "good"}>{wordsOf(type)}</State>
+                <State tone={/bounce|drop|reject|fail|not/i.test(type) ? "bad" : "good"}>
+                  {eventWords.get(type.toLowerCase()) ?? wordsOf(type)}
+                </State>
               </span>
             ))}
           </span>

@@ -1,7 +1,8 @@
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
+import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
 import { State } from "../parts/state.tsx";
 import { useLoaded } from "../state/loaded.ts";
 import { NewFault } from "./new-fault.tsx";
@@ -9,34 +10,36 @@ import { NewFault } from "./new-fault.tsx";
 type Fault = Answer<"faults.list">[number];
 
 /** Scripted trouble: what there is, how often it was met, and more of it. */
-export function Faults() {
+export function Faults({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => call("faults.list"));
   const faults = value.value;
+  const isMissing = id !== undefined && faults?.every((fault) => String(fault.id) !== id);
   return (
     <>
       <Head title="Faults" about="Trouble on purpose, for requests that come in and webhooks that go out." />
       {problem.value && <Trouble problem={problem.value} />}
-      {faults?.length === 0 && (
+      {isMissing && <NotThere what={`fault ${id}`} all="faults" />}
+      {faults?.length === 0 && !isMissing && (
         <Empty title="Everything works as it should">
           Script some trouble below, and see what your program makes of it.
         </Empty>
       )}
       <ul class="cards">
         {faults?.map((fault) => (
-          <li key={fault.id}>
+          <li key={fault.id} class={String(fault.id) === id ? "chosen" : ""}>
             <div class="who">
-              <strong>{effectOf(fault)}</strong>
+              <strong>
+                {fault.id}. {effectOf(fault)}
+              </strong>
               <span class="muted break">{whomOf(fault)}</span>
-              <State
-                tone={fault.hit > 0 ? "warn" : "none"}
-              >{`${fault.hit} hit of ${fault.matched} that matched`}</State>
+              <State tone={fault.hit > 0 ? "warn" : "none"}>{`${hitsOf(fault)}`}</State>
             </div>
             <div class="actions">
               <Action
                 op="faults.remove"
                 input={{ params: { id: fault.id } }}
                 name={`Remove fault ${fault.id}`}
-                message={() => "Removed"}
+                message={() => `Fault ${fault.id} is removed`}
               >
                 Remove
               </Action>
@@ -47,6 +50,12 @@ export function Faults() {
       <NewFault />
     </>
   );
+}
+
+/** How often it struck, of how often it might have. */
+function hitsOf({ hit, matched, direction }: Fault): string {
+  if (matched === 0) return "met by nothing yet";
+  return `struck ${hit} of ${counted(matched, direction === "outgoing" ? "webhook" : "request")} that it met`;
 }
 
 function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {

@@ -92,7 +92,7 @@ export function NewFault() {
             }}
           />
         </label>
-        <Action op="faults.add" input={{ body }} kind="primary" message={({ id }) => `Fault ${id} is there`}>
+        <Action op="faults.add" input={{ body }} kind="primary" message={({ id }) => `Fault ${id} is added`}>
           Add the fault
         </Action>
       </div>

@@ -1,6 +1,7 @@
 import { useLayoutEffect } from "preact/hooks";
 import { ClockBar } from "../clock/clock-bar.tsx";
 import { CommandPopover } from "../parts/command-popover.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { route } from "../state/route.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Foot } from "./foot.tsx";
@@ -36,6 +37,7 @@ export function App() {
       <main key={`${view}/${id ?? ""}`}>{draw(id)}</main>
       <Foot />
       <CommandPopover />
+      <Confirm />
       <TraceDrawer />
     </>
   );

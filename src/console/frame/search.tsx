@@ -1,24 +1,31 @@
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { go, href } from "../state/route.ts";
+import { go, href, route } from "../state/route.ts";
 import { hrefOf } from "../trace/reference.ts";
+import { toView } from "./keep-focus.ts";
 
-/** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. */
+/** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
 export function Search() {
+  const { view, id } = route.value;
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
+  }, [view, id]);
   return (
     <search>
       <form
         class="search"
         onSubmit={(event) => {
           event.preventDefault();
-          const field = event.currentTarget.elements.namedItem("ref") as HTMLInputElement;
-          const ref = field.value.trim();
+          const ref = field.current?.value.trim() ?? "";
           if (ref === "") return;
           go(hrefOf(ref) ?? href("search", ref));
-          field.blur();
+          toView();
         }}
       >
         <Icon name="search" />
         <input
+          ref={field}
           name="ref"
           type="search"
           autocomplete="off"

@@ -41,8 +41,8 @@ export const views: readonly View[] = [
   },
   { path: "emails", title: "E-mails", draw: (id) => <Emails about={id} /> },
   { path: "routing", title: "Routing", draw: (id) => <Routing identifier={id} /> },
-  { path: "devices", title: "Devices", draw: () => <Devices /> },
-  { path: "faults", title: "Faults", draw: () => <Faults /> },
+  { path: "devices", title: "Devices", draw: (id) => <Devices code={id} /> },
+  { path: "faults", title: "Faults", draw: (id) => <Faults id={id} /> },
   { path: "snapshots", title: "Snapshots", draw: (id) => <Snapshots name={id} /> },
 ];
 

@@ -1,9 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Answer, Input, OperationId } from "../api/operations.ts";
-import { act, commandOf } from "../state/act.ts";
+import { act, commandOf, type Outcome } from "../state/act.ts";
 import { whyNot } from "../state/allowed.ts";
 import { toggleCommand } from "./command-popover.tsx";
+import { confirmed, type Question } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
 interface Props<Id extends OperationId> {
@@ -17,22 +18,25 @@ interface Props<Id extends OperationId> {
   /** The command, where it is none that is derived. */
   readonly command?: string;
   /** What came of it, in words for the foot of the page. */
-  readonly message?: (answer: Answer<Id>) => string;
+  readonly message?: (answer: Answer<Id>) => Outcome;
+  /** Asked before it is done, where it cannot be taken back. */
+  readonly ask?: Question | undefined;
   readonly done?: (answer: Answer<Id>) => void;
 }
 
 /** A button that calls an operation, and one beside it that shows the command which does the same. */
 export function Action<Id extends OperationId>(props: Props<Id>) {
-  const { op, input, children, name, kind, disabled, message, done } = props;
+  const { op, input, children, name, kind, disabled, message, ask, done } = props;
   const command = props.command ?? commandOf(op, input);
   const why = whyNot(op);
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value) return;
+    if (ask && !(await confirmed(ask))) return;
     isRunning.value = true;
-    const answer = await act(op, input, message, command);
+    const answered = await act(op, input, message, command);
     isRunning.value = false;
-    if (answer !== undefined) done?.(answer);
+    if (answered) done?.(answered.answer);
   };
   return (
     <span class={`action ${kind ?? ""}`}>

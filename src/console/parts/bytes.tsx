@@ -1,7 +1,8 @@
 import { counted } from "../format.ts";
 import { Copy } from "./copy.tsx";
+import { partsOf } from "./names.ts";
 
-/** A text as it was sent or came: never anything else than text. */
+/** A text as it was sent or came: never anything else than text, and nothing of it hides. */
 export function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">
@@ -12,7 +13,11 @@ export function Bytes({ text, label }: { readonly text: string; readonly label: 
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section tabIndex={0} aria-label={label}>
-        <pre>{text}</pre>
+        <pre dir="ltr">
+          {partsOf(text).map(({ words, isCode }, at) =>
+            isCode ? <mark key={at}>{words}</mark> : <span key={at}>{words}</span>,
+          )}
+        </pre>
       </section>
     </figure>
   );

@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { grouped } from "../format.ts";
+import { route, withPart } from "../state/route.ts";
 import { Empty } from "./messages.tsx";
 import { Windowed } from "./windowed.tsx";
 
@@ -11,38 +11,49 @@ export interface Filter<Row> {
   readonly none: string;
 }
 
-/** A long list, and chips that say how many rows each filter leaves of it; the first filter is chosen at first. */
+/** What a filter is called in the address: `not-arrived`. */
+const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
+
+/**
+ * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen stands in the address, by
+ * its name; the first one needs none.
+ */
 export function FilteredRows<Row>(props: {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly filters: readonly Filter<Row>[];
   /** False: there may be more. */
   readonly areRead: boolean;
+  /** How many there are, where those that are read may be the newest of them alone. */
+  readonly total?: number | undefined;
+  /** False: a filter may leave more than is read. */
+  readonly isWhole: boolean;
   readonly keyOf: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
 }) {
-  const { label, rows, filters, areRead, keyOf, draw } = props;
-  const chosen = useSignal(0);
-  const { holds, none } = filters[chosen.value]!;
-  const left = rows.filter(holds);
+  const { label, rows, filters, areRead, total, isWhole, keyOf, draw } = props;
+  const wanted = route.value.query.get("show");
+  const chosen = filters.find(({ name }) => nameInAddress(name) === wanted) ?? filters[0]!;
+  const left = rows.filter(chosen.holds);
+  const countOf = (filter: Filter<Row>, at: number) =>
+    at === 0 && total !== undefined
+      ? grouped(Math.max(total, rows.length))
+      : `${grouped(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
   return (
     <>
       <fieldset class="filters" aria-label={`Which of the ${label.toLowerCase()}`}>
         {filters.map((filter, at) => (
-          <button
+          <a
             key={filter.name}
-            type="button"
-            class="chip"
-            aria-pressed={chosen.value === at}
-            onClick={() => {
-              chosen.value = at;
-            }}
+            class="button chip"
+            href={withPart({ show: at === 0 ? undefined : nameInAddress(filter.name) })}
+            aria-current={filter === chosen ? "true" : undefined}
           >
-            {filter.name} <span class="number">{grouped(rows.filter(filter.holds).length)}</span>
-          </button>
+            {filter.name} <span class="number">{countOf(filter, at)}</span>
+          </a>
         ))}
       </fieldset>
-      {areRead && left.length === 0 && <Empty title={none} />}
+      {areRead && left.length === 0 && <Empty title={chosen.none} />}
       <Windowed rows={left} label={label} keyOf={keyOf} draw={draw} />
     </>
   );

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 /** Nothing is there: why, and how something comes to be there. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
-    <h3>{title}</h3>
+    <h2>{title}</h2>
     {children}
   </div>
 );
@@ -37,9 +37,16 @@ export const Missing = (props: { readonly title: string; readonly problem: Probl
   </>
 );
 
+/** Said above a list where its address names something that is not in it. */
+export const NotThere = ({ what, all }: { readonly what: string; readonly all: string }) => (
+  <Empty title={`There is no ${what}`}>
+    <a href={`#/${all}`}>Show what there is</a>
+  </Empty>
+);
+
 /** The head of a view: its name, what it is in a sentence, and what can be done with all of it. */
 export const Head = (props: {
-  readonly title: string;
+  readonly title: ComponentChildren;
   readonly about?: ComponentChildren;
   readonly children?: ComponentChildren;
 }) => (

@@ -1,6 +1,5 @@
 import { Icon } from "./icon.tsx";
-
-export type Tone = "good" | "bad" | "warn" | "open" | "none";
+import type { Tone } from "./tone.ts";
 
 const glyphs = new Map<Tone, string>([
   ["good", "check"],
@@ -17,26 +16,3 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
     {children}
   </span>
 );
-
-const tones = new Map<string, Tone>([
-  ["delivered", "good"],
-  ["retrying", "warn"],
-  ["failed", "bad"],
-  ["waiting", "open"],
-  ["ACTIVE", "good"],
-  ["DISABLED_BY_ERROR", "bad"],
-  ["DISABLED_BY_USER", "warn"],
-  ["EXECUTED", "good"],
-  ["SIGN", "open"],
-  ["VOIDED", "none"],
-  ["ON_HOLD", "warn"],
-  ["DRAFT", "none"],
-  ["REDLINING", "open"],
-]);
-
-/** What a code of the emulator means for somebody who looks for trouble. */
-export const toneOf = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
-
-/** 2xx is good, no answer or 5xx is bad, 4xx is somebody's mistake. */
-export const toneOfStatus = (status: number | null): Tone =>
-  status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

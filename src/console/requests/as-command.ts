@@ -1,8 +1,26 @@
 import { quoted } from "../api/command-line.ts";
 import type { Request } from "../state/requests.ts";
 
-/** Headers that the sender's program adds by itself. */
-const own = new Set(["host", "connection", "content-length", "accept-encoding", "transfer-encoding", "user-agent"]);
+/** Headers that the sender's program adds by itself, or that say what a browser was about. */
+const own = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "accept-encoding",
+  "transfer-encoding",
+  "user-agent",
+  "origin",
+  "referer",
+  "dnt",
+  "priority",
+  "pragma",
+  "cache-control",
+  "accept-language",
+  "upgrade-insecure-requests",
+]);
+const isOwn = (name: string): boolean => own.has(name) || /^(?:sec|proxy)-/.test(name);
+/** What the log says of a value that may be a secret. */
+const hidden = "[redacted]";
 const secrets = new Map([
   ["client-id", "$SVC_CLIENT_ID"],
   ["client-secret", "$SVC_CLIENT_SECRET"],
@@ -16,7 +34,7 @@ const hasBody = ({ headers }: Request): boolean =>
 /** The same request for curl; secrets come from the environment, a body from a file: the log has neither. */
 export function asCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
-    .filter(([name]) => !own.has(name))
+    .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
       const known = secrets.get(name);
       return known === undefined ? ` -H ${quoted(`${name}: ${value}`)}` : ` -H "${name}: ${known}"`;

@@ -1,10 +1,14 @@
+import { counted, grouped } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/command-popover.tsx";
 import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
-import { State, toneOfStatus } from "../parts/state.tsx";
+import { inTheOpen } from "../parts/names.ts";
+import { Newest } from "../parts/newest.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { areRead, clearRequests, newestRequests, type Request } from "../state/requests.ts";
+import { toneOfStatus } from "../parts/tone.ts";
+import { areRead, most, newestRequests, type Request, readRequests, totalRequests } from "../state/requests.ts";
 import { href } from "../state/route.ts";
 
 const filters: readonly Filter<Request>[] = [
@@ -24,7 +28,18 @@ export function RequestList() {
   return (
     <>
       <Head title="Requests" about="What programs asked of the services. What this page reads itself is left out.">
-        <Action op="requests.clear" input={{}} message={() => "The log is empty"} done={clearRequests}>
+        <Action
+          op="requests.clear"
+          input={{}}
+          disabled={all.length === 0}
+          ask={{
+            title: "Clear the log?",
+            consequence: `${counted(totalRequests.value, "request")} and what was found about them are gone then. Contracts, webhooks and time stay.`,
+            yes: "Clear the log",
+          }}
+          message={() => "The log is empty"}
+          done={readRequests}
+        >
           Clear the log
         </Action>
       </Head>
@@ -39,10 +54,18 @@ export function RequestList() {
           rows={all}
           filters={filters}
           areRead={areRead.value}
+          total={totalRequests.value}
+          isWhole={all.length >= totalRequests.value}
           keyOf={({ id }) => id}
           draw={(row) => <Row {...row} />}
         />
       )}
+      <Newest
+        shown={all.length}
+        of={totalRequests.value}
+        what="request"
+        more={`A page holds ${grouped(most)} of each service; svc emulator requests lists the others.`}
+      />
     </>
   );
 }
@@ -55,7 +78,7 @@ function Row(request: Request) {
       <span class="main">
         <span class="title as-is">
           <code>
-            <strong>{method}</strong> {target}
+            <strong>{method}</strong> {inTheOpen(target)}
           </code>
         </span>
         <span class="muted sub">

@@ -1,8 +1,10 @@
 import { call } from "../api/call.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Empty, Facts, Head } from "../parts/messages.tsx";
-import { State, toneOfStatus } from "../parts/state.tsx";
+import { inTheOpen } from "../parts/names.ts";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
+import { toneOfStatus } from "../parts/tone.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { areRead, requestOf } from "../state/requests.ts";
 import { withTrace } from "../state/route.ts";
@@ -29,7 +31,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
-      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${target}`}</code>}>
+      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${inTheOpen(target)}`}</code>}>
         <a class="button" href={withTrace(`request:${request.id}`)}>
           What followed?
         </a>
@@ -77,7 +79,7 @@ export function RequestPage({ id }: { readonly id: string }) {
               [
                 name,
                 <code key={name} class="break">
-                  {value}
+                  {inTheOpen(value)}
                 </code>,
               ] as const,
           ),

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { call } from "../api/call.ts";
 import { Action, pressAction } from "../parts/action.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
+import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { useLoaded } from "../state/loaded.ts";
 import { href } from "../state/route.ts";
@@ -9,11 +9,21 @@ import { Diff } from "./diff.tsx";
 
 const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
+/** Why a name is none. */
+const complaint = (name: string): string =>
+  /^before-\d+$/i.test(name)
+    ? "before-1 and so on are names that the emulator gives."
+    : name.length > 64
+      ? "A name has at most 64 characters."
+      : "A name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit.";
+
 /** Kept states: save, go back, and what is different. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => call("snapshots.list"));
   const typed = useSignal("");
   const snapshots = value.value;
+  const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
+  const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : complaint(typed.value);
   return (
     <>
       <Head
@@ -25,6 +35,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             aria-label="Name of the snapshot"
             placeholder="prepared"
             value={typed.value}
+            aria-invalid={misnamed !== undefined}
+            aria-describedby={misnamed && "misnamed"}
             onInput={({ currentTarget }) => {
               typed.value = currentTarget.value;
             }}
@@ -41,10 +53,16 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           >
             Keep the state
           </Action>
+          {misnamed && (
+            <p id="misnamed" class="invalid" role="status">
+              {misnamed}
+            </p>
+          )}
         </form>
       </Head>
       {problem.value && <Trouble problem={problem.value} />}
-      {snapshots?.length === 0 && (
+      {isMissing && <NotThere what={`snapshot ${name}`} all="snapshots" />}
+      {snapshots?.length === 0 && !isMissing && (
         <Empty title="Nothing is kept">
           Keep the state before you try something, then come back to it as often as you like.
         </Empty>
@@ -90,7 +108,12 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 input={{ params: { name: one.name } }}
                 kind="danger"
                 name={`Remove ${one.name}`}
-                message={() => "Removed"}
+                message={() => `${one.name} is removed`}
+                ask={{
+                  title: `Remove ${one.name}?`,
+                  consequence: "Nobody can go back to it then. The present state stays as it is.",
+                  yes: `Remove ${one.name}`,
+                }}
               >
                 Remove
               </Action>

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { systemWall } from "../../base/clock.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
+import { connection } from "../live/connection.ts";
 
 export type Clock = Answer<"clock.show">;
 
@@ -31,10 +32,11 @@ export const now = computed(() => {
 /** Rounded down to seconds: what depends on it is drawn once a second. */
 export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
-/** Lets shown time pass. It stands while nobody can see the page. */
+/** Lets shown time pass. It stands while nobody can see the page, and while nobody knows what time it is. */
 export async function letTimePass(): Promise<never> {
   for (;;) {
     await systemWall.sleep(250);
-    if (document.visibilityState === "visible" && clock.value?.mode === "real") wallNow.value = systemWall.now();
+    const isKnown = connection.value === "live" && clock.value?.mode === "real";
+    if (document.visibilityState === "visible" && isKnown) wallNow.value = systemWall.now();
   }
 }

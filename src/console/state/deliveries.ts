@@ -23,6 +23,14 @@ export const planned = computed(() =>
 
 export const webhookOf = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
+/** While its webhook is disabled, the attempt that it waits for is skipped (DECISIONS.md, C18). */
+export const isToBeSkipped = ({ next_attempt_at: next, webhook_id, webhook_status }: Delivery): boolean =>
+  next !== null && (webhookOf(webhook_id)?.status ?? webhook_status) !== "ACTIVE";
+
+/** It did not arrive, and is not tried again by itself. */
+export const isLost = (delivery: Delivery): boolean =>
+  delivery.outcome === "failed" || delivery.outcome.startsWith("skipped") || isToBeSkipped(delivery);
+
 const page = 500;
 /** More than this many are not held by a page; the list says so. */
 export const most = 10_000;

@@ -41,7 +41,8 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
         value.value = found;
         problem.value = undefined;
       } catch (error) {
-        problem.value = error as Problem;
+        // What was read last stays while nothing answers, which the foot of the page says.
+        if (value.value === undefined || !(error as Problem).isUnreachable) problem.value = error as Problem;
       }
     } while (isStale && !isEnded);
     isUnderWay = false;

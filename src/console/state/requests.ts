@@ -4,13 +4,18 @@ import type { Answer } from "../api/operations.ts";
 
 export type Request = Answer<"requests.list">["items"][number];
 
+/** Of the control plane, too, where something follows from one: the list leaves these out. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
 export const areRead = signal(false);
+/** How many the log has of the services. */
+export const totalRequests = signal(0);
 
-export const newestRequests = computed(() => [...all.value.values()].sort((a, b) => b.id - a.id));
+const isListed = ({ service }: Request): boolean => service !== "emulator";
+
+export const newestRequests = computed(() => [...all.value.values()].filter(isListed).sort((a, b) => b.id - a.id));
 
 /** Of each service; more are not held by a page. */
-const most = 1_000;
+export const most = 1_000;
 const services = ["router", "contracts", "storage"] as const;
 
 /** Reads the log, without what the page itself asks the control plane. */
@@ -19,12 +24,17 @@ export async function readRequests(): Promise<void> {
     services.map((service) => call("requests.list", { query: { service, limit: most } })),
   );
   all.value = new Map(lists.flatMap(({ items }) => items).map((item) => [item.id, item]));
+  totalRequests.value = lists.reduce((sum, { total }) => sum + total, 0);
   areRead.value = true;
 }
 
-/** Takes requests as events tell them: of the control plane only what changed something. */
+/** Takes requests as events tell them: of the control plane only what changed something, such as the log itself. */
 export function takeRequests(added: readonly Request[]): void {
-  const next = new Map([...all.value, ...added.map((item) => [item.id, item] as const)]);
+  const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
+  const since = cleared?.id ?? 0;
+  const next = new Map([...all.value, ...added.map((item) => [item.id, item] as const)].filter(([id]) => id > since));
+  const isNew = (item: Request) => isListed(item) && item.id > since && !all.value.has(item.id);
+  totalRequests.value = (cleared ? 0 : totalRequests.value) + added.filter(isNew).length;
   for (const id of next.keys()) {
     if (next.size <= services.length * most) break;
     next.delete(id);
@@ -33,7 +43,3 @@ export function takeRequests(added: readonly Request[]): void {
 }
 
 export const requestOf = (id: number): Request | undefined => all.value.get(id);
-
-export const clearRequests = (): void => {
-  all.value = new Map();
-};

@@ -16,16 +16,30 @@ export function parseRoute(hash: string): Route {
 }
 
 /** The address of a view, of one thing in it, and of the trace that lies open beside it. */
-export function href(view: string, id?: string | number, trace?: string): string {
+export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
+
+/** The address of a view that shows a part of what it has: what is undefined says nothing. */
+export const hrefOfPart = (view: string, part: Part): string => hrefOf(view, undefined, part);
+
+type Part = Readonly<Record<string, string | undefined>>;
+
+function hrefOf(view: string, id: string | number | undefined, query: Part): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
-  return `#/${path}${trace === undefined ? "" : `?${new URLSearchParams({ trace })}`}`;
+  const named = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined);
+  return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
 }
 
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
+/** The address of the same view, of another part of it; what is not named stays. */
+export function withPart(part: Part): string {
+  const { view, id, query } = route.value;
+  return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
+}
+
 /** The address of the same view with another trace beside it, or with none. */
-export const withTrace = (trace: string | undefined): string => href(route.value.view, route.value.id, trace);
+export const withTrace = (trace: string | undefined): string => withPart({ trace });
 
 export const go = (to: string): void => {
   location.hash = to;

@@ -1,9 +1,13 @@
-import { answerOf, succeeded } from "../deliveries/explain.ts";
+import { resent as outcomeOf, succeeded } from "../deliveries/explain.ts";
+import { standingOfWebhook } from "../deliveries/standing.ts";
 import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
+import { Name } from "../parts/name.tsx";
+import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
-import { type Delivery, newestFirst, planned, type Webhook } from "../state/deliveries.ts";
-import { href, withTrace } from "../state/route.ts";
+import { isLost, newestFirst, planned, type Webhook } from "../state/deliveries.ts";
+import { hrefOfPart, withTrace } from "../state/route.ts";
+import { sentence } from "./sentence.ts";
 
 /** What asks for somebody: a card for each webhook that fails, with why, and what to press. */
 export function Attention({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
@@ -30,25 +34,26 @@ export function Attention({ webhooks }: { readonly webhooks: readonly Webhook[] 
   );
 }
 
-/** It did not arrive, and is not tried again by itself. */
-const isLost = ({ outcome }: Delivery): boolean => outcome === "failed" || outcome.startsWith("skipped");
-
 function Card({ webhook }: { readonly webhook: Webhook }) {
   const { id, title, url, status, failure_count: failures } = webhook;
+  const standing = standingOfWebhook(webhook);
   const own = newestFirst.value.filter(({ webhook_id }) => webhook_id === id);
   const tried = own.find(({ attempts }) => attempts.length > 0 && !succeeded(attempts.at(-1)!));
   const missing = own.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
   const resent = tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
-  const tone = isDisabled ? "bad" : "warn";
+  const tone = standing.tone === "bad" ? "bad" : "warn";
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
       <div class="words">
         <p>
-          <State tone={tone}>{isDisabled ? "disabled" : failures > 0 ? "failing" : "missed some"}</State>{" "}
-          <strong>{title}</strong> <span class="muted break">{url}</span>
+          <State tone={tone}>{isDisabled || failures > 0 ? standing.words : "missed some"}</State>{" "}
+          <strong>
+            <Name>{title}</Name>
+          </strong>{" "}
+          <span class="muted break">{url}</span>
         </p>
-        <p>{sentence(webhook, tried, failures, missing.length)}</p>
+        <p>{sentence(webhook, own, tried)}</p>
         <p class="muted">
           {isDisabled ? "Mend the receiver, enable it, then send again." : "Mend the receiver, then send again."}
         </p>
@@ -65,7 +70,7 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
             input={{ params: { id } }}
             kind="primary"
             name={`Enable ${title}`}
-            message={() => `${title} is enabled`}
+            message={() => `${isolated(title)} is enabled`}
           >
             Enable
           </Action>
@@ -75,32 +80,17 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
             op="deliveries.resend"
             input={{ params: { id: resent.id } }}
             {...(isDisabled ? {} : { kind: "primary" as const })}
-            message={({ attempts }) => `Sent again: ${answerOf(attempts.at(-1)!)}`}
+            message={outcomeOf}
           >
-            Send {resent.id} again
+            Send delivery {resent.id} again
           </Action>
         )}
         {missing.length > 1 && (
-          <a href={href("deliveries")}>{counted(missing.length, "delivery", "deliveries")} not arrived</a>
+          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "not-arrived" })}>
+            {counted(missing.length, "delivery", "deliveries")} not arrived
+          </a>
         )}
       </div>
     </section>
   );
-}
-
-function sentence({ status }: Webhook, tried: Delivery | undefined, failures: number, missing: number): string {
-  if (status === "DISABLED_BY_USER") return "Somebody disabled it; what comes due is skipped.";
-  if (status === "ACTIVE" && failures === 0) {
-    return `It works, but ${counted(missing, "delivery has", "deliveries have")} not arrived and ${missing === 1 ? "is" : "are"} not tried again.`;
-  }
-  const last = tried?.attempts.at(-1);
-  const why = last
-    ? last.error
-      ? last.error.message.replace(/\.$/, "")
-      : `The receiver answered ${last.status}`
-    : "Nothing was tried";
-  const row = failures === 1 ? "1 attempt failed" : `${failures} attempts in a row failed`;
-  return status === "ACTIVE"
-    ? `${why}. ${row}; the sixth disables it.`
-    : `${why}. ${row}, so it is disabled${missing > 1 ? " and what comes due is skipped" : ""}.`;
 }

@@ -1,10 +1,11 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { timeOf } from "../format.ts";
+import { dateOf, timeOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
+import { Newest } from "../parts/newest.tsx";
 import { nowSeconds } from "../state/clock.ts";
-import { newestFirst, webhooks } from "../state/deliveries.ts";
+import { newestFirst, total, webhooks } from "../state/deliveries.ts";
 import { Attention } from "./attention.tsx";
 import { between } from "./axis.ts";
 import { TrackRow } from "./track-row.tsx";
@@ -45,6 +46,13 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         <>
           <Attention webhooks={hooks.value} />
           <Tracks drawn={drawn.value} />
+          <Newest
+            shown={newestFirst.value.length}
+            of={total.value}
+            what="delivery"
+            many="deliveries"
+            more="Older ones stand in no track."
+          />
         </>
       )}
     </>
@@ -83,7 +91,7 @@ function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
     >
       <div class="canvas" style={{ width: `${axis.width}px` }}>
         <div class="axis" aria-hidden="true">
-          {labelled(between(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled }) => (
+          {labelled(between(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
               {gap && (
                 <span class="gap" style={{ left: `${x - 42}px` }}>
@@ -92,7 +100,8 @@ function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
               )}
               {isLabelled && (
                 <span class="tick number" style={{ left: `${x}px` }}>
-                  {timeOf(new Date(at).toISOString())}
+                  {day && <span class="day">{day}</span>}
+                  {timeOf(at)}
                 </span>
               )}
             </span>
@@ -113,12 +122,18 @@ function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
 /** Where now stands when nobody has scrolled: what is to come is in sight, and more of what was. */
 const followed = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
-/** A label is as wide as two steps: not every moment has one, and now has its own. */
-function labelled<Tick extends { readonly x: number }>(ticks: readonly Tick[], now: number) {
+/** A label is as wide as two steps: not every moment has one, and now has its own. The first of a day names it. */
+function labelled<Tick extends { readonly x: number; readonly at: number }>(ticks: readonly Tick[], now: number) {
+  const isOneDay = ticks.length === 0 || dateOf(ticks[0]!.at) === dateOf(ticks.at(-1)!.at);
   let last = Number.NEGATIVE_INFINITY;
+  let today = "";
   return ticks.map((tick) => {
     const isLabelled = tick.x - last >= 66 && Math.abs(tick.x - now) > 44;
-    if (isLabelled) last = tick.x;
-    return { ...tick, isLabelled };
+    if (!isLabelled) return { ...tick, isLabelled, day: undefined };
+    last = tick.x;
+    const date = dateOf(tick.at);
+    const day = isOneDay || date === today ? undefined : date.slice(5);
+    today = date;
+    return { ...tick, isLabelled, day };
   });
 }

@@ -1,10 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
-import { wordsOf } from "../format.ts";
+import { isoSeconds } from "../../base/clock.ts";
+import { standingOfWebhook } from "../deliveries/standing.ts";
+import { counted } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { State, toneOf } from "../parts/state.tsx";
-import { go, href, withTrace } from "../state/route.ts";
+import { Name } from "../parts/name.tsx";
+import { isolated } from "../parts/names.ts";
+import { State } from "../parts/state.tsx";
+import type { Webhook } from "../state/deliveries.ts";
+import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
+import { destination } from "./arrows.ts";
 import type { Mark, Track } from "./tracks.ts";
 
 const glyphs = new Map([
@@ -32,27 +38,21 @@ export function TrackRow({ track, from, to }: { readonly track: Track; readonly 
     button?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [active.value]);
   const onKeyDown = (event: KeyboardEvent) => {
-    const place = destination(event.key, chosen, marks.length);
+    const place = destination(event.key, chosen, marks);
     if (place === undefined) return;
     event.preventDefault();
     isMoving.current = true;
     active.value = marks[place]!.key;
   };
+  const title = webhook ? isolated(webhook.title) : "deleted";
   const drawn = marks.filter((mark, at) => at === chosen || (mark.x >= from && mark.x < to));
   return (
-    <section class="track" aria-label={webhook?.title ?? `Webhook ${id}, deleted`}>
+    <section class="track" aria-label={`Webhook ${id}: ${title}`}>
       <div class="track-head">
-        <a href={href("timeline", id)}>{webhook?.title ?? `Webhook ${id}`}</a>
-        {webhook ? (
-          <State tone={toneOf(webhook.status)}>{wordsOf(webhook.status)}</State>
-        ) : (
-          <State tone="none">deleted</State>
-        )}
-        {webhook !== undefined && webhook.failure_count > 0 && (
-          <span class="muted">
-            {webhook.failure_count} of {failuresUntilDisabled} failures
-          </span>
-        )}
+        <a href={href("timeline", id)}>
+          <Name>{webhook?.title ?? `Webhook ${id}`}</Name>
+        </a>
+        {webhook ? <Standing webhook={webhook} /> : <State tone="none">deleted</State>}
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
@@ -61,7 +61,7 @@ export function TrackRow({ track, from, to }: { readonly track: Track; readonly 
         <div
           class="marks"
           role="toolbar"
-          aria-label={`Attempts of ${webhook?.title ?? `webhook ${id}`}`}
+          aria-label={`Attempts of ${title}`}
           ref={row}
           style={{ height: `${slots * 28 + 8}px` }}
           onKeyDown={onKeyDown}
@@ -82,23 +82,45 @@ export function TrackRow({ track, from, to }: { readonly track: Track; readonly 
   );
 }
 
+function Standing({ webhook }: { readonly webhook: Webhook }) {
+  const { status, failure_count: failures } = webhook;
+  const { tone, words } = standingOfWebhook(webhook);
+  return (
+    <>
+      <State tone={tone}>{words}</State>
+      {failures > 0 && (
+        <span class="muted">
+          {status === "ACTIVE"
+            ? `${failures} of ${failuresUntilDisabled} failures`
+            : `${counted(failures, "failure")} in a row`}
+        </span>
+      )}
+    </>
+  );
+}
+
 function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; readonly onPress: () => void }) {
   const { mark } = props;
   const { more, name, kind, tone, x, slot, delivery } = mark;
+  const label = more === undefined ? `Delivery ${delivery}: ${name}` : name;
   return (
     <button
       type="button"
-      class={`mark ${kind} ${tone}`}
+      class={`mark ${kind} ${tone} ${more === undefined ? "" : "more"}`}
       style={{ left: `${x - 12}px`, top: `${slot * 28 + 4}px` }}
       tabIndex={props.isStop ? 0 : -1}
-      title={`Delivery ${delivery}: ${name}`}
-      aria-label={`Delivery ${delivery}: ${name}`}
+      title={label}
+      aria-label={label}
       onClick={() => {
         props.onPress();
-        go(more === undefined ? withTrace(`delivery:${delivery}`) : href("deliveries"));
+        go(
+          more === undefined
+            ? withTrace(`delivery:${delivery}`)
+            : hrefOfPart("deliveries", { webhook: String(mark.webhook), at: isoSeconds(mark.at) }),
+        );
       }}
     >
-      {more === undefined ? <Icon name={glyphs.get(tone) ?? "dash"} /> : `+${more > 99 ? "99" : more}`}
+      {more === undefined ? <Icon name={glyphs.get(tone) ?? "dash"} /> : more > 99 ? "99+" : `+${more}`}
     </button>
   );
 }
@@ -107,20 +129,3 @@ const firstAfter = (marks: readonly Mark[], x: number): number => {
   const found = marks.findIndex((mark) => mark.x >= x);
   return found < 0 ? marks.length - 1 : found;
 };
-
-function destination(key: string, at: number, count: number): number | undefined {
-  switch (key) {
-    case "ArrowRight":
-    case "ArrowDown":
-      return Math.min(count - 1, at + 1);
-    case "ArrowLeft":
-    case "ArrowUp":
-      return Math.max(0, at - 1);
-    case "Home":
-      return 0;
-    case "End":
-      return count - 1;
-    default:
-      return undefined;
-  }
-}

@@ -1,7 +1,7 @@
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
-import { nameOf, scheduled, succeeded } from "../deliveries/explain.ts";
+import { nameOf, scheduled, succeeded, turnOf } from "../deliveries/explain.ts";
 import { lengthOf } from "../format.ts";
-import type { Tone } from "../parts/state.tsx";
+import type { Tone } from "../parts/tone.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 import { type Axis, axisOf } from "./axis.ts";
 
@@ -11,6 +11,9 @@ export interface Mark {
   /** `attempt 3 of 6, at +15 min, 503` */
   readonly name: string;
   readonly delivery: number;
+  readonly webhook: number;
+  /** The second of virtual time in which it is. */
+  readonly at: number;
   readonly kind: "made" | "planned" | "supposed";
   readonly tone: Tone;
   readonly x: number;
@@ -34,9 +37,7 @@ export interface Timeline {
   readonly now: number;
 }
 
-interface Moment extends Omit<Mark, "x" | "slot"> {
-  readonly at: number;
-}
+type Moment = Omit<Mark, "x" | "slot">;
 
 /** More than this many of one moment in one track are a number. */
 const stacked = 3;
@@ -68,6 +69,7 @@ function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Mome
     key: `${delivery.id}.${attempt.number}`,
     name: nameOf(attempt, delivery),
     delivery: delivery.id,
+    webhook: delivery.webhook_id,
     kind: "made",
     tone: succeeded(attempt) ? "good" : "bad",
     at: toSecond(attempt.at),
@@ -75,10 +77,11 @@ function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Mome
 }
 
 /** There was no attempt: it stands where it happened. */
-const passedOver = ({ id, created_at }: Delivery): Moment => ({
+const passedOver = ({ id, webhook_id, created_at }: Delivery): Moment => ({
   key: `${id}.skipped`,
   name: "skipped, the webhook was disabled",
   delivery: id,
+  webhook: webhook_id,
   kind: "made",
   tone: "none",
   at: toSecond(created_at),
@@ -92,8 +95,9 @@ function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: b
   const isSkipped = webhook?.status !== "ACTIVE";
   const mark = (number: number, at: number, kind: "planned" | "supposed", words: string): Moment => ({
     key: `${id}.${kind}.${number}`,
-    name: `attempt ${number}${number <= failuresUntilDisabled ? ` of ${failuresUntilDisabled}` : ""}, ${words} at +${lengthOf(at - begun)}`,
+    name: `${turnOf(number)}, ${words} at +${lengthOf(at - begun)}`,
     delivery: id,
+    webhook: delivery.webhook_id,
     kind,
     tone: isSkipped ? "none" : "open",
     at: Math.floor(at / 1_000) * 1_000,
@@ -135,7 +139,7 @@ function trackOf(
       const shown = there.length > stacked ? there.slice(0, stacked - 1) : there;
       const rest = there.length - shown.length;
       slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
-      const out: Mark[] = shown.map(({ at: _, ...moment }, slot) => ({ ...moment, x, slot }));
+      const out: Mark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
       if (rest > 0) out.push(moreOf(there.slice(shown.length), x, shown.length));
       return out;
     });
@@ -144,7 +148,7 @@ function trackOf(
 
 function moreOf(rest: readonly Moment[], x: number, slot: number): Mark {
   const bad = rest.filter(({ tone }) => tone === "bad").length;
-  const { at: _, ...first } = rest[0]!;
+  const first = rest[0]!;
   return {
     ...first,
     key: `${first.key}.more`,

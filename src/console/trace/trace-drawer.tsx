@@ -1,15 +1,21 @@
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
+import { standingOf } from "../deliveries/standing.ts";
+import { wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Trouble } from "../parts/messages.tsx";
+import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
+import { toneOf } from "../parts/tone.ts";
 import { commandOf } from "../state/act.ts";
+import { deliveries } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { go, route, withTrace } from "../state/route.ts";
 import { hrefOf } from "./reference.ts";
 import { depths, withPlanned } from "./tree.ts";
+import { endOf, isBad, plain, wordsOfNode, wordsOfReference } from "./words.ts";
 
 type Trace = Answer<"traces.show">;
 type Node = Trace["nodes"][number];
@@ -35,7 +41,7 @@ function Drawer({ about }: { readonly about: string }) {
     <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
       <header class="head">
         <div>
-          <h2 id="trace">Why {about}</h2>
+          <h2 id="trace">Why {wordsOfReference(about)}</h2>
           <p class="muted">What led to it, and what followed. Times are virtual.</p>
         </div>
         <button type="button" class="quiet" aria-label="Close" onClick={close}>
@@ -78,12 +84,12 @@ const indented = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
   <li class={toneOfNode(node)} style={indented(depth)}>
     <p>
-      <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a> <strong>{node.what}</strong>
-      {node.status !== null && ` → ${node.status}`}
+      <strong>{wordsOfNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
     <p class="muted">
-      <VirtualTime at={node.at} /> · {node.because}
-      {node.fault && ` · ${node.fault}`}
+      <VirtualTime at={node.at} /> · {plain(node.because)}
+      {endOf(node.outcome) && `; ${endOf(node.outcome)}`}
+      {node.fault && ` · ${plain(node.fault)}`} · <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a>
     </p>
   </li>
 );
@@ -91,15 +97,19 @@ const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number
 const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
   <li class="open" style={indented(depth)}>
     <p>
-      <em>to come:</em> <strong>{entry.what}</strong>
+      <em>to come:</em> <strong>{plain(entry.what)}</strong>
     </p>
     <p class="muted">
-      <VirtualTime at={entry.due} /> · {entry.because}
+      <VirtualTime at={entry.due} /> · {plain(entry.because)}
     </p>
   </li>
 );
 
-function toneOfNode({ kind, status, error }: Node): string {
-  if (error !== null || (status !== null && status >= 400)) return "bad";
-  return kind === "attempt" ? "good" : "none";
+/** How a delivery stands, as lists say it. */
+function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
+  const known = deliveries.value.get(Number(id.slice("delivery:".length)));
+  const { tone, words } = known ? standingOf(known) : { tone: toneOf(outcome!), words: wordsOf(outcome!) };
+  return <State tone={tone}>{words}</State>;
 }
+
+const toneOfNode = (node: Node): string => (isBad(node) ? "bad" : node.kind === "attempt" ? "good" : "none");

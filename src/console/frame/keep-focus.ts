@@ -1,0 +1,55 @@
+/** What the keyboard stands on, by the ways to get there. */
+const stops = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
+
+const view = (): HTMLElement | null => document.getElementById("view");
+
+let isWanted = false;
+
+/** Goes to the heading of what is shown, as soon as it is there. */
+export function toView(): void {
+  isWanted = true;
+  arrive();
+}
+
+function arrive(): void {
+  const heading = view();
+  if (!isWanted || !heading) return;
+  isWanted = false;
+  heading.focus({ preventScroll: true });
+}
+
+/**
+ * Whoever uses the keyboard keeps their place: where the button or the row that they are on goes away, they are on the next
+ * one of the same part, or on the heading of the view.
+ */
+export function keepFocus(root: HTMLElement): void {
+  /** Where the focus is, and all that it lies in, innermost first. */
+  let place: HTMLElement[] = [];
+  const isGone = (element: HTMLElement) => !element.isConnected || element.matches(":disabled");
+
+  root.addEventListener("focusin", ({ target }) => {
+    if (target !== view()) isWanted = false;
+    place = [];
+    for (let element = target as HTMLElement | null; element && element !== root; element = element.parentElement) {
+      place.push(element);
+    }
+  });
+  root.addEventListener("focusout", () => {
+    // Left on purpose, for a place that takes no focus: nothing is to be kept.
+    const [left] = place;
+    queueMicrotask(() => {
+      if (left === place[0] && left && !isGone(left) && document.activeElement === document.body) place = [];
+    });
+  });
+  new MutationObserver(() => {
+    arrive();
+    const [last, ...around] = place;
+    if (!last || !isGone(last) || document.activeElement !== document.body) return;
+    place = [];
+    const part = around.find(
+      (element) => element.isConnected && element.tagName !== "MAIN" && element.querySelector(stops),
+    );
+    if (part) part.querySelector<HTMLElement>(stops)!.focus({ preventScroll: true });
+    else toView();
+  }).observe(root, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+}

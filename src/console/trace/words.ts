@@ -1,0 +1,52 @@
+import { answerWords } from "../deliveries/explain.ts";
+import { wordsOf } from "../format.ts";
+
+interface Node {
+  readonly kind: string;
+  readonly id: string;
+  readonly what: string;
+  readonly because: string;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** What happened, as all views of the page call it: `contract created`, `attempt 1: nobody listens`. */
+export function wordsOfNode({ kind, what, status, error }: Pick<Node, "kind" | "what" | "status" | "error">): string {
+  if (kind === "request") return `${what.split(" ", 1)[0]} was called`;
+  if (kind !== "attempt") return plain(what);
+  const [name] = what.split(":", 1);
+  return `${name}: ${answerWords(status, error)}`;
+}
+
+/** A sentence of the emulator without its codes: `webhook 1 wants contract created`. */
+export const plain = (sentence: string): string =>
+  sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
+    code === code.toUpperCase() && !code.startsWith("E") ? wordsOf(code) : answerWords(null, code),
+  );
+
+/** Why a delivery did not arrive in the end. */
+export const endOf = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
+
+const ends = new Map([
+  ["failed", "the last attempt failed, it is not tried again"],
+  ["skipped_disabled", "it was skipped: the webhook was disabled when it came due"],
+  ["skipped_deleted", "it was skipped: the webhook was deleted before it came due"],
+  ["skipped_not_allowed", "it was not sent: its address is not allowed"],
+]);
+
+/** Whether it is bad news: an attempt or a request that failed, a delivery that never arrived. */
+export function isBad({
+  status,
+  error,
+  outcome,
+}: Pick<Node, "status" | "error"> & { readonly outcome: string | null }) {
+  return (
+    error !== null ||
+    (status !== null && (status < 200 || status > 299)) ||
+    outcome === "failed" ||
+    outcome?.startsWith("skipped") === true
+  );
+}
+
+/** `delivery 3` of `delivery:3`; a contract and a trace are called as they are. */
+export const wordsOfReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

@@ -1,0 +1,45 @@
+import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
+
+export const begin = Date.parse("2031-01-02T03:04:05Z");
+const minute = 60_000;
+export const iso = (minutes: number) => new Date(begin + minutes * minute).toISOString();
+
+export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
+  id: 1,
+  cluster_id: "eu-1",
+  workspace_id: 1,
+  title: "Mine",
+  url: "http://127.0.0.1:9/hooks",
+  only_for_activities: ["CONTRACT_CREATED"],
+  custom_headers: [],
+  status: "ACTIVE",
+  failure_count: 0,
+  disabled_at: null,
+  disabled_by: null,
+  created_at: iso(0),
+  ...more,
+});
+
+/** A delivery with an attempt at each of the minutes; the last one is answered 200 where it arrived. */
+export const delivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
+  id,
+  webhook_id: 1,
+  workspace_id: 1,
+  activity: "CONTRACT_CREATED",
+  contract_id: 1,
+  composite_id: "T-1",
+  webhook_status: "ACTIVE",
+  outcome: "retrying",
+  next_attempt_at: null,
+  created_at: iso(0),
+  attempts: minutes.map((at, before) => ({
+    number: before + 1,
+    resend: false,
+    planned_at: iso(at),
+    at: iso(at),
+    status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
+    error: null,
+    duration_ms: 1,
+  })),
+  ...more,
+});

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { explain, resent } from "../../src/console/deliveries/explain.ts";
+import { standingOf, standingOfWebhook } from "../../src/console/deliveries/standing.ts";
+import { inTheOpen, isolated, partsOf } from "../../src/console/parts/names.ts";
+import { webhooks } from "../../src/console/state/deliveries.ts";
+import { destination } from "../../src/console/timeline/arrows.ts";
+import { sentence } from "../../src/console/timeline/sentence.ts";
+import { isBad, plain, wordsOfNode, wordsOfReference } from "../../src/console/trace/words.ts";
+import { delivery, iso, webhook } from "./webhook-records.ts";
+
+const sixTimes = [0, 5, 15, 35, 75, 155];
+const disabled = webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
+
+describe("what the console says of a delivery", () => {
+  it("is that it will be skipped, where what it waits for finds its webhook disabled", () => {
+    webhooks.value = [disabled];
+    const waits = delivery(1, sixTimes, { next_attempt_at: iso(315) });
+    assert.deepEqual(standingOf(waits), { tone: "bad", words: "will be skipped" });
+    assert.deepEqual(explain(waits, disabled), {
+      why: "http://127.0.0.1:9/hooks answered 503, which is no success. It failed 6 times, and the webhook is disabled: the attempt that is due at 08:19:05 is skipped, unless it is enabled before.",
+      todo: "Mend the receiver, enable the webhook, then send it again.",
+    });
+    webhooks.value = [webhook()];
+    assert.deepEqual(standingOf(waits), { tone: "warn", words: "retrying" });
+    assert.equal(
+      explain(waits, webhook()).why,
+      "http://127.0.0.1:9/hooks answered 503, which is no success. Attempt 6 of 6 failed; the next comes 2 h 40 min later, at 08:19:05.",
+    );
+    webhooks.value = undefined;
+  });
+
+  it("is bad news where it was sent again and failed again", () =>
+    assert.deepEqual(
+      [resent(delivery(1, [0])), resent(delivery(1, [0], { outcome: "delivered" }))],
+      [{ tone: "bad", words: "Sent again, and failed: 503" }, "Sent again: 200"],
+    ));
+});
+
+describe("what the console says of a webhook", () => {
+  const lost = [1, 2].map((id) => delivery(id, sixTimes, { outcome: "skipped_disabled" }));
+  const retrying = [delivery(3, [0], { next_attempt_at: iso(5) })];
+  const arrived = [delivery(4, [200], { outcome: "delivered" })];
+
+  it("is the same in its row and above", () =>
+    assert.deepEqual(
+      [
+        webhook(),
+        webhook({ failure_count: 2 }),
+        disabled,
+        webhook({ status: "DISABLED_BY_USER", failure_count: 2 }),
+      ].map((one) => standingOfWebhook(one).words),
+      ["active", "failing", "disabled", "disabled by a person"],
+    ));
+
+  it("is nothing that it cannot know: what was tried, whether it works, what is tried again", () =>
+    assert.deepEqual(
+      [
+        sentence(webhook({ failure_count: 1 }), retrying, retrying[0]),
+        sentence(disabled, lost, lost[0]),
+        sentence(disabled, [], undefined),
+        sentence(webhook(), lost, lost[0]),
+        sentence(webhook(), [...arrived, ...lost, ...retrying], lost[0]),
+      ],
+      [
+        "The receiver answered 503. 1 attempt failed; the sixth disables it.",
+        "The receiver answered 503. 6 attempts in a row failed, so it is disabled and what comes due is skipped.",
+        "6 attempts in a row failed, so it is disabled and what comes due is skipped.",
+        "It is enabled, and nothing was sent to it since. 2 deliveries have not arrived and are not tried again.",
+        "It works now, but 2 deliveries have not arrived and are not tried again.",
+      ],
+    ));
+});
+
+describe("what the console says of a trace", () => {
+  const attempt = { kind: "attempt", id: "attempt:1.1", because: "the first attempt" };
+
+  it("is in the words of its other views", () =>
+    assert.deepEqual(
+      [
+        wordsOfNode({ ...attempt, what: "attempt 1: 500", status: 500, error: null }),
+        wordsOfNode({ ...attempt, what: "attempt 2: connection_refused", status: null, error: "connection_refused" }),
+        wordsOfNode({
+          kind: "request",
+          what: "contracts.create POST /api/v2.1/public/contracts/",
+          status: null,
+          error: null,
+        }),
+        plain("webhook 1 wants CONTRACT_CREATED; it was skipped"),
+        plain("retry 1, 5 min after connection_refused; unless webhook 1 is enabled before: DISABLED_BY_ERROR"),
+        wordsOfReference("delivery:3"),
+        wordsOfReference("T-1"),
+      ],
+      [
+        "attempt 1: 500",
+        "attempt 2: nobody listens",
+        "contracts.create was called",
+        "webhook 1 wants contract created; it was skipped",
+        "retry 1, 5 min after nobody listens; unless webhook 1 is enabled before: disabled by error",
+        "delivery 3",
+        "T-1",
+      ],
+    ));
+
+  it("is bad news of what did not arrive", () =>
+    assert.deepEqual(
+      [
+        { status: 503, error: null, outcome: null },
+        { status: null, error: "timeout", outcome: null },
+        { status: null, error: null, outcome: "skipped_disabled" },
+        { status: 204, error: null, outcome: null },
+        { status: null, error: null, outcome: "retrying" },
+      ].map(isBad),
+      [true, true, true, false, false],
+    ));
+});
+
+describe("a text of somebody else", () => {
+  it("shows what would turn it round, or would not be seen", () => {
+    assert.equal(inTheOpen("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
+    assert.deepEqual(partsOf("a\r\nb\u202ec\r"), [
+      { words: "a\r\nb", isCode: false },
+      { words: "U+202E", isCode: true },
+      { words: "c", isCode: false },
+      { words: "U+000D", isCode: true },
+    ]);
+    assert.equal(inTheOpen("two\n\tlines, می\u200cخواهم and 👩\u200d💻"), "two\n\tlines, می\u200cخواهم and 👩\u200d💻");
+  });
+
+  it("turns nothing around it where it is read from the right", () =>
+    assert.deepEqual([isolated("Mine"), isolated("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
+});
+
+describe("the arrow keys of the timeline", () => {
+  it("go right and left in time, down and up among what is of one moment", () => {
+    const marks = [
+      { x: 0, slot: 0 },
+      { x: 30, slot: 0 },
+      { x: 30, slot: 1 },
+      { x: 30, slot: 2 },
+      { x: 60, slot: 0 },
+      { x: 60, slot: 1 },
+    ];
+    const walk = (from: number, ...keys: readonly string[]) => {
+      let at = from;
+      return keys.map((key) => {
+        at = destination(`Arrow${key}`, at, marks) ?? at;
+        return at;
+      });
+    };
+    assert.deepEqual(walk(0, "Right", "Right", "Left", "Left", "Left"), [1, 4, 1, 0, 0]);
+    assert.deepEqual(walk(1, "Down", "Down", "Down", "Right", "Left", "Up", "Up"), [2, 3, 3, 5, 2, 1, 1]);
+    assert.deepEqual(
+      [destination("Home", 3, marks), destination("End", 3, marks), destination("a", 3, marks)],
+      [0, 5, undefined],
+    );
+  });
+});
