@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 import { used } from "./src/console/api/used.ts";
 import { consoleOperations } from "./src/derive/console-operations.ts";
@@ -16,8 +17,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bundles the page of the console into `outdir`, each file with a hash in its name, and `manifest.json` beside them, by
- * which the emulator finds them (emulator/compose/console-files.ts).
+ * Bundles the page of the console into `outdir`, each file with a hash in its name and compressed beside it, and
+ * `manifest.json`, by which the emulator finds them (emulator/compose/console-files.ts).
  */
 export async function bundleConsole(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
@@ -45,6 +46,9 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     types: Object.fromEntries(made.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
   };
   mkdirSync(outdir, { recursive: true });
+  for (const { name } of made) {
+    writeFileSync(join(outdir, `${name}.br`), brotliCompressSync(readFileSync(join(outdir, name))));
+  }
   writeFileSync(`${outdir}/manifest.json`, JSON.stringify(manifest));
   return metafile;
 }

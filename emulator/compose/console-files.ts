@@ -29,7 +29,12 @@ async function readConsole(): Promise<ConsoleBundle> {
   const { types, ...page }: Manifest = JSON.parse(await readFile(new URL("manifest.json", folder), "utf8"));
   const assets = await Promise.all(
     Object.entries(types).map(
-      async ([name, type]): Promise<ConsoleAsset> => ({ name, type, bytes: await readFile(new URL(name, folder)) }),
+      async ([name, type]): Promise<ConsoleAsset> => ({
+        name,
+        type,
+        bytes: await readFile(new URL(name, folder)),
+        compressed: await readFile(new URL(`${name}.br`, folder)),
+      }),
     ),
   );
   return { ...page, assets: new Map(assets.map((asset) => [asset.name, asset])) };

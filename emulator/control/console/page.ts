@@ -19,14 +19,21 @@ const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
 </html>
 `.text;
 
+/** RFC 9110, 12.5.3: named, and not with a weight of zero. */
+const takesBrotli = (accepted: string | undefined): boolean =>
+  (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
+
 export const consoleHandlers = {
   "console.page": async (_, { readConsole }) => reply(200, pageOf(await readConsole()), pageHeaders),
 
-  "console.asset": async ({ params: { name } }, { readConsole, fail }) => {
+  "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
-    const { type, bytes } = assets.get(name) ?? fail("no-such-asset", { name });
-    return reply(200, bytes, {
+    const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
+    const isTaken = takesBrotli(request.headers["accept-encoding"]);
+    return reply(200, isTaken ? compressed : bytes, {
       "content-type": type,
+      ...(isTaken ? { "content-encoding": "br" } : {}),
+      vary: "accept-encoding",
       "cache-control": "public, max-age=31536000, immutable",
       "cross-origin-resource-policy": "same-origin",
     });

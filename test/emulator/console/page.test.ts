@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it } from "node:test";
+import { brotliDecompressSync } from "node:zlib";
 import { emulator } from "../../support/emulator.ts";
 
 /** What browsers and others make of a page goes by these. */
@@ -63,6 +64,24 @@ describe("the page of the console", () => {
     );
   });
 
+  it("sends a file compressed to whoever takes brotli, and as it is to others", async (t) => {
+    const { router, routerUrl } = await emulator(t);
+    const page = String((await router("GET", "/_emulator/ui/")).body);
+    const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
+    const plain = await fileOf(script, {});
+    for (const [accepted, isCompressed] of [
+      ["gzip, deflate, br, zstd", true],
+      ["br;q=0.5", true],
+      ["gzip, br;q=0", false],
+      ["identity", false],
+    ] as const) {
+      const { encoding, vary, bytes } = await fileOf(script, { "accept-encoding": accepted });
+      assert.deepEqual([encoding, vary], [isCompressed ? "br" : undefined, "accept-encoding"], accepted);
+      assert.ok((isCompressed ? brotliDecompressSync(bytes) : bytes).equals(plain.bytes), accepted);
+      if (isCompressed) assert.ok(bytes.length < plain.bytes.length / 2);
+    }
+  });
+
   it("has no other file, whatever path leads out of it", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const refused = {
@@ -103,3 +122,17 @@ function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): 
     asked.on("error", reject).end();
   });
 }
+
+/** A file as it comes over the wire: fetch would undo what it was sent with. */
+const fileOf = (url: string, headers: Record<string, string>) =>
+  new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
+    const asked = request(url, { headers }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () => {
+        const { "content-encoding": encoding, vary } = answer.headers;
+        resolve({ encoding, vary, bytes: Buffer.concat(pieces) });
+      });
+    });
+    asked.on("error", reject).end();
+  });
