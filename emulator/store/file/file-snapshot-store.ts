@@ -27,7 +27,12 @@ export async function openFileSnapshotStore(options: {
 }): Promise<SnapshotStore> {
   const { folder, disk = systemDisk } = options;
   const pathOf = (name: string) => join(folder, `${name}${suffix}`);
-  const names = async () => (await listed(disk, folder)).map(nameIn).filter((name) => name !== undefined);
+  /** What is no regular file is none of ours: a pipe would have its reader wait for ever. */
+  const names = async () => {
+    const named = (await listed(disk, folder)).map(nameIn).filter((name) => name !== undefined);
+    const found = await Promise.all(named.map(async (name) => ((await isRegular(pathOf(name))) ? [name] : [])));
+    return found.flat();
+  };
   const remove = async (name: string) => {
     try {
       await disk.remove(pathOf(name));
@@ -72,6 +77,15 @@ function nameIn(file: string): string | undefined {
   const name = file.endsWith(suffix) ? file.slice(0, -suffix.length) : "";
   return isSnapshotName(name) ? name : undefined;
 }
+
+const isRegular = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    (found) => found.isFile(),
+    (error) => {
+      if (isMissing(error)) return false;
+      throw error;
+    },
+  );
 
 const listed = (disk: Disk, folder: string): Promise<string[]> =>
   disk.list(folder).catch((error) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { svcVersion } from "../../../src/base/version.ts";
@@ -39,6 +40,29 @@ describe("a snapshot that is not there", () => {
     assert.deepEqual(plain(await on.ask("GET", "snapshots/gone/diff")), there("a, b"));
     assert.deepEqual(plain(await on.ask("GET", "snapshots/a/diff?to=gone")), there("a, b"));
     assert.deepEqual(plain(await on.ask("DELETE", "snapshots/gone")), there("a, b"));
+  });
+});
+
+describe("what lies beside snapshots and is no regular file", () => {
+  const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
+  it("is none of them, whatever it is called, and hinders nothing", { skip }, async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const on = await emulator(t, { file });
+    await save(on, "good");
+    await mkdir(`${file}.snapshots/dir.json`);
+    execFileSync("mkfifo", [`${file}.snapshots/fifo.json`]);
+    const { body } = await on.ask("GET", "snapshots");
+    assert.deepEqual(
+      (body as { name: string }[]).map(({ name }) => name),
+      ["good"],
+    );
+    for (const name of ["dir", "fifo"]) {
+      const hint = "List them with `svc emulator snapshot list`.";
+      const missing = refusal(404, "no_such_snapshot", `No snapshot is called ${name}; there are: good.`, hint);
+      await assertRefused(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
+      assert.deepEqual(plain(await on.ask("DELETE", `snapshots/${name}`)), missing);
+    }
+    assert.equal((await on.ask("POST", "snapshots/good/restore")).status, 200);
   });
 });
 
