@@ -54,10 +54,10 @@ export interface Emulator extends AsyncDisposable {
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
-   * time that lies ahead; then nothing is changed.
+   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
+   * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
-  rewind(target: Rewind): Promise<{ readonly keptAs: string }>;
+  rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
    * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.

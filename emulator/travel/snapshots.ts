@@ -47,8 +47,8 @@ export interface SnapshotInfo extends StoredSnapshot {
 }
 
 export interface Restored {
-  /** The name under which the state that was left is kept. */
-  readonly keptAs: string;
+  /** The name under which the state that was left is kept; undefined where nothing of it was taken back. */
+  readonly keptAs: string | undefined;
   /** What of the schedule was under way: nothing of its outcome was kept. */
   readonly dropped: readonly Entry[];
 }
@@ -201,6 +201,7 @@ export class Snapshots {
       return { causes: new Map((await view.list(causes)).map((row) => [row.id, row])), line };
     });
     const { first, chains, before, ids, reach } = await findIn(history, target, present);
+    if (!first && "to" in target && target.to === clock.now()) return { keptAs: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
     // Only what came of it later is in the history.
@@ -217,17 +218,19 @@ export class Snapshots {
     // A move of time may be taken back in part.
     const steps = new Set(chains.map(originOf).filter((id) => numberOf(id) !== undefined));
     const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
-    return { ...(await this.#goTo(next, beside)), undone };
+    return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
   }
 
-  /** Puts a state in the place of the present one, which is kept. */
-  async #goTo(next: Store, beside: Head["beside"]): Promise<Restored> {
+  /** Puts a state in the place of the present one, which is kept, unless only time is another: ten stay, none for nothing. */
+  async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<Restored> {
     const { store, snapshotStore, faults, ids, requestLog, report } = this.#world;
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const keptAs = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
     const dropped = await takeOver(this.#world, next, {
-      keep: (present) => snapshotStore.put(keptAs, sealed(present)),
-      head: () => this.#head(keptAs),
+      ...(isKept && {
+        keep: (present: AsyncIterable<string>) => snapshotStore.put(keptAs, sealed(present)),
+        head: () => this.#head(keptAs),
+      }),
       past: beside.place ?? undefined,
       stood: { ids: beside.ids ?? undefined },
       restored() {
@@ -236,13 +239,14 @@ export class Snapshots {
         requestLog.goBackTo(beside.requests);
       },
     }).catch(async (cause) => {
-      await snapshotStore.remove(keptAs).catch(() => {});
+      if (isKept) await snapshotStore.remove(keptAs).catch(() => {});
       throw cause;
     });
     if (!beside.ids) await ids.goOn(store);
     for (const { kind, ref } of dropped) {
       report(`${kind} ${ref} was under way when another state was put in: its outcome is of the state that was left`);
     }
+    if (!isKept) return { keptAs: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
     for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) await snapshotStore.remove(old);
     return { keptAs, dropped };

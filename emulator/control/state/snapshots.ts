@@ -38,7 +38,8 @@ export const snapshotHandlers = {
     return {
       name,
       now: isoMillis(clock.now()),
-      kept_as: keptAs,
+      // A restore always leaves a state.
+      kept_as: keptAs!,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
@@ -56,7 +57,7 @@ export const snapshotHandlers = {
     });
     return {
       now: isoMillis(clock.now()),
-      kept_as: keptAs,
+      kept_as: keptAs ?? null,
       undone,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };

@@ -209,6 +209,23 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(status, 409);
   });
 
+  it("keeps nothing where it takes nothing back, so that what was kept stays", async (t) => {
+    const { on } = await onFile(t);
+    await draft(on.api);
+    await rewind(on, { steps: 1 });
+    await draft(on.api);
+    const state = await stateOf(on);
+    const now = "2031-01-02T03:04:05.000Z";
+    for (let i = 0; i < 11; i += 1) {
+      assert.deepEqual(await rewind(on, { to: now }), { now, kept_as: null, undone: 0, dropped: [] });
+    }
+    assert.deepEqual(await stateOf(on), state);
+    assert.deepEqual(
+      (await names(on)).map(({ name }) => name),
+      ["before-1"],
+    );
+  });
+
   it("is a program's, too", async (t) => {
     const { on } = await keptAt(place, t);
     const state = await stateOf(on);

@@ -203,7 +203,10 @@ const RewindTarget = exactlyOne(
 
 const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time from which it goes on"),
-  kept_as: z.string().describe("The snapshot that holds the state which was left"),
+  kept_as: z
+    .string()
+    .nullable()
+    .describe("The snapshot that holds the state which was left; null: nothing was taken back"),
   undone: z.int().describe("How many requests and moves of time were taken back"),
   dropped: Restored.shape.dropped,
 });
@@ -214,7 +217,8 @@ export const rewind = operation({
   summary: "Go back to before something happened",
   description:
     "The state is what it was then, and time and ids go on from there. What led to it can be gone back further; what " +
-    "is left is kept first, as before-1, before-2 and so on, the newest ten. How far back it reaches depends on " +
+    "is left is kept first, as before-1, before-2 and so on, the newest ten, unless nothing is taken back. They lie " +
+    "beside --history and do not count towards it. How far back it reaches depends on " +
     "--history of svc emulator start. What the emulator asks itself for because of a request (to tell the router whom it " +
     "has invited, say) belongs to that request and is no step of its own. Scripted faults, request log and inboxes stay as they are. Requests and attempts " +
     "that are under way belong to the state that is left: nothing of their outcome is kept.",
