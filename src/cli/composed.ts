@@ -2,7 +2,7 @@ import type { CommandSpec } from "../derive/command-spec.ts";
 import { deriveSpecs } from "../derive/specs.ts";
 import type { Command } from "./command.ts";
 import type { Declared, Listed } from "./declared.ts";
-import { groups } from "./groups.ts";
+import { writtenCommands } from "./written-commands.ts";
 
 let derived: Readonly<Record<string, readonly CommandSpec[]>> | undefined;
 const specs = () => {
@@ -15,7 +15,7 @@ export const derivedGroups = (): readonly string[] => Object.keys(specs());
 
 /** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
 export async function composedCommands(group: string): Promise<readonly Listed[]> {
-  const written = (await groups[group]?.commands?.())?.commands ?? [];
+  const written = (await writtenCommands[group]?.())?.commands ?? [];
   const byWords = new Map((specs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
   const own = written.map((command) => {
     const words = command.words.join(" ");

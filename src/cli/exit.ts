@@ -188,13 +188,13 @@ function hintFor(status: number): string | undefined {
 }
 
 /** For people: one thing a line, what helps last. */
-export function explanationLines({ message, details, next, hint, requestId }: Explanation, program: string): string[] {
+export function explanationLines({ message, details, next, hint, requestId }: Explanation): string[] {
   return [
     `error: ${message}`,
     ...details.map((detail) => `  - ${detail}`),
     ...(requestId ? [`  request: ${requestId}`] : []),
     ...(hint ? [`  ${hint}`] : []),
-    ...(next ? [`  try: ${commandLine(next, program)}`] : []),
+    ...(next ? [`  try: ${commandLine(next)}`] : []),
   ];
 }
 

@@ -1,5 +1,4 @@
 import { lookupTable } from "../base/lookup-table.ts";
-import type { Command } from "./command.ts";
 
 export interface Group {
   readonly summary: string;
@@ -7,8 +6,6 @@ export interface Group {
   readonly heading: Heading;
   /** Commands whose examples stand on its page, where the first two are not what a newcomer looks for. */
   readonly shown?: readonly string[];
-  /** Its hand-written commands; each stands beside the derived ones, or for one of the same words. */
-  readonly commands?: () => Promise<{ readonly commands: readonly Command[] }>;
 }
 
 type Heading =
@@ -23,52 +20,43 @@ export const groups = lookupTable<Group>({
   tour: {
     summary: "Walk through the whole journey on an embedded emulator",
     heading: "Begin here",
-    commands: () => import("./commands/tour.ts"),
   },
   emulator: {
     summary: "Run the local twin of both services and steer it",
     heading: "Begin here",
     shown: ["start", "exec", "clock advance", "sign"],
-    commands: () => import("./commands/emulator/index.ts"),
   },
   doctor: {
     summary: "Find out why commands do not work here",
     heading: "Begin here",
-    commands: () => import("./commands/doctor.ts"),
   },
   contracts: {
     summary: "Create, send and follow contracts",
     heading: "Contract API",
     shown: ["create", "send", "list"],
-    commands: () => import("./commands/contracts/index.ts"),
   },
   intake: {
     summary: "Ask legal for something, and follow what becomes of it",
     heading: "Contract API",
     shown: ["create", "list"],
-    commands: () => import("./commands/intake/index.ts"),
   },
   files: {
     summary: "Upload files and download them",
     heading: "Contract API",
-    commands: () => import("./commands/files/index.ts"),
   },
   webhooks: {
     summary: "Subscribe to activities, receive, verify, replay and explain webhooks",
     heading: "Contract API",
     shown: ["listen", "trigger", "create"],
-    commands: () => import("./commands/webhooks/index.ts"),
   },
   router: {
     summary: "Map identifiers to clusters, look them up, offboard workspaces",
     heading: "Routing service",
     shown: ["map-emails", "resolve", "jobs resume"],
-    commands: () => import("./commands/router/index.ts"),
   },
   auth: {
     summary: "Sign in on this device; OAuth clients, logins and signups",
     heading: "Routing service",
-    commands: () => import("./commands/auth/index.ts"),
   },
   oidc: {
     summary: "OpenID Connect discovery, keys, tokens and user information",
@@ -80,56 +68,39 @@ export const groups = lookupTable<Group>({
   "chat-a": {
     summary: "Send what chat_a sends: signed events, interactions and requests for options",
     heading: "What connected apps and providers send",
-    commands: () => import("./commands/chat-a/index.ts"),
   },
   "chat-b": {
     summary: "Send what chat_b sends: activities with a bot-framework token",
     heading: "What connected apps and providers send",
-    commands: () => import("./commands/chat-b/index.ts"),
   },
   "crm-a": {
     summary: "Open what crm_a embeds, with its signature",
     heading: "What connected apps and providers send",
-    commands: () => import("./commands/crm-a/index.ts"),
   },
   "crm-b": {
     summary: "Open the canvas app of crm_b with a signed request",
     heading: "What connected apps and providers send",
-    commands: () => import("./commands/crm-b/index.ts"),
   },
   billing: {
     summary: "Send an event of the billing provider",
     heading: "What connected apps and providers send",
-    commands: () => import("./commands/billing/index.ts"),
   },
   mailer: { summary: "Send events of the mail provider", heading: "What connected apps and providers send" },
   api: {
     summary: "Send any request, with the credentials of its service",
     heading: "Settings and descriptions",
-    commands: () => import("./commands/api.ts"),
   },
   config: {
     summary: "Profiles: where the services are, and the credentials for them",
     heading: "Settings and descriptions",
     shown: ["set", "list"],
-    commands: () => import("./commands/config/index.ts"),
   },
   openapi: {
     summary: "Print the OpenAPI document of a service",
     heading: "Settings and descriptions",
-    commands: () => import("./commands/openapi.ts"),
   },
   completion: {
     summary: "Print the script that completes svc in a shell",
     heading: "Settings and descriptions",
-    commands: () => import("./commands/completion.ts"),
   },
 });
-
-/** The hand-written command of these words. */
-export async function writtenCommand(words: readonly string[]): Promise<Command> {
-  const written = await groups[words[0]!]?.commands?.();
-  const found = written?.commands.find((command) => command.words.join(" ") === words.join(" "));
-  if (!found) throw new Error(`No command is written for ${words.join(" ")}; rebuild with npm run build`);
-  return found;
-}

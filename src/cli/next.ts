@@ -1,6 +1,5 @@
 import type { Context } from "./command.ts";
 import { commandLine } from "./help/examples.ts";
-import type { Host } from "./host.ts";
 import { begins } from "./parse/argv.ts";
 import type { Globals } from "./parse/globals.ts";
 
@@ -27,12 +26,5 @@ export function nextArgv(next: readonly string[], place: CallTarget): readonly s
 }
 
 /** The same as a line to paste. */
-export const nextLine = (next: readonly string[], { globals, host }: Pick<Context, "globals" | "host">): string =>
-  commandLine(nextArgv(next, globals), programName(host));
-
-/** What a person types to run this program once more: what npx has run, no shell finds by its name. */
-export function programName({ env }: Pick<Host, "env">): string {
-  const [, name] =
-    (env.npm_lifecycle_event === "npx" && /^'?(svc(?:-toolkit)?)'?(?: |$)/.exec(env.npm_lifecycle_script ?? "")) || [];
-  return name === undefined ? "svc" : `npx ${name}`;
-}
+export const nextLine = (next: readonly string[], { globals }: Pick<Context, "globals">): string =>
+  commandLine(nextArgv(next, globals));

@@ -8,7 +8,6 @@ import type { Declared } from "./declared.ts";
 import { runDerived } from "./derived.ts";
 import { exitCodeOf, explain, signalCodes } from "./exit.ts";
 import { InputRequired, Interrupted, PartialFailure } from "./failure.ts";
-import { writtenCommand } from "./groups.ts";
 import type { Host } from "./host.ts";
 import { createOutput } from "./output/output.ts";
 import { readGlobals } from "./parse/globals.ts";
@@ -16,6 +15,7 @@ import type { Invocation } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
 import { completed, supplemented } from "./prompt/required.ts";
 import type { Stopping } from "./stopping.ts";
+import { writtenCommand } from "./written-commands.ts";
 
 /** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
 export function perform(...run: Parameters<typeof performed>): Promise<number> {

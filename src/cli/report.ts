@@ -1,7 +1,7 @@
 import { type Explanation, explanationJson, explanationLines, stackLines, withoutSecrets } from "./exit.ts";
 import { CommandFailed } from "./failure.ts";
 import type { Host } from "./host.ts";
-import { nextArgv, programName } from "./next.ts";
+import { nextArgv } from "./next.ts";
 import { annotate, annotates } from "./output/github-actions.ts";
 import { printerOn } from "./output/print.ts";
 import { placeGiven } from "./parse/argv.ts";
@@ -23,7 +23,7 @@ export async function reported(
     return explanation.exitCode;
   }
   const stack = own.includes("--debug") && error instanceof Error ? stackLines(error) : [];
-  await printer.lines("stderr", [...explanationLines(explanation, programName(host)), ...stack]);
+  await printer.lines("stderr", [...explanationLines(explanation), ...stack]);
   if (annotates(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Command } from "../../src/cli/command.ts";
-import { groups } from "../../src/cli/groups.ts";
+import { writtenCommands } from "../../src/cli/written-commands.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = new Map(
@@ -22,7 +22,7 @@ const derivedOf = (command: Command) => {
 };
 
 describe("what a command written by hand reads of its derived one", async () => {
-  const loaded = await Promise.all(Object.values(groups).map((group) => group?.commands?.()));
+  const loaded = await Promise.all(Object.values(writtenCommands).map((load) => load?.()));
   const readers = loaded.flatMap((group) => group?.commands ?? []).filter((one) => one.readsDerived !== undefined);
 
   it("is declared by some", () => assert.ok(readers.length > 5, String(readers.length)));

@@ -64,8 +64,12 @@ describe("the layers", () => {
     ["src/cli/bulk/x.ts", 'import "../commands/router/y.ts";', "src/cli knows nothing of src/cli/commands"],
     ["src/cli/tour/x.ts", 'import type { Y } from "../commands/y.ts";', "src/cli knows nothing of src/cli/commands"],
     ["src/cli/x.ts", 'const late = () => import("./commands/y.ts");', "src/cli knows nothing of src/cli/commands"],
-    ["src/cli/groups.ts", 'import "./commands/y.ts";', "only by a dynamic import"],
-    ["src/cli/commands/x.ts", 'import "../groups.ts";', "src/cli/commands knows nothing of src/cli/groups.ts"],
+    ["src/cli/written-commands.ts", 'import "./commands/y.ts";', "only by a dynamic import"],
+    [
+      "src/cli/commands/x.ts",
+      'import "../written-commands.ts";',
+      "src/cli/commands knows nothing of src/cli/written-commands.ts",
+    ],
     ["emulator/http/x.ts", 'import "../../src/client/client.ts";', "emulator/http knows nothing of src/client"],
     ["emulator/store/x.ts", 'import "../http/y.ts";', "emulator/store knows nothing of emulator/http"],
     ["emulator/control/x.ts", 'import "../compose/y.ts";', "emulator/control knows nothing of emulator/compose"],
@@ -94,7 +98,7 @@ describe("the layers", () => {
     assert.deepEqual(
       [
         refused("src/cli/x.ts", 'const start = () => import("../../emulator/index.ts");'),
-        refused("src/cli/groups.ts", 'const late = () => import("./commands/y.ts");'),
+        refused("src/cli/written-commands.ts", 'const late = () => import("./commands/y.ts");'),
         refused("src/cli/commands/x.ts", 'import "../settings.ts";\nimport "../bulk/y.ts";'),
         refused("src/derive/x.ts", 'import type * as z from "zod";'),
         refused("emulator/http/outgoing/pool.ts", 'import { Agent } from "undici";'),

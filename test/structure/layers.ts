@@ -85,7 +85,7 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "src/cli",
-    mayImport: [...belowCli, "src/cli/groups.ts"],
+    mayImport: [...belowCli, "src/cli/written-commands.ts"],
     lazily: ["emulator"],
     io: true,
     homeOf: "parsing, settings, terminal, exit codes",
@@ -98,7 +98,7 @@ export const layers: readonly Layer[] = [
     homeOf: "what a command written by hand does",
   },
   {
-    path: "src/cli/groups.ts",
+    path: "src/cli/written-commands.ts",
     mayImport: ["src/base", "src/cli"],
     lazily: ["src/cli/commands"],
     io: false,

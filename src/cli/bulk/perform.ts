@@ -2,7 +2,6 @@ import { createReadStream } from "node:fs";
 import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
-import { programName } from "../next.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { isSystemTrouble, nextOf, whyOf } from "../system-trouble.ts";
 import type { InvalidRow } from "./input/batches.ts";
@@ -61,7 +60,7 @@ export async function performJob(
       const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
       throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume });
     }
-    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume, programName(context.host))}`);
+    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();

@@ -36,16 +36,16 @@ export async function helpText(
   }
   const columns = host.stdout.columns || (host.stdout.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
-  if (topic) return laidOut(await topicPage(topic), columns);
+  if (topic) return laidOut(await topicPage(topic), columns, host);
 
   const names = await groupNames();
   if (named.length === 0) {
     if (!isVerb && !wantsHelp) await check(argv);
-    return laidOut(rootPage(names), columns);
+    return laidOut(rootPage(names), columns, host);
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
-  return laidOut(pageOf(named, await declarationsOf(named[0]!)), columns);
+  return laidOut(pageOf(named, await declarationsOf(named[0]!)), columns, host);
 }
 
 /** A topic may have been meant, too. */

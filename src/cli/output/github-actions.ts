@@ -1,4 +1,5 @@
 import { appendFile, stat } from "node:fs/promises";
+import { asCalled } from "../called.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Explanation } from "../exit.ts";
 import type { Host } from "../host.ts";
@@ -15,7 +16,7 @@ export const annotates = (env: Host["env"], argv: readonly string[] = []): boole
 /** Marks a failure in the run. */
 export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
   const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
-  const text = lines.join("\n");
+  const text = asCalled(host)(lines.join("\n"));
   await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
 }
 

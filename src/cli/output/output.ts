@@ -76,12 +76,12 @@ export function createOutput(host: Host, globals: Globals): Output {
     }
     if (value === undefined) return;
     if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
-    if (!isObject(value)) return print(cell(value));
+    if (!isObject(value)) return printer.lines("stdout", [cell(value)], { given: true });
     const names =
       chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      if (isTable) return printer.lines("stdout", record(entries));
+      if (isTable) return printer.lines("stdout", record(entries), { given: true });
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
     }
@@ -102,7 +102,7 @@ export function createOutput(host: Host, globals: Globals): Output {
       // What was asked for by name is shortened, and never left out.
       keepsAll: globals.fields !== undefined,
     });
-    await printer.lines("stdout", lines, { laidOut: true });
+    await printer.lines("stdout", lines, { laidOut: true, given: true });
     if (leftOut.length > 0) await note(`Too narrow for ${leftOut.join(", ")}: --wide shows all`);
   }
 

@@ -1,3 +1,4 @@
+import { asCalled } from "../called.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
 import { hasColour } from "./colour.ts";
@@ -17,6 +18,11 @@ export type RowFormat = "csv" | "csv-safe" | "tsv";
 
 const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
 
+interface LinesHow {
+  readonly laidOut?: boolean;
+  readonly given?: boolean;
+}
+
 /**
  * The one way to a stream. Services, receivers, files and people choose most of what is printed: none of it may speak
  * to the terminal, begin a line of its own, or give commands to a runner that reads the log.
@@ -24,9 +30,10 @@ const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as cons
 export interface Printer {
   /**
    * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
-   * they are `laidOut`: rows of a table.
+   * they are `laidOut`: rows of a table. Commands in them begin as they were called, unless the lines are `given`: data,
+   * which holds what somebody wrote.
    */
-  lines(name: StreamName, lines: readonly Line[], how?: { readonly laidOut: boolean }): Promise<void>;
+  lines(name: StreamName, lines: readonly Line[], how?: LinesHow): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Text of our own making, in which line breaks and tabs have their place: pages of help. */
@@ -44,6 +51,7 @@ export interface Printer {
 
 export function printerOn(host: Host, color: boolean | undefined): Printer {
   const isRunner = isObeyedLog(host.env);
+  const called = asCalled(host);
   const calmed = isRunner ? withoutCommands : (text: string) => text;
 
   const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
@@ -55,21 +63,28 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   const shownOn = (name: StreamName, text: string): string =>
     visible(name === "stderr" ? withoutSent(host, text) : text);
 
-  const printed = (name: StreamName, line: Line, paint: Paint | undefined, columns: number): string => {
+  const printed = (
+    name: StreamName,
+    line: Line,
+    paint: Paint | undefined,
+    columns: number,
+    inWords: (text: string) => string,
+  ): string => {
     const pieces = [line].flat().map((piece): Piece => {
-      if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
-      return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
+      if (typeof piece === "string") return { text: inWords(shownOn(name, piece)), paint: (text) => text };
+      return { text: inWords(shownOn(name, piece.text)), paint: paint ? paint[piece.style] : (text) => text };
     });
     // As a whole: two pieces may be one command.
     return `${calmed(wrapped(pieces, columns))}\n`;
   };
 
   return {
-    async lines(name, lines, { laidOut } = { laidOut: false }) {
+    async lines(name, lines, { laidOut = false, given = false } = {}) {
       const paint = await paintFor(name, lines);
       const { isTTY, columns } = host[name];
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
-      await write(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
+      const inWords = given ? (text: string) => text : called;
+      await write(host[name], lines.map((line) => printed(name, line, paint, window, inWords)).join(""));
     },
     json(name, value, indent) {
       const document = JSON.stringify(value ?? null, null, indent);

@@ -1,5 +1,6 @@
 import { declarationsOf } from "../../../src/cli/command-tree.ts";
 import { groups } from "../../../src/cli/groups.ts";
+import { writtenCommands } from "../../../src/cli/written-commands.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 
@@ -11,6 +12,6 @@ export async function allCommands(): Promise<CommandDeclaration[]> {
 
 /** The commands that are written by hand. */
 export async function handWrittenCommands(): Promise<CommandDeclaration[]> {
-  const loaded = await Promise.all(Object.values(groups).map((group) => group.commands?.()));
+  const loaded = await Promise.all(Object.values(writtenCommands).map((load) => load()));
   return loaded.flatMap((module) => module?.commands ?? []);
 }

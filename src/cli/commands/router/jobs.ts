@@ -4,7 +4,6 @@ import type { StoredJob } from "../../bulk/log/jobs.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired, UsageError } from "../../failure.ts";
 import { commandLine } from "../../help/examples.ts";
-import { programName } from "../../next.ts";
 
 const id = {
   name: "job",
@@ -99,8 +98,7 @@ export const jobsShow = command({
   async run(input, context) {
     const job = await jobOf(input, context);
     await context.output.show(shown(job), { fields });
-    if (job.status === "interrupted")
-      await context.output.note(`Resume it with: ${commandLine(job.record.resume, programName(context.host))}`);
+    if (job.status === "interrupted") await context.output.note(`Resume it with: ${commandLine(job.record.resume)}`);
     return undefined;
   },
 });

@@ -4,7 +4,6 @@ import { isoMillis } from "../../../../base/clock.ts";
 import { stateFile } from "../../../connection/run-file.ts";
 import { quoted } from "../../../help/examples.ts";
 import type { Host } from "../../../host.ts";
-import { programName } from "../../../next.ts";
 
 /** What scripts wait for (DECISIONS.md, L21). */
 export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
@@ -44,7 +43,6 @@ export function bannerOf(emulator: Emulator, toldAt: string | undefined, host: H
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
   const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
-  const svc = programName(host);
   return [
     "The emulator is up.",
     "",
@@ -56,12 +54,10 @@ export function bannerOf(emulator: Emulator, toldAt: string | undefined, host: H
     "",
     isDetached ? "To use it:" : "In another terminal:",
     "",
-    ...(toldAt === undefined ? exports(emulator) : [`  eval "$(${svc} emulator env${named(toldAt, host)})"`]),
-    `  ${svc} contracts templates list`,
+    ...(toldAt === undefined ? exports(emulator) : [`  eval "$(svc emulator env${named(toldAt, host)})"`]),
+    `  svc contracts templates list`,
     "",
-    isDetached
-      ? `${svc} emulator stop${toldAt === undefined ? "" : named(toldAt, host)} stops it.`
-      : "Ctrl-C stops it.",
+    isDetached ? `svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)} stops it.` : "Ctrl-C stops it.",
   ];
 }
 

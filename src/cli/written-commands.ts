@@ -1,0 +1,32 @@
+import { lookupTable } from "../base/lookup-table.ts";
+import type { Command } from "./command.ts";
+
+/** The hand-written commands of a group; each stands beside the derived ones, or for one of the same words. */
+export const writtenCommands = lookupTable<() => Promise<{ readonly commands: readonly Command[] }>>({
+  tour: () => import("./commands/tour.ts"),
+  emulator: () => import("./commands/emulator/index.ts"),
+  doctor: () => import("./commands/doctor.ts"),
+  contracts: () => import("./commands/contracts/index.ts"),
+  intake: () => import("./commands/intake/index.ts"),
+  files: () => import("./commands/files/index.ts"),
+  webhooks: () => import("./commands/webhooks/index.ts"),
+  router: () => import("./commands/router/index.ts"),
+  auth: () => import("./commands/auth/index.ts"),
+  "chat-a": () => import("./commands/chat-a/index.ts"),
+  "chat-b": () => import("./commands/chat-b/index.ts"),
+  "crm-a": () => import("./commands/crm-a/index.ts"),
+  "crm-b": () => import("./commands/crm-b/index.ts"),
+  billing: () => import("./commands/billing/index.ts"),
+  api: () => import("./commands/api.ts"),
+  config: () => import("./commands/config/index.ts"),
+  openapi: () => import("./commands/openapi.ts"),
+  completion: () => import("./commands/completion.ts"),
+});
+
+/** The hand-written command of these words. */
+export async function writtenCommand(words: readonly string[]): Promise<Command> {
+  const written = await writtenCommands[words[0]!]?.();
+  const found = written?.commands.find((command) => command.words.join(" ") === words.join(" "));
+  if (!found) throw new Error(`No command is written for ${words.join(" ")}; rebuild with npm run build`);
+  return found;
+}
