@@ -1,5 +1,5 @@
 import { namesCollector } from "../base/otel-settings.ts";
-import { ServiceError } from "../client/errors.ts";
+import { NetworkError, ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
 import type { Command, Context, Input } from "./command.ts";
 import { declarationsOf } from "./command-tree.ts";
@@ -73,7 +73,7 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
       if ("operation" in declaration) return await runDerived(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
     } catch (error) {
-      if (!(error instanceof InputRequired)) throw await withList(error, declaration);
+      if (!(error instanceof InputRequired)) throw await withEnded(await withList(error, declaration), context);
       given = await supplemented(declaration, given, error, context);
     }
   }
@@ -86,6 +86,14 @@ async function withList(error: unknown, { words }: Declared): Promise<unknown> {
   const known = await declarationsOf(words[0]!);
   const isThere = known.some((one) => one.words.join(" ") === list.join(" "));
   return isThere && words.at(-1) !== "list" ? new PartialFailure(error, [], { next: list }) : error;
+}
+
+/** Where nobody answers any more, this folder may know of who does. */
+async function withEnded(error: unknown, context: Context): Promise<unknown> {
+  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return error;
+  const { hintOfEnded } = await import("./connection/ended-emulator.ts");
+  const hint = await hintOfEnded(error, context);
+  return hint === undefined ? error : new PartialFailure(error, [], { hint });
 }
 
 function typed({ positionals: declared }: CommandDeclaration, input: Input): Input {

@@ -93,6 +93,15 @@ async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promis
   }
 }
 
+/** Whether nothing listens there. */
+export async function refuses(url: string): Promise<boolean> {
+  const { ready } = await import("../../api/emulator/lifecycle.ts");
+  return asking(url, undefined, (client) => client.send(CheckedCall.of(ready), once)).then(
+    () => false,
+    (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
+  );
+}
+
 /** Whether an emulator is gone that did not take its run file away: its process, and whatever would answer for it. */
 export async function wasKilled(running: RunningEmulator): Promise<boolean> {
   return !(await isAlive(running.pid)) && !(await isItself(running).catch(() => true));
@@ -125,7 +134,7 @@ async function asking<T>(
 }
 
 /** Whether an address is one of this machine's own. */
-function isOnThisMachine(url: string): boolean {
+export function isOnThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
   if (name === "localhost" || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name)) return true;

@@ -3,6 +3,7 @@ import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { readable } from "../../client/response.ts";
 import type { Context, Target } from "../command.ts";
+import { hintOfEnded } from "../connection/ended-emulator.ts";
 import { explain } from "../exit.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 import { proxyFinding } from "./proxies.ts";
@@ -42,8 +43,8 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
     ok("services", `Found by ${origin}`),
     router === undefined
       ? skipped("router", "Its address is not known")
-      : routerFinding(String(baseUrls.router), router),
-    contractsFinding(String(baseUrls.contracts), contracts, hasKey),
+      : await routerFinding(String(baseUrls.router), router, context),
+    await contractsFinding(String(baseUrls.contracts), contracts, hasKey, context),
     skew(context, [router, contracts]),
   ];
 }
@@ -69,25 +70,30 @@ async function answerOf(
   }
 }
 
-function troubleFinding(check: string, error: Error): CheckResult {
+async function troubleFinding(check: string, error: Error, context: Context): Promise<CheckResult> {
   const { message, hint } = explain(error);
-  return failed(check, message, failureKindOf(error), hint);
+  return failed(check, message, failureKindOf(error), (await hintOfEnded(error, context)) ?? hint);
 }
 
-function routerFinding(address: string, answer: ServiceAnswer | Error): CheckResult {
-  if (answer instanceof Error) return troubleFinding("router", answer);
+async function routerFinding(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
+  if (answer instanceof Error) return troubleFinding("router", answer, context);
   const isWell = fieldsOf(answer.value).database !== false;
   return isWell
     ? ok("router", `${address} answers in ${answer.tookMs} ms`)
     : warning("router", `${address} answers, but its database is down`);
 }
 
-function contractsFinding(address: string, answer: ServiceAnswer | Error | undefined, hasKey: boolean): CheckResult {
+async function contractsFinding(
+  address: string,
+  answer: ServiceAnswer | Error | undefined,
+  hasKey: boolean,
+  context: Context,
+): Promise<CheckResult> {
   if (answer === undefined) {
     const why = hasKey ? "Its address is not known" : "No API key is set (client_id and client_secret)";
     return skipped("contract API", why);
   }
-  if (answer instanceof Error) return troubleFinding("contract API", answer);
+  if (answer instanceof Error) return troubleFinding("contract API", answer, context);
   return ok("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
 }
 

@@ -1,4 +1,5 @@
 import { command } from "../../command.ts";
+import { stateMeant } from "../../connection/ended-emulator.ts";
 import { CommandFailed } from "../../failure.ts";
 import { isGone } from "./gone.ts";
 
@@ -14,8 +15,8 @@ export const emulatorStatus = command({
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
     ]);
-    const file = input.flags.file;
     const { signal, output } = context;
+    const file = await stateMeant(input.flags.file, context);
     try {
       const { baseUrls } = await context.target("emulator", file);
       const client = await context.client("emulator", { file });

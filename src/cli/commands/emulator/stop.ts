@@ -1,5 +1,6 @@
 import { command } from "../../command.ts";
 import { wasKilled } from "../../connection/emulator-access.ts";
+import { stateMeant } from "../../connection/ended-emulator.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { readRunFile, runFileOf, stateFile } from "../../connection/run-file.ts";
 import { CommandFailed } from "../../failure.ts";
@@ -23,7 +24,8 @@ export const emulatorStop = command({
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
-    const client = await context.client("emulator", { file: input.flags.file });
+    const file = await stateMeant(input.flags.file, context);
+    const client = await context.client("emulator", { file });
     const { signal } = context;
     const stopped = await client
       .call(ready, {}, { signal })
@@ -49,7 +51,7 @@ export const emulatorStop = command({
         // Cut off while it ends: nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isUp || (await hasState(context.host, input.flags.file, stopped)) ? undefined : true;
+      return isUp || (await hasState(context.host, file, stopped)) ? undefined : true;
     });
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });

@@ -1,0 +1,55 @@
+import { NetworkError } from "../../client/errors.ts";
+import type { Context } from "../command.ts";
+import type { EmulatorHere } from "./emulator-access.ts";
+
+/** A shell that still speaks of an emulator that ran before, while another one runs in its folder. */
+export interface EndedEmulator {
+  /** The variable that names the one that has ended. */
+  readonly variable: string;
+  readonly here: EmulatorHere;
+}
+
+const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
+const ofControl = ["SVC_EMULATOR_URL"] as const;
+
+/**
+ * Whether the environment points to an emulator of this machine that has ended, though this folder's runs elsewhere: its
+ * variables are those of an earlier one. Undefined too where something else than the environment says where to go.
+ */
+export async function endedEmulator(
+  { globals, host }: Pick<Context, "globals" | "host">,
+  of: "services" | "control",
+): Promise<EndedEmulator | undefined> {
+  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
+  const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
+  const address = variable && host.env[variable];
+  if (!address) return undefined;
+  const { emulatorHere, isOnThisMachine, refuses } = await import("./emulator-access.ts");
+  if (!isOnThisMachine(address)) return undefined;
+  const here = await emulatorHere(host).catch(() => undefined);
+  if (here === undefined || !(await refuses(new URL(address).origin))) return undefined;
+  return { variable, here };
+}
+
+/** What a person does about it. */
+export const evalAgain = ({ variable, here }: EndedEmulator): string =>
+  `${variable} points to an emulator that has ended; the one of this folder is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
+
+/** The same of a command that could not reach its service; undefined where that has another reason. */
+export async function hintOfEnded(error: unknown, context: Context): Promise<string | undefined> {
+  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
+  const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
+  return ended && evalAgain(ended);
+}
+
+/**
+ * The state of the emulator that is meant by who asks for the one that runs or ends it: that of this folder, where the
+ * environment's has ended.
+ */
+export async function stateMeant(file: string | undefined, context: Context): Promise<string | undefined> {
+  if (file !== undefined) return file;
+  const ended = await endedEmulator(context, "control");
+  if (ended === undefined) return undefined;
+  await context.output.warn(evalAgain(ended));
+  return ended.here.state;
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulator } from "../../support/emulator.ts";
+
+const state = ".svc/emulator.json";
+/** Nothing listens there. */
+const ended = "http://127.0.0.1:9";
+
+/** A folder whose emulator runs, and a shell that still holds the variables of the one before. */
+async function stage(t: TestContext) {
+  const cwd = await testFolder(t);
+  const twin = await emulator(t, { file: join(cwd, state) });
+  const env = {
+    SVC_BASE_URL: ended,
+    SVC_CONTRACTS_URL: ended,
+    SVC_CLIENT_ID: "earlier",
+    SVC_CLIENT_SECRET: "earlier",
+    SVC_EMULATOR_URL: `${ended}/_emulator`,
+    SVC_EMULATOR_TOKEN: "earlier",
+  };
+  const svc = (argv: string, more: Readonly<Record<string, string>> = {}, folder = cwd) =>
+    runCli(argv, { cwd: folder, env: { ...env, ...more } });
+  const told = (variable: string) =>
+    `${variable} points to an emulator that has ended; the one of this folder is at ${twin.routerUrl}: eval "$(svc emulator env)" again.`;
+  return { svc, twin, told, elsewhere: await testFolder(t) };
+}
+
+describe("a shell that speaks of an emulator that has ended, in the folder of one that runs", () => {
+  it("is told where that one is by each command that finds nobody, and by doctor", async (t) => {
+    const { svc, told } = await stage(t);
+    for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
+      const { exit, err } = await svc(line);
+      assert.deepEqual([exit, err.split("\n").slice(1)], [75, [`  ${told("SVC_BASE_URL")}`, ""]], err);
+    }
+    const control = await svc("emulator clock --retries 0", { SVC_BASE_URL: "", SVC_CONTRACTS_URL: "" });
+    assert.deepEqual([control.exit, control.err.split("\n").slice(1)], [75, [`  ${told("SVC_EMULATOR_URL")}`, ""]]);
+    const { err } = await svc("doctor --format table");
+    assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
+  });
+
+  it("is told nothing of the kind where the address is another's, or no emulator runs here", async (t) => {
+    const { svc, elsewhere } = await stage(t);
+    const usual = "  Check the address and that the service is up.\n";
+    for (const { err } of [
+      await svc(`contracts templates list --retries 0 --base-url ${ended}`),
+      await svc("contracts templates list --retries 0", {}, elsewhere),
+    ])
+      assert.ok(err.endsWith(usual), err);
+  });
+
+  it("asks for and ends the one of this folder", async (t) => {
+    const { svc, twin, told } = await stage(t);
+    const status = await svc("emulator status --json");
+    assert.deepEqual(
+      [status.exit, JSON.parse(status.out).router_url, status.err],
+      [0, twin.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
+    );
+    const stopped = await svc("emulator stop");
+    assert.deepEqual([stopped.exit, stopped.err], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
+  });
+});
