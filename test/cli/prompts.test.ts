@@ -112,6 +112,42 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, ada.waiting()], [75, []], err);
   });
 
+  it("is asked nothing that no answer satisfies, and told what is missing", async (t) => {
+    const { svc, json, cwd } = await cliEmulator(t);
+    const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
+      const nobody = person([":", ctrlC]);
+      const run = await svc(line, { ...nobody, env: { SVC_STATE_DIR: cwd, ...env } });
+      const err = stripVTControlCharacters(run.err);
+      assert.deepEqual([run.exit, words.test(err), err.includes("? ")], [exit, true, false], err);
+    };
+    await refused("contracts send", 5, /No contract is in DRAFT: svc contracts send takes no other\./);
+    await refused("contracts status", 5, /There are no contracts\.\n {2}try: svc contracts create/);
+    await json("contracts create --data -", { stdin: nda });
+    await refused("emulator sign", 5, /No contract is in SIGN/);
+    await refused("emulator resume", 5, /No contract is in ON_HOLD/);
+    await refused("emulator snapshot restore", 5, /There are no snapshots\./);
+    await refused("webhooks delete", 5, /There are no webhooks\./);
+    await refused("config use", 5, /There are no profiles\./);
+    await refused("config remove", 5, /There are no profiles\./);
+    await refused("router jobs resume", 5, /There are no jobs that were stopped\./);
+    const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
+    await refused("contracts send", 2, /It is not known where the services are\./, nowhere);
+  });
+
+  it("is offered the webhooks and the numbers of contracts that there are", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: nda });
+    const url = "https://hooks.example/x";
+    await json(["webhooks", "create", "--title", "mine", "--url", url, "--only-for-activities", "CONTRACT_SIGNED"]);
+    const removal = person(["Webhook id", enter]);
+    const removed = await svc("webhooks delete --yes", removal);
+    assert.deepEqual([removed.exit, removal.waiting()], [0, []], removed.err);
+    const again = person(["Contract ids", enter]);
+    const triggered = await svc("webhooks re-trigger --dry-run", again);
+    assert.match(stripVTControlCharacters(triggered.err), /1 {2}NDA {2}DRAFT/);
+    assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.err);
+  });
+
   it("walks through a template's attributes, and learns the command line for the next time", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const ada = person(

@@ -4,6 +4,7 @@ import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
 import { settings } from "../config/setting-keys.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
 import type { Choice } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
@@ -25,6 +26,9 @@ const offers = lookupTable<Fetch>({
 /** The same for names that mean something else in other groups: `emulator id`. */
 const offersOfGroups = lookupTable<Fetch>({
   "router job": jobs,
+  "contracts contract_id": contractNumbers,
+  "webhooks contract_ids": contractNumbers,
+  "webhooks webhook_id": webhooks,
   "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
 });
 
@@ -41,6 +45,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator unmark": ["SIGN"],
   "emulator request-review": ["DRAFT", "REDLINING"],
   "emulator request-approval": ["DRAFT", "REDLINING"],
+  "emulator approve": ["DRAFT", "REDLINING"],
   "emulator sign": ["SIGN"],
   "emulator decline": ["SIGN"],
   "emulator complete-review": ["REDLINING"],
@@ -49,7 +54,31 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** The answers that a field can have: those declared, else those that are there now; undefined when they are free. */
+/** What is said where a list is empty, for no other answer would do. */
+const noneOf = new Map<Fetch, string>([
+  [clusters, "There are no clusters."],
+  [templates, "There are no templates."],
+  [contracts, "There are no contracts."],
+  [contractNumbers, "There are no contracts."],
+  [intakes, "There are no intakes."],
+  [profiles, "There are no profiles."],
+  [webhooks, "There are no webhooks."],
+  [snapshots, "There are no snapshots."],
+]);
+
+/** The command that makes the first one, or lists those of another kind. */
+const nextOf = new Map<Fetch, readonly string[]>([
+  [contractNumbers, ["contracts", "create"]],
+  [intakes, ["intake", "create"]],
+  [profiles, ["config", "set"]],
+  [webhooks, ["webhooks", "listen"]],
+  [snapshots, ["emulator", "snapshot", "save"]],
+]);
+
+/**
+ * The answers that a field can have: those declared, else those that are there now; undefined when they are free. Throws
+ * where there is none that could be given, or nobody to ask: a question that no answer satisfies is not asked.
+ */
 export async function choicesFor(
   field: string,
   declared: readonly string[] | undefined,
@@ -58,13 +87,36 @@ export async function choicesFor(
 ): Promise<readonly Choice[] | undefined> {
   if (declared) return declared.map((value) => ({ value, name: value }));
   const isContract = field === "id" && Object.hasOwn(statusesFor, command);
-  const offer = isContract ? contracts : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
+  const isSnapshot = field === "name" && /^emulator snapshot (?!save)/.test(command);
+  const offer = isContract
+    ? contracts
+    : isSnapshot
+      ? snapshots
+      : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
   if (!offer) return undefined;
-  // Whatever goes wrong here goes wrong again, and is told, when the command itself runs: the field is typed instead.
-  return withSpinner(context, "Looking up what there is", () => offer(context, command)).catch((error: unknown) => {
-    if (context.signal.aborted) throw error;
-    return undefined;
-  });
+  const found = await withSpinner(context, "Looking up what there is", () => offer(context, command)).catch(
+    (error: unknown) => {
+      if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailed) throw error;
+      // Whatever else goes wrong goes wrong again, and is told, when the command itself runs: the field is typed instead.
+      return undefined;
+    },
+  );
+  if (found?.length === 0) refuseToAsk(offer, command);
+  return found;
+}
+
+/** Says what is missing, where that is known. */
+function refuseToAsk(offer: Fetch, command: string): void {
+  const statuses = offer === contracts ? statusesFor[command] : undefined;
+  const message =
+    offer === jobs
+      ? `There are no jobs${command === "router jobs resume" ? " that were stopped" : ""}.`
+      : statuses === undefined
+        ? noneOf.get(offer)
+        : `No contract is in ${statuses.join(", ")}: svc ${command} takes no other.`;
+  if (message === undefined) return;
+  const next = offer === contracts ? ["contracts", statuses === undefined ? "create" : "list"] : nextOf.get(offer);
+  throw new CommandFailed("not-found", "nothing_to_choose", message, { next });
 }
 
 /** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
@@ -99,6 +151,30 @@ async function contracts(context: Context, command: string): Promise<Choice[]> {
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
+/** The same for those who take the number of a contract, without `T-`. */
+async function contractNumbers(context: Context, command: string): Promise<Choice[]> {
+  const all = await contracts(context, command);
+  return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
+}
+
+/** An emulator alone tells which there are. */
+async function webhooks(context: Context): Promise<Choice[]> {
+  const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
+  await context.target("contracts");
+  const client = await context.client("emulator").catch(() => {
+    throw new Error("a service tells of none");
+  });
+  const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
+  return all.map(({ id, title, status, url }) => ({ value: String(id), name: `${id}  ${title}  ${status}  ${url}` }));
+}
+
+async function snapshots(context: Context): Promise<Choice[]> {
+  const { listSnapshots } = await import("../../api/emulator/state/snapshots.ts");
+  const client = await context.client("emulator");
+  const all = await client.call(listSnapshots, {}, { signal: context.signal, retries: 0 });
+  return all.map(({ name }) => ({ value: name, name }));
+}
+
 async function intakes(context: Context): Promise<Choice[]> {
   return (await newestIntakes(context)).map(({ id, title, status }) => ({
     value: String(id),
@@ -129,9 +205,13 @@ async function newestIntakes(context: Context) {
   return (await listed("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-async function jobs({ host }: Context): Promise<Choice[]> {
+/** Only what was stopped can be gone on with. */
+async function jobs({ host }: Context, command: string): Promise<Choice[]> {
   const { listJobs } = await import("../bulk/log/jobs.ts");
-  return (await listJobs(host)).map(({ record: { id, command }, status }) => ({
+  const fitting = (await listJobs(host)).filter(
+    ({ status }) => command !== "router jobs resume" || status === "interrupted",
+  );
+  return fitting.map(({ record: { id, command }, status }) => ({
     value: id,
     name: `${id}  ${command}  ${status}`,
   }));
