@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { Host } from "../host.ts";
@@ -19,11 +19,19 @@ export function nearestState(folder: string): string | undefined {
   }
 }
 
-/** Windows tells no owners. */
+/** What cannot be looked at is somebody else's, or broken. Windows tells no owners. */
 function isOurs(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = seen(path);
   const user = process.getuid?.();
   return found !== undefined && (user === undefined || found.uid === user);
+}
+
+function seen(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Says which state is used where it was found above this folder. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -21,4 +21,16 @@ it("--emulator in a subfolder uses the state of the folder above, and says so; t
 
   const own = await runCli("emulator webhooks --emulator --fields title", { cwd });
   assert.deepEqual(own, { exit: 0, out: "Mine\n", err: "" });
+});
+
+it("a .svc above that cannot be looked at is passed over", async (t) => {
+  const cwd = await testFolder(t);
+  const below = join(cwd, "project");
+  await mkdir(below);
+  // Whoever runs the tests may look into every folder; nobody follows a link to itself.
+  await symlink(".svc", join(cwd, ".svc"));
+  const status = await runCli("contracts status T-1", { cwd: below });
+  assert.deepEqual([status.exit, status.err.split("\n")[0]], [2, "error: It is not known where the services are."]);
+  const own = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
+  assert.deepEqual([own.exit, await readdir(below)], [0, [".svc"]], own.err);
 });
