@@ -9,6 +9,7 @@ import { follow } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
 import { allParts, firstPart, noteRest } from "../../pages.ts";
 import { picked } from "../../parse/picked.ts";
+import { refuseRealService } from "./why.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
@@ -49,6 +50,7 @@ export const webhooksDeliveries = command({
     { title: "As it happens", argv: ["webhooks", "deliveries", "--follow"] },
   ],
   async run(input, context) {
+    await refuseRealService(input.flags.file, context);
     return input.flags.follow ? followDeliveries(input, context) : list(input, context);
   },
 });

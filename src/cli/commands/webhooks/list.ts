@@ -1,5 +1,6 @@
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
+import { refuseRealService } from "./why.ts";
 
 const columns = ["id", "title", "status", "failure_count", "only_for_activities", "url"];
 
@@ -13,6 +14,7 @@ export const webhooksList = command({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "Who is told of what?", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
+    await refuseRealService(flags.file, context);
     const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const client = await emulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });

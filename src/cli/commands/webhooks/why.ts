@@ -52,7 +52,7 @@ async function traceOf({ id }: Webhook, client: Client, { signal }: Context) {
 }
 
 /** Before anything is asked: no service but an emulator tells of its deliveries. */
-async function refuseRealService(file: string | undefined, { globals, host }: Context): Promise<void> {
+export async function refuseRealService(file: string | undefined, { globals, host }: Context): Promise<void> {
   if (file !== undefined || globals.emulator) return;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return;

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("what a real service tells of in its application only", () => {
+  for (const command of ["list", "deliveries", "deliveries --follow", "why"]) {
+    it(`is not asked of it: webhooks ${command}`, async (t) => {
+      const cwd = await testFolder(t);
+      const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
+      assert.deepEqual(
+        [exit, out, err.split("\n")[0]],
+        [1, "", "error: Only an emulator knows; this is the service of --base-url."],
+      );
+    });
+  }
+});
