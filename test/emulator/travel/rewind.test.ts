@@ -210,7 +210,7 @@ whereverItIsKept("a rewind", (place) => {
   });
 
   it("keeps nothing where it takes nothing back, so that what was kept stays", async (t) => {
-    const { on } = await onFile(t);
+    const { on } = await keptAt(place, t);
     await draft(on.api);
     await rewind(on, { steps: 1 });
     await draft(on.api);
