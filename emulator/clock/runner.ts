@@ -22,6 +22,8 @@ export interface RunnerOptions {
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onTrouble?: DispatcherOptions["onTrouble"];
   readonly caps?: Partial<Caps>;
+  /** Told in the moment in which another state takes the place of the present one. */
+  readonly onTakeOver?: () => void;
   /** Makes the rows of what comes due. */
   readonly causeRow?: MakeCauseRow;
 }
@@ -141,6 +143,7 @@ export class Runner {
    */
   takeOver(clock: ClockState): readonly Entry[] {
     const underWay = this.#dispatcher.abandon();
+    this.#options.onTakeOver?.();
     this.#options.clock.takeOver(clock);
     this.#dispatcher = this.#newDispatcher();
     return underWay;

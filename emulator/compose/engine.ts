@@ -63,6 +63,7 @@ export function startEngine(setup: Setup): Engine {
     wall,
     hurry: setup.hurry,
     graceMs: setup.graceMs,
+    onTakeOver: () => links.abandon(),
     causeRow: setup.causeRow,
     deterministic,
     handlers: {

@@ -102,6 +102,8 @@ export class Dispatch {
     const service = atPath[0]?.operation.service ?? operations.service;
     const dialect = dialects[service?.dialect ?? "control"];
     const id = match?.bound.operation.id;
+    // Nobody waits for the answer, and what it would change is of another state.
+    if (this.#setup.links?.isLeft(raw)) return void raw.destroy();
     const before = this.#setup.links?.take(raw);
     // What another listener sent on, it has looked at.
     const told = before === undefined ? this.#setup.proxies.heed(raw) : undefined;

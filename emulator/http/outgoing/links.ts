@@ -35,6 +35,21 @@ export class RequestLinks {
     this.#causes.delete(name);
   }
 
+  /** Another state takes the place of the one in which requests were sent: what is on its way belongs to that. */
+  abandon(): void {
+    this.#causes.clear();
+  }
+
+  /** Whether a request was sent in a state that was left, or its sender has gone. */
+  isLeft({ headers }: IncomingMessage): boolean {
+    const names = headers[linkHeader];
+    if (names === undefined) return false;
+    const own = String(names)
+      .split(", ")
+      .find((name) => name.startsWith(`${this.#secret}-`));
+    return own !== undefined && !this.#causes.has(own);
+  }
+
   /** What led to a request that came; from then on it is as if the header had never been there. */
   take({ headers, rawHeaders }: IncomingMessage): Cause | undefined {
     if (headers[linkHeader] === undefined) return undefined;
