@@ -35,7 +35,10 @@ export interface Disk {
   link(path: string, second: string): Promise<void>;
   /** Does nothing when there is no such file. */
   remove(path: string): Promise<void>;
+  /** The names of all that is in a folder. */
   list(folder: string): Promise<string[]>;
+  /** Of these, those of regular files: a pipe would have its reader wait for ever. */
+  listFiles(folder: string): Promise<string[]>;
   /** Makes a folder and those above it. Resolves with the topmost that was not there yet. */
   makeFolder(path: string): Promise<string | undefined>;
   /** Makes creations, renames and removals in the folder durable. */
@@ -53,6 +56,10 @@ export const systemDisk: Disk = {
   link,
   remove: (path) => rm(path, { force: true }),
   list: (folder) => readdir(folder),
+  async listFiles(folder) {
+    const found = await readdir(folder, { withFileTypes: true });
+    return found.filter((entry) => entry.isFile()).map(({ name }) => name);
+  },
   makeFolder: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
   async syncFolder(path) {
     // Windows cannot open folders; its renames are durable with the file system's own journal.

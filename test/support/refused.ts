@@ -25,7 +25,7 @@ export async function assertRefused(
 
 /** Waits until nothing is left to do at the present time: what clusters report goes out after the answer. */
 export async function quiet({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
-  for (let looks = 0; looks < 500; looks += 1) {
+  for (let looks = 0; looks < 20_000; looks += 1) {
     const { now, next_due } = (await ask("GET", "clock")).body as { now: string; next_due: string | null };
     if (next_due === null || next_due > now) return;
   }

@@ -27,12 +27,7 @@ export async function openFileSnapshotStore(options: {
 }): Promise<SnapshotStore> {
   const { folder, disk = systemDisk } = options;
   const pathOf = (name: string) => join(folder, `${name}${suffix}`);
-  /** What is no regular file is none of ours: a pipe would have its reader wait for ever. */
-  const names = async () => {
-    const named = (await listed(disk, folder)).map(nameIn).filter((name) => name !== undefined);
-    const found = await Promise.all(named.map(async (name) => ((await isRegular(pathOf(name))) ? [name] : [])));
-    return found.flat();
-  };
+  const names = async () => (await listed(disk, folder)).map(nameIn).filter((name) => name !== undefined);
   const remove = async (name: string) => {
     try {
       await disk.remove(pathOf(name));
@@ -78,17 +73,9 @@ function nameIn(file: string): string | undefined {
   return isSnapshotName(name) ? name : undefined;
 }
 
-const isRegular = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    (found) => found.isFile(),
-    (error) => {
-      if (isMissing(error)) return false;
-      throw error;
-    },
-  );
-
+/** What is no regular file is none of ours. */
 const listed = (disk: Disk, folder: string): Promise<string[]> =>
-  disk.list(folder).catch((error) => {
+  disk.listFiles(folder).catch((error) => {
     if (isMissing(error)) return [];
     throw error;
   });

@@ -112,6 +112,10 @@ export class ForgetfulDisk implements Disk {
     return [...this.#folderAt(path).entries.keys()].map((name) => name.slice(join(path, "/").length));
   }
 
+  listFiles(path: string): Promise<string[]> {
+    return this.list(path);
+  }
+
   async makeFolder(path: string): Promise<string | undefined> {
     if (this.#folders.has(path)) return undefined;
     const above = await this.makeFolder(dirname(path));
