@@ -170,8 +170,16 @@ export class Leadership {
     await this.#options.wall.sleep(this.#aloneAt - this.#options.wall.now(), this.#ended.signal);
   }
 
-  /** The statement that asks for our epoch found another one. */
+  /**
+   * A statement that asks for our epoch found another one. That may be a new one of our own, whose answer is still on its
+   * way: only who is asked for by name can tell that another process leads.
+   */
   fencedOff(): StoreFailed {
+    void this.#ask(this.#options.wall.now()).catch(() => {});
+    return new StoreFailed("Another process leads this store now");
+  }
+
+  #deposed(): StoreFailed {
     this.#isLost = true;
     this.#ended.abort();
     this.#lose();
@@ -192,7 +200,7 @@ export class Leadership {
    * never will be there. Fails with StoreFailed when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
-    if (this.#isLost) throw this.fencedOff();
+    if (this.#isLost) throw this.#deposed();
     const sentAt = this.#options.wall.now();
     // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
@@ -201,7 +209,7 @@ export class Leadership {
         where leader = ${this.#options.candidate.instance} returning epoch
       ), cut as (delete from journal using led where last > ${lastLine} returning last)
       select epoch, (select count(*) from cut) from led`;
-    if (!row) throw this.fencedOff();
+    if (!row) throw this.#deposed();
     this.#epoch = row.epoch as string;
     this.#assuredUntil = sentAt + this.#options.leaseMs;
   }
@@ -253,13 +261,13 @@ export class Leadership {
   }
 
   async #ask(sentAt: number): Promise<void> {
-    const { database } = this.#options;
-    const epoch = this.#epoch;
+    const { database, candidate } = this.#options;
     const { count } = await database.pool`
-      update leadership set beat = beat + 1, renewed = clock_timestamp() where epoch = ${epoch}`;
-    // A new epoch of our own may have begun meanwhile.
-    if (count === 0 && epoch === this.#epoch) this.fencedOff();
-    if (count === 0) return;
+      update leadership set beat = beat + 1, renewed = clock_timestamp() where leader = ${candidate.instance}`;
+    if (count === 0) {
+      this.#deposed();
+      return;
+    }
     this.#assuredUntil = Math.max(this.#assuredUntil, sentAt + this.#options.leaseMs);
     if (!this.#isLocked) await this.#lockAgain();
   }

@@ -141,22 +141,34 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
   });
 
-  it("a leader whose database has no room goes on once there is some, and has lost nothing", async (t) => {
-    const at = place(server());
-    const writers = new Writers(at.url, at.schema);
-    t.after(() => writers.killAll());
-    writers.start();
-    await writers.leader(50);
-    // What a full disk answers to an insert; filling one would take a file system of its own.
-    await server().sql((sql) =>
-      sql.unsafe(`create function ${at.schema}.full() returns trigger language plpgsql as
-        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
-        create trigger full_disk before insert on ${at.schema}.journal execute function ${at.schema}.full()`),
-    );
-    await moment(300);
-    await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${at.schema}.journal`));
-    await writers.leader(50);
-    await writers.killAll();
-    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
-  });
+  /** What a full disk answers to an insert. A real one: emulator/compose/database-full. */
+  const fullDisk = (schema: string) => `
+    create function ${schema}.full() returns trigger language plpgsql as
+    $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+    create trigger full_disk before insert on ${schema}.journal execute function ${schema}.full()`;
+  /** A new epoch is committed some time after it was written, so that beats of the one before wait for it. */
+  const slowEpochs = (schema: string) => `
+    create function ${schema}.slow() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(0.15); return null; end $$;
+    create trigger slow_epoch after update on ${schema}.leadership for each row
+    when (old.epoch <> new.epoch) execute function ${schema}.slow()`;
+
+  for (const [what, more] of [
+    ["", () => ""],
+    [", in an epoch of its own that its beats have not heard of", slowEpochs],
+  ] as const) {
+    it(`a leader whose database has no room goes on once there is some, and has lost nothing${what}`, async (t) => {
+      const at = place(server());
+      const writers = new Writers(at.url, at.schema);
+      t.after(() => writers.killAll());
+      writers.start();
+      await writers.leader(50);
+      await server().sql((sql) => sql.unsafe(`${fullDisk(at.schema)};${more(at.schema)}`));
+      await moment(more === slowEpochs ? 3_000 : 300);
+      await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${at.schema}.journal`));
+      await writers.leader(50);
+      await writers.killAll();
+      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+    });
+  }
 });
