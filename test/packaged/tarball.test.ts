@@ -12,14 +12,14 @@ const run = promisify(execFile);
 
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
+  let told: string;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], {
-      cwd: folder,
-    });
+    const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], { cwd: folder });
+    told = installed.stderr;
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -38,6 +38,16 @@ describe("the packed tarball, installed into an empty folder", () => {
       ...["console-HASH.css", "icon-HASH.svg", "main-HASH.js"].flatMap((name) => [name, `${name}.br`]),
       "manifest.json",
     ]);
+  });
+
+  it("has nothing to run when it is installed, which npm would warn of", async () => {
+    const { scripts } = JSON.parse(await readFile(join(folder, "node_modules/svc-toolkit/package.json"), "utf8"));
+    const installing = ["preinstall", "install", "postinstall", "prepare"];
+    assert.deepEqual(
+      installing.filter((name) => name in scripts),
+      [],
+    );
+    assert.doesNotMatch(told, /install-scripts/);
   });
 
   it("holds every page that its pages link to", async () => {
