@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -42,11 +43,16 @@ function run(
   return { exit: status, err: stderr };
 }
 
+const lowest = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+
 const has = (program: string, ...argv: readonly string[]) => spawnSync(program, argv).status === 0;
 const canRead = isRoot
   ? has("setpriv", ...asNobody.slice(1), process.execPath, program("svc"), "--version")
   : process.platform === "linux";
 const unlessNobody = { skip: canRead ? false : "nobody else may read the project here" };
+/** Whether the system keeps the lowest ports for root. */
+const isGuarded = existsSync(lowest) && Number(readFileSync(lowest, "utf8")) > 1;
+const unlessGuarded = { skip: canRead && isGuarded ? false : "nobody else may run here, or everybody takes any port" };
 const unlessLimits = { skip: has("prlimit", "--version") ? false : "prlimit is not installed" };
 const unlessFull = { skip: process.platform === "linux" ? false : "there is no /dev/full" };
 
@@ -68,6 +74,28 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     assert.equal(exit, 1, err);
     assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
     assert.match(err, /Give this user the right to read and write there, or name another file with --file\./);
+  });
+
+  it("where an emulator may not listen", unlessGuarded, async (t) => {
+    const folder = await walled(t);
+    const start = ["emulator", "start", "--ephemeral", "--port"];
+    assert.deepEqual(run(svcAsNobody(), [...start, "1"], folder), {
+      exit: 2,
+      err: [
+        "error: This user may not listen on port 1 (EACCES)",
+        "  Choose one above 1023 with --port, or --port 0 for free ones.",
+        "",
+      ].join("\n"),
+    });
+  });
+
+  it("where an emulator is to listen at an address that is none, or another machine's", async (t) => {
+    const cwd = await testFolder(t);
+    for (const host of ["300.1.1.1", "192.0.2.1"]) {
+      const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
+      assert.equal(exit, 2, err);
+      assert.match(err, new RegExp(`^error: --host: ${host} is no address of this machine \\(E\\w+\\)$`, "m"));
+    }
   });
 
   it("where the configuration may not be written", unlessNobody, async (t) => {

@@ -1,7 +1,7 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
+import { endedBy, notStarted } from "../../connection/start-trouble.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
 import { requireDifferentFiles } from "./different-files.ts";
 import { portTaken } from "./port-taken.ts";
 
@@ -46,42 +46,6 @@ export async function openEmulator(
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
       throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
     }
-    throw translated(error as StartTrouble, options);
+    throw notStarted(error as Error, options);
   }
-}
-
-/** Why an emulator has ended by itself, in the words of the command line. */
-export function endedBy(error: Error): unknown {
-  if (error.name !== "StateRefused") return error;
-  return new CommandFailed("failed", "state_refused", error.message, { cause: error });
-}
-
-/** What an emulator fails with at its start. `repairable`: of a state that is refused. */
-type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean };
-
-function translated(error: StartTrouble, { file, store }: EmulatorOptions): unknown {
-  if (error.name === "StateInUse") {
-    const hint =
-      store === undefined
-        ? {}
-        : { hint: "A second one of the same store and folder needs a place of its own: --run-file." };
-    return new CommandFailed("failed", "state_in_use", error.message, { ...hint, cause: error });
-  }
-  if (error.name === "NoLockFile")
-    return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
-  if (error.name === "StateUnusable") {
-    return new CommandFailed("failed", "state_unusable", error.message, { cause: error });
-  }
-  if (error.name === "StateRefused") {
-    return new CommandFailed("failed", "state_refused", error.message, {
-      ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
-      cause: error,
-    });
-  }
-  if (error.name === "NoLongerWanted")
-    return new CommandFailed("failed", "stopped", "It was stopped before it led its store.", { cause: error });
-  if (error.name === "InvalidOptions") return new UsageError(error.message, { cause: error });
-  if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL")
-    return new UsageError(`Cannot start: ${error.message}`, { cause: error });
-  return error;
 }

@@ -1,0 +1,43 @@
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
+
+/** Why an emulator has ended by itself, in the words of the command line. */
+export function endedBy(error: Error): unknown {
+  if (error.name !== "StateRefused") return error;
+  return new CommandFailed("failed", "state_refused", error.message, { cause: error });
+}
+
+/** What an emulator fails with at its start. `repairable`: of a state that is refused. */
+type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean; readonly port?: number };
+
+/** Why an emulator did not start, in the words of the command line. */
+export function notStarted(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
+  if (error.name === "StateInUse") {
+    const hint =
+      store === undefined
+        ? {}
+        : { hint: "A second one of the same store and folder needs a place of its own: --run-file." };
+    return new CommandFailed("failed", "state_in_use", error.message, { ...hint, cause: error });
+  }
+  if (error.name === "NoLockFile")
+    return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
+  if (error.name === "StateUnusable") {
+    return new CommandFailed("failed", "state_unusable", error.message, { cause: error });
+  }
+  if (error.name === "StateRefused") {
+    return new CommandFailed("failed", "state_refused", error.message, {
+      ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
+      cause: error,
+    });
+  }
+  if (error.name === "NoLongerWanted")
+    return new CommandFailed("failed", "stopped", "It was stopped before it led its store.", { cause: error });
+  if (error.name === "InvalidOptions") return new UsageError(error.message, { cause: error });
+  if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
+    return new UsageError(`--host: ${host} is no address of this machine (${error.code})`, { cause: error });
+  if (error.syscall === "listen" && error.code === "EACCES") {
+    const hint = "Choose one above 1023 with --port, or --port 0 for free ones.";
+    return new UsageError(`This user may not listen on port ${port ?? error.port} (EACCES)`, { hint, cause: error });
+  }
+  return error;
+}
