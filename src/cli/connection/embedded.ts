@@ -1,8 +1,8 @@
 import type { Context, Target } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
 import { accessTo, type EmulatorAccess } from "./emulator-access.ts";
 import { mainCluster } from "./emulator-variables.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
+import { notStarted } from "./start-trouble.ts";
 import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
 
 /**
@@ -22,11 +22,8 @@ export async function embeddedTarget(
     atEnd(() => emulator.close({ hurry: cut }));
     return emulatorTarget(emulator, "--emulator");
   } catch (error) {
-    if ((error as Error).name === "NoLockFile") {
-      throw new CommandFailed("failed", "not_a_run_file", (error as Error).message, { cause: error });
-    }
     const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
-    if (!running) throw error;
+    if (!running) throw notStarted(error as Error, { file: path });
     return emulatorTarget(await accessTo(running), "the emulator that runs on this state");
   }
 }

@@ -76,6 +76,33 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     assert.match(err, /Give this user the right to read and write there, or name another file with --file\./);
   });
 
+  it(
+    "where an emulator for one command, or one in the background, may not make its folder",
+    unlessNobody,
+    async (t) => {
+      const folder = await walled(t);
+      const wall = join(folder, "wall");
+      const here = run(svcAsNobody(), ["contracts", "templates", "list", "--emulator"], wall, { SVC_BASE_URL: "" });
+      const state = join(wall, ".svc/emulator.json");
+      assert.deepEqual(
+        [here.exit, here.err.split(": ").slice(0, 3)],
+        [
+          1,
+          [
+            "error",
+            `The state ${state} cannot be opened`,
+            `permission is denied (EACCES at ${join(wall, ".svc")}). Give this user the right to read and write there, or name another file with --file.\n`,
+          ],
+        ],
+      );
+      const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
+      assert.deepEqual(detached, {
+        exit: 1,
+        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  Give this user the right to, or name another place.\n`,
+      });
+    },
+  );
+
   it("where an emulator may not listen", unlessGuarded, async (t) => {
     const folder = await walled(t);
     const start = ["emulator", "start", "--ephemeral", "--port"];

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { realTarget } from "../../../../files/real-path.ts";
@@ -42,11 +42,7 @@ export async function startDetached(
   const path = await logOf(flags, host);
   // That of an emulator which runs already keeps its name unless this one comes up.
   const aside = temporaryName(path);
-  const log = await open(aside, "wx", 0o600).catch((cause: unknown) => {
-    if (!isSystemTrouble(cause)) throw cause;
-    const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
-    throw new CommandFailed("failed", "unwritable", message, { hint: nextOf(cause), cause });
-  });
+  const log = await logAt(path, aside);
   let child: ChildProcess | undefined;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
@@ -68,14 +64,24 @@ export async function startDetached(
   }
 }
 
-/** Beside the state; in memory, where the state would be. Makes the folder. */
+/** Beside the state; in memory, where the state would be. */
 async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
   const state = stateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
   const path = ephemeral ? join(dirname(state), "ephemeral.log") : `${await realTarget(state).catch(() => state)}.log`;
-  // What is wrong with the place, the attempt to open the log says.
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
   return path;
+}
+
+/** Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none. */
+async function logAt(path: string, aside: string): Promise<FileHandle> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return await open(aside, "wx", 0o600);
+  } catch (cause) {
+    if (!isSystemTrouble(cause)) throw cause;
+    const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
+    throw new CommandFailed("failed", "unwritable", message, { hint: nextOf(cause), cause });
+  }
 }
 
 /** Secrets come to the process as they came to this one, by the environment. */
