@@ -39,7 +39,7 @@ const api = command({
   words: ["api"],
   summary: "Send any request, with the credentials of the service that its path belongs to",
   description:
-    "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes; a status of 400 or more exits 1.",
+    "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes, and redirects are not followed; the exit code of a status of 400 or more is that of other commands, as svc help exit-codes has it.",
   positionals: [
     { name: "method", description: methods.join(", "), choices: methods },
     { name: "path", description: "Path, with its query" },
@@ -88,6 +88,9 @@ const api = command({
     }
     if (response.status < 400) {
       await context.output.content(response.body, isText(response.headers["content-type"]));
+      const { location } = response.headers;
+      if (response.status >= 300 && location !== undefined)
+        await context.output.note(`${response.status}, to ${shownHeader("location", location)}`);
       return undefined;
     }
     const text = await textOf(response.body);

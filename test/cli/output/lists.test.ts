@@ -64,6 +64,12 @@ it("the last line of what a service answered is ended on a terminal, and nowhere
   assert.equal((await svc("api GET /")).out, '{"database":true}');
 });
 
+it("a redirect of any request is told: it is not followed, and its answer says nothing", async (t) => {
+  const { svc } = await cliEmulator(t);
+  const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
+  assert.deepEqual([exit, out, err], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
+});
+
 it("time that is moved past nothing says so", async (t) => {
   const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
   const { out, err } = await svc("emulator clock advance --by 1h");
