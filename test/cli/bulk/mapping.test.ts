@@ -155,6 +155,18 @@ describe("mapping from a file", () => {
 
   for (const [what, argv, stdin, message] of [
     ["nothing to read", "router map-emails", "", /<file> required/],
+    [
+      "a pipe that nothing names",
+      "router map-emails --cluster eu-1",
+      "a@b.c",
+      /^error: <file> required: a file with one identifier a row, or - for what is piped in; or --email-hash-list$/m,
+    ],
+    [
+      "an address in place of a file",
+      "router map-emails ada@example.com --cluster eu-1",
+      "",
+      /cannot read ada@example\.com: there is no such file\n {2}To name a few e-mails themselves, use --email-hash-list\.\n/,
+    ],
     ["no cluster", "router map-emails -", "a@b.c", /--cluster required/],
     ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /Standard input holds no rows/],
     [

@@ -56,7 +56,9 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
     description: [
       "Reads identifiers from a file or standard input: plain lines, a CSV column or NDJSON, gzip or not, of any size.",
       ...(name === "emails"
-        ? ["Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are."]
+        ? [
+            "Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are. --email-hash-list takes either, too.",
+          ]
         : []),
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
     ].join(" "),
@@ -74,9 +76,12 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
     ],
     async run(input, context, spec) {
       const { file: path, isJob } = inputOf(input);
-      return isJob
-        ? runMapping(`${action}-${name}`, flags, path, input, context)
-        : runFew(spec!, table, action, input, context);
+      if (!isJob) return runFew(spec!, table, action, input, context);
+      return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
+        throw path !== undefined && input.flags.apply === undefined && isAbsent(error)
+          ? error.withHint(fewInstead(spec!, table))
+          : error;
+      });
     },
   });
 }
@@ -85,6 +90,17 @@ function inputOf({ positionals, flags }: MappingInput): { file: string | undefin
   const { file } = positionals;
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
+
+/** Whether a file was named that does not exist. */
+const isAbsent = (error: unknown): error is UsageError =>
+  error instanceof UsageError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+
+/** For whom an identifier stood where a file belongs. */
+const fewInstead = (spec: CommandSpec, { kind, listField }: MappingJob): string =>
+  `To name a few ${kind.noun}s themselves, use --${listFlag(spec, listField)}.`;
+
+const listFlag = ({ flags }: CommandSpec, listField: string): string =>
+  flags.find(({ target }) => target?.name === listField)!.flag;
 
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
@@ -95,10 +111,11 @@ async function runFew(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const given: ReadonlySet<string> = new Set(Object.keys(input.flags));
-  const isDerived = spec.flags.some(
-    ({ flag, target }) => (target || flag === "data" || flag === "set") && given.has(flag),
-  );
-  if (!isDerived) throw new InputRequired("file", "<file> required: a file with one identifier a row, or -");
+  const flag = listFlag(spec, listField);
+  if (![flag, "data", "set"].some((name) => given.has(name))) {
+    const file = "<file> required: a file with one identifier a row, or - for what is piped in";
+    throw new InputRequired("file", `${file}; or --${flag}`);
+  }
   const confirm = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = fieldsOf(args.body);
     return confirmRemoval(
