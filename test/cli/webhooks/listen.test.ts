@@ -80,7 +80,7 @@ describe("svc webhooks listen", () => {
     const { exit, out, err } = await listening;
     assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
     assert.ok(err.includes(`The key that signs: ${key}\n`), err);
-    assert.ok(err.includes("Removed 1 subscriptions of listeners that are gone"), err);
+    assert.ok(err.includes("Removed 1 subscription of listeners that are gone"), err);
     const left = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
       left.map(({ title, url }) => [title, url]),

@@ -40,7 +40,10 @@ export async function registered(
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
   const removed = await removePredecessors(context);
-  if (removed > 0) await context.output.note(`Removed ${removed} subscriptions of listeners that are gone`);
+  if (removed > 0)
+    await context.output.note(
+      `Removed ${removed} ${removed === 1 ? "subscription" : "subscriptions"} of listeners that are gone`,
+    );
   const client = await context.client("contracts", { connections: 2 });
   const { id } = await client.call(
     createWebhook,
