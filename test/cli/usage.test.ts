@@ -26,6 +26,11 @@ const refused: [string, string, RegExp][] = [
     "contracts status T-1 --fields contract_statu",
     /Unknown field "contract_statu". Did you mean contract_status\?\n {2}Fields: contract_name, contract_status/,
   ],
+  [
+    "an unknown field that resembles none",
+    "contracts status T-1 --fields nope",
+    /Unknown field "nope"\.\n {2}Fields: contract_name, contract_status/,
+  ],
   ["an unknown format", "contracts status T-1 --format yaml", /--format <FORMAT>' argument 'yaml' is invalid/],
   ["a duration that is none", "contracts status T-1 --timeout soon", /--timeout takes a duration/],
   ["a base URL that is none", "contracts status T-1 --base-url somewhere", /--base-url takes a URL.*\n {2}See svc/],

@@ -36,8 +36,8 @@ function refusal(
 ): Error {
   const message = `Couldn't ${work.action} ${share}: row ${number} (${work.shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
-  const isHeading = format === "csv" && columns.length === 0 && number === 1;
-  const named = isHeading ? "Is that the heading? Then name the column that is meant: --column NAME. " : "";
+  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !problem.includes("--column");
+  const named = mayBeHeading ? "Is that the heading? Then name the column that is meant: --column NAME. " : "";
   return new UsageError(message, { hint: `${named}Leave such rows of ${path} out with --skip-invalid${kept}.` });
 }
 

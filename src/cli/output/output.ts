@@ -1,6 +1,6 @@
 import type { Column } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { didYouMean } from "../../base/suggest.ts";
+import { nearest } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Format, Globals } from "../parse/globals.ts";
@@ -161,7 +161,8 @@ export function checkFields(chosen: readonly string[], known: readonly string[])
   for (const name of chosen) {
     const first = name.split(".")[0]!;
     if (!known.includes(first)) {
-      throw new UsageError(`Unknown field "${name}". ${didYouMean(first, known)}`, {
+      const near = nearest(first, known);
+      throw new UsageError(`Unknown field "${name}".${near === undefined ? "" : ` Did you mean ${near}?`}`, {
         hint: `Fields: ${[...known].sort().join(", ")}`,
       });
     }
