@@ -2,6 +2,7 @@ import { emulatorResource } from "../../src/api/trace-span.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import { otelSettings } from "../../src/base/otel-settings.ts";
 import { createCollector } from "../http/outgoing/collector.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import type { EmulatorOptions } from "./options.ts";
@@ -9,17 +10,19 @@ import type { EmulatorOptions } from "./options.ts";
 interface Sources {
   readonly store: Store;
   readonly wall: Wall;
+  readonly requestLog: RequestLog;
   readonly log: (line: string) => void;
 }
 
 /** Sends spans where the variables say; undefined where they name nobody. */
-export function spansOf({ otel }: EmulatorOptions, { store, wall, log }: Sources): TraceExport | undefined {
+export function spansOf({ otel }: EmulatorOptions, { store, wall, requestLog, log }: Sources): TraceExport | undefined {
   const { settings, notes } = otelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
   if (!settings) return undefined;
   return exportTraces({
     store,
     wall,
+    requestLog,
     log,
     resource: settings.resource,
     collector: createCollector({ ...settings, wall }),

@@ -113,7 +113,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   if (isShared) requestLog.clear();
   requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
 
-  const spans = spansOf(options, { store, wall, log });
+  const spans = spansOf(options, { store, wall, requestLog, log });
   closing.push(() => spans?.close(hurry));
 
   const beginsAt = startOf(options, seed);

@@ -3,6 +3,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import { type Attributes, otlpDocument } from "../../src/base/otlp.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, Exported } from "../http/outgoing/collector.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import type { RowChange, Store } from "../store/port.ts";
@@ -15,6 +16,8 @@ import {
   webhookEvents,
 } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName } from "../webhooks/trace-names.ts";
+import type { Answered } from "./answers.ts";
+import { AnswersToCome } from "./answers-to-come.ts";
 import { gatherNamed } from "./gather.ts";
 import { shown } from "./node.ts";
 import { traceOf } from "./tree.ts";
@@ -48,6 +51,7 @@ export interface TraceExport {
 interface Options {
   readonly store: Store;
   readonly wall: Wall;
+  readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: Attributes;
   /** Told when it begins to fail, and how many were lost at the end. */
@@ -55,7 +59,7 @@ interface Options {
 }
 
 /**
- * Sends each node of every trace as a span, once it is durable. Whoever writes only puts a name into a queue that does not
+ * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Whoever writes only puts a name into a queue that does not
  * grow; what a span says is read when it is sent. A delivery is sent when it begins: what became of it stand its attempts for.
  */
 export function exportTraces(options: Options): TraceExport {
@@ -64,7 +68,8 @@ export function exportTraces(options: Options): TraceExport {
 
 class Exporter implements TraceExport {
   readonly #options: Options;
-  readonly #queue = new Set<string>();
+  readonly #queue = new Map<string, Answered | undefined>();
+  readonly #answers: AnswersToCome;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -77,20 +82,23 @@ class Exporter implements TraceExport {
 
   constructor(options: Options) {
     this.#options = options;
-    const { store } = options;
-    this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes = []) => {
+    const { store, requestLog } = options;
+    this.#answers = new AnswersToCome(requestLog, (name, answered) => this.#enqueue(name, answered));
+    this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
+      if (changes === undefined) return this.#answers.forget();
       for (const change of changes) this.#add(nameOf(change));
     });
     this.#running = this.#run();
   }
 
   get amount(): ExportAmount {
-    const waiting = this.#queue.size + this.#underWay;
+    const waiting = this.#waiting + this.#underWay;
     return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
   }
 
   async close(hurry: AbortSignal): Promise<void> {
     this.#unfollow();
+    this.#answers.close();
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
@@ -107,9 +115,17 @@ class Exporter implements TraceExport {
 
   #add(name: string | undefined): void {
     if (name === undefined) return;
-    if (this.#queue.size >= mostWaiting) this.#dropped += 1;
-    else this.#queue.add(name);
+    if (this.#waiting >= mostWaiting) this.#dropped += 1;
+    else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
+  }
+
+  #enqueue(name: string, answered: Answered | undefined): void {
+    this.#queue.set(name, answered);
     this.#wake();
+  }
+
+  get #waiting(): number {
+    return this.#queue.size + this.#answers.awaited;
   }
 
   async #run(): Promise<void> {
@@ -129,10 +145,10 @@ class Exporter implements TraceExport {
   }
 
   async #sendBatch(): Promise<void> {
-    const names = new Set<string>();
-    for (const name of this.#queue) {
+    const names = new Map<string, Answered | undefined>();
+    for (const [name, answered] of this.#queue) {
       if (names.size >= batchSize) break;
-      names.add(name);
+      names.set(name, answered);
       this.#queue.delete(name);
     }
     this.#underWay = names.size;
@@ -146,10 +162,10 @@ class Exporter implements TraceExport {
   }
 
   /** Of what is still there: a reset may have taken the rest. */
-  async #spans(names: ReadonlySet<string>) {
-    const rows = await this.#options.store.read((view) => gatherNamed(view, names)).catch(() => undefined);
+  async #spans(names: ReadonlyMap<string, Answered | undefined>) {
+    const rows = await this.#options.store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
-    const { nodes } = traceOf(rows, { does: () => undefined });
+    const { nodes } = traceOf(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id) });
     return nodes.filter(({ id }) => names.has(id)).map((node) => spanOf(shown(node)));
   }
 

@@ -4,6 +4,7 @@ import type { Entry } from "../clock/schedule.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
+import type { FindAnswer } from "./answers.ts";
 import { answerOf, faultText, whyAttempt, whyCause, whyDelivery, whyEvent, whyPlanned } from "./because.ts";
 import type { TraceRows } from "./gather.ts";
 import type { Planned, Trace, TraceNode } from "./node.ts";
@@ -13,11 +14,13 @@ interface Options {
   readonly only?: string | undefined;
   /** Says what an entry of the schedule does when it is due. */
   readonly does: (kind: string) => string | undefined;
+  /** What came of requests: rows do not say. Left out: it is told of none. */
+  readonly findAnswer?: FindAnswer | undefined;
 }
 
-/** The tree of what happened and why, made of rows alone: the same rows give the same tree, also after a restart. */
-export function traceOf(rows: TraceRows, { only, does }: Options): Trace {
-  const make = new Nodes(rows);
+/** The tree of what happened and why, made of rows: the same rows give the same tree, also after a restart. */
+export function traceOf(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
+  const make = new Nodes(rows, findAnswer);
   const all = [
     ...[...rows.causes.values()].map((row) => make.cause(row)),
     ...[...rows.events.values()].map((row) => make.event(row)),
@@ -36,12 +39,15 @@ export function traceOf(rows: TraceRows, { only, does }: Options): Trace {
 /** Makes nodes; those of what never was, or is not so, are null. */
 class Nodes {
   readonly #rows: TraceRows;
+  readonly #findAnswer: FindAnswer | undefined;
 
-  constructor(rows: TraceRows) {
+  constructor(rows: TraceRows, findAnswer: FindAnswer | undefined) {
     this.#rows = rows;
+    this.#findAnswer = findAnswer;
   }
 
   cause(row: CauseRow): TraceNode {
+    const answered = this.#findAnswer?.(row);
     return {
       ...plain,
       ...positionOf(row.id, row.trace, this.#cause(row.before)),
@@ -52,6 +58,7 @@ class Nodes {
       what: row.what,
       because: whyCause(row),
       moved_by: row.moved_by,
+      ...(answered && { duration_ms: answered.durationMs, status: answered.status }),
     };
   }
 

@@ -27,14 +27,17 @@ export function spanOf(node: TraceNode): Span {
       "svc.fault": node.fault,
       "svc.contract": node.contract,
       "svc.webhook_id": node.webhook_id,
-      "http.response.status_code": node.status,
+      // 0: there was no answer.
+      "http.response.status_code": node.status || null,
       "error.type": node.error,
     },
-    failed:
-      node.error ??
-      (node.status !== null && (node.status < 200 || node.status > 299) ? String(node.status) : undefined),
+    failed: node.error ?? (node.status !== null && isFailure(node.kind, node.status) ? String(node.status) : undefined),
   };
 }
+
+/** A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are no failures (OpenTelemetry, "HTTP server spans"). */
+const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
+  kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 
 /** What the spans of a tree are told with, where no settings say otherwise. */
 export const emulatorResource = { "service.name": "svc-emulator" } as const;
