@@ -15,7 +15,10 @@ interface Sources {
 }
 
 /** Sends spans where the variables say; undefined where they name nobody. */
-export function spansOf({ otel }: EmulatorOptions, { store, wall, requestLog, log }: Sources): TraceExport | undefined {
+export function spansOf(
+  { otel, deterministic = false }: EmulatorOptions,
+  { store, wall, requestLog, log }: Sources,
+): TraceExport | undefined {
   const { settings, notes } = otelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
   if (!settings) return undefined;
@@ -23,6 +26,7 @@ export function spansOf({ otel }: EmulatorOptions, { store, wall, requestLog, lo
     store,
     wall,
     requestLog,
+    deterministic,
     log,
     resource: settings.resource,
     collector: createCollector({ ...settings, wall }),

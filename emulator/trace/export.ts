@@ -54,6 +54,8 @@ interface Options {
   readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: Attributes;
+  /** Rows have virtual times in the place of those on the wall. */
+  readonly deterministic: boolean;
   /** Told when it begins to fail, and how many were lost at the end. */
   readonly log: (line: string) => void;
 }
@@ -66,9 +68,16 @@ export function exportTraces(options: Options): TraceExport {
   return new Exporter(options);
 }
 
+/** What is known of a node when it is put into the queue. */
+interface Told {
+  readonly answered: Answered | undefined;
+  /** When it happened, near enough: it is told of as soon as it is durable. */
+  readonly wallAt: number;
+}
+
 class Exporter implements TraceExport {
   readonly #options: Options;
-  readonly #queue = new Map<string, Answered | undefined>();
+  readonly #queue = new Map<string, Told>();
   readonly #answers: AnswersToCome;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
@@ -120,7 +129,7 @@ class Exporter implements TraceExport {
   }
 
   #enqueue(name: string, answered: Answered | undefined): void {
-    this.#queue.set(name, answered);
+    this.#queue.set(name, { answered, wallAt: answered?.wallAt ?? this.#options.wall.now() });
     this.#wake();
   }
 
@@ -145,10 +154,10 @@ class Exporter implements TraceExport {
   }
 
   async #sendBatch(): Promise<void> {
-    const names = new Map<string, Answered | undefined>();
-    for (const [name, answered] of this.#queue) {
+    const names = new Map<string, Told>();
+    for (const [name, told] of this.#queue) {
       if (names.size >= batchSize) break;
-      names.set(name, answered);
+      names.set(name, told);
       this.#queue.delete(name);
     }
     this.#underWay = names.size;
@@ -162,11 +171,16 @@ class Exporter implements TraceExport {
   }
 
   /** Of what is still there: a reset may have taken the rest. */
-  async #spans(names: ReadonlyMap<string, Answered | undefined>) {
-    const rows = await this.#options.store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
+  async #spans(names: ReadonlyMap<string, Told>) {
+    const { store, deterministic } = this.#options;
+    const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
-    const { nodes } = traceOf(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id) });
-    return nodes.filter(({ id }) => names.has(id)).map((node) => spanOf(shown(node)));
+    const { nodes } = traceOf(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
+    return nodes.flatMap((node) => {
+      const told = names.get(node.id);
+      if (!told) return [];
+      return spanOf(shown(deterministic ? { ...node, wall_at: told.wallAt } : node));
+    });
   }
 
   /** Says how many of them the collector took. */

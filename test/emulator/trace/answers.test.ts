@@ -47,4 +47,26 @@ describe("a request in a trace", () => {
     const status = span?.attributes.find(({ key }) => key === "http.response.status_code")?.value;
     assert.deepEqual(status, { intValue: "201" });
   });
+
+  it("has its time on the wall as a span, as all that follows from it, also under --deterministic", async (t) => {
+    const sink = await collector(t);
+    const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
+    const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
+    const on = await emulator(t, { deterministic: true, clock, otel });
+    const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+    const before = Date.now();
+    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await draft(on.api);
+    await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    await on.close();
+    const after = Date.now();
+    assert.ok(nodes.every(({ wall_at, at }) => wall_at === at));
+    const times = sink.spans().map(({ startTimeUnixNano }) => Number(startTimeUnixNano) / 1_000_000);
+    assert.ok(times.length > nodes.length, String(times.length));
+    assert.deepEqual(
+      times.filter((time) => time < before || time > after),
+      [],
+    );
+  });
 });
