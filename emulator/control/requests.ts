@@ -74,6 +74,7 @@ export function requestRecord(entry: LoggedRequest) {
       detail === undefined ? { code } : { code, detail: redactText(detail) },
     ),
     duration_ms: entry.durationMs,
+    ...(entry.fault !== undefined && { fault: entry.fault }),
     ...(entry.servedBy !== undefined && { served_by: entry.servedBy }),
   };
 }

@@ -3,7 +3,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import type { Fault, FaultFor } from "../http/faults.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { fits } from "../http/routing/path-pattern.ts";
-import type { Faults } from "./faults.ts";
+import type { Faults, ScriptedFault } from "./faults.ts";
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
@@ -13,7 +13,7 @@ export function incomingFaults(faults: Faults, isForwarded: (request: MatchedReq
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
     const met = faults.meet((rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded));
-    return met && faultOf(met.rule);
+    return met && faultOf(met);
   };
 }
 
@@ -46,11 +46,27 @@ function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
 }
 
-const faultOf = ({ latency_ms, reset, status, answer_headers, answer_body, truncated }: FaultRule): Fault => ({
-  ...(latency_ms !== undefined && { latencyMs: latency_ms }),
-  ...(reset && { reset }),
-  ...(status !== undefined && { status }),
-  ...(answer_headers && { headers: answer_headers }),
-  ...(answer_body !== undefined && { body: answer_body }),
-  ...(truncated && { truncated }),
-});
+function faultOf({ rule, cause }: ScriptedFault): Fault {
+  const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
+  const effect = effectOf(rule);
+  return {
+    told: cause ? `${effect} (${cause.id})` : effect,
+    ...(latency_ms !== undefined && { latencyMs: latency_ms }),
+    ...(reset && { reset }),
+    ...(status !== undefined && { status }),
+    ...(answer_headers && { headers: answer_headers }),
+    ...(answer_body !== undefined && { body: answer_body }),
+    ...(truncated && { truncated }),
+  };
+}
+
+/** `wait 50 ms, status 503`, in the order in which it happens. */
+const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
+  [
+    latency_ms !== undefined && `wait ${latency_ms} ms`,
+    reset && "reset",
+    status !== undefined && `status ${status}`,
+    truncated && "truncated",
+  ]
+    .filter((word) => word)
+    .join(", ");

@@ -117,7 +117,10 @@ export class Dispatch {
       const refused = this.#refuse(raw, match?.bound, told);
       if (refused) return await exchange.finish(refused);
       const fault = this.#setup.faultFor?.(received, match?.bound.operation);
-      if (fault && (await isEndedBy(fault, exchange))) return;
+      if (fault) {
+        exchange.meets(fault);
+        if (await isEndedBy(fault, exchange)) return;
+      }
       const answer = match
         ? await serve(match, raw, target.search, exchange)
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);

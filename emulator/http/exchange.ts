@@ -48,6 +48,7 @@ export class Exchange implements Cause {
   readonly #wallAt: number;
   #findings: Finding[] | undefined;
   #caller: string | undefined;
+  #fault: string | undefined;
   #id: string | undefined;
 
   constructor(
@@ -105,6 +106,11 @@ export class Exchange implements Cause {
   /** Says who calls, once that is found out. */
   named(caller: string): void {
     this.#caller = caller;
+  }
+
+  /** Says what scripted trouble befalls it. */
+  meets(fault: Fault): void {
+    this.#fault = fault.told;
   }
 
   report(bug: EmulatorBug): void {
@@ -171,6 +177,7 @@ export class Exchange implements Cause {
       failure,
       caller: this.#caller,
       findings: this.#findings ?? noFindings,
+      fault: this.#fault,
       at: this.#at,
       wallAt: this.#wallAt,
       durationMs: wall.now() - this.#wallAt,

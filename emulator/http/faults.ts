@@ -12,6 +12,8 @@ export interface Fault {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body that goes with `status`; default: a sentence that names the fault. */
   readonly body?: unknown;
+  /** What is done, in a few words, and what scripted it: for whoever asks what became of the request. */
+  readonly told?: string;
   /** Runs the operation, announces its whole answer, sends half of it and ends the connection. */
   readonly truncated?: boolean;
 }

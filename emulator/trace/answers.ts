@@ -2,7 +2,7 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 import type { CauseRow } from "../store/cause.ts";
 
 /** What came of a request, as its line in the log has it. */
-export type Answered = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
+export type Answered = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs" | "fault">;
 
 /** The answer to the request that a cause is; undefined where none is known. */
 export type FindAnswer = (row: Pick<CauseRow, "id" | "at">) => Answered | undefined;

@@ -56,9 +56,13 @@ class Nodes {
       at: row.at,
       wall_at: row.wall_at,
       what: row.what,
-      because: whyCause(row),
+      because: `${whyCause(row)}${answered?.fault === undefined ? "" : `; scripted: ${answered.fault}`}`,
       moved_by: row.moved_by,
-      ...(answered && { duration_ms: answered.durationMs, status: answered.status }),
+      ...(answered && {
+        duration_ms: answered.durationMs,
+        status: answered.status,
+        fault: answered.fault ?? null,
+      }),
     };
   }
 

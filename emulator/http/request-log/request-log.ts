@@ -24,6 +24,8 @@ export interface LoggedRequest {
   /** Name of who called, where the credentials say so. */
   readonly caller: string | undefined;
   readonly findings: readonly Finding[];
+  /** The scripted trouble that it met, in a few words, and what scripted it. */
+  readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
   /** Wall milliseconds. */

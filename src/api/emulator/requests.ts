@@ -27,6 +27,10 @@ export const LoggedRequest = z.strictObject({
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("What was accepted by leniency and the real service may refuse"),
   duration_ms: z.int().describe("Wall milliseconds"),
+  fault: z
+    .string()
+    .optional()
+    .describe("The scripted trouble that it met, and the request that asked for it; left out: it met none"),
   served_by: z
     .string()
     .optional()

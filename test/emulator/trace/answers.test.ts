@@ -5,7 +5,7 @@ import { collector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 
-type Logged = { readonly id: number; readonly status: number; readonly duration_ms: number };
+type Logged = { readonly id: number; readonly status: number; readonly duration_ms: number; readonly fault?: string };
 
 describe("a request in a trace", () => {
   it("says how it was answered and how long that took, as the request log does, for as long as it does", async (t) => {
@@ -67,6 +67,30 @@ describe("a request in a trace", () => {
     assert.deepEqual(
       times.filter((time) => time < before || time > after),
       [],
+    );
+  });
+
+  it("names the trouble that was scripted for it, and what scripted that, as the request log does", async (t) => {
+    const on = await emulator(t, {});
+    const hit = { direction: "incoming", operation: "contracts.create", count: 1 };
+    await on.ask("POST", "faults", { body: { ...hit, latency_ms: 1, status: 503 } });
+    await on.ask("POST", "faults", { body: { ...hit, latency_ms: 2 } });
+    await assert.rejects(draft(on.api));
+    await draft(on.api);
+    await draft(on.api);
+    const { items } = (await on.ask("GET", "requests?operation=contracts.create")).body as { items: readonly Logged[] };
+    assert.deepEqual(
+      items.map(({ status, fault }) => [status, fault]),
+      [
+        [503, "wait 1 ms, status 503 (request:1)"],
+        [201, "wait 2 ms (request:2)"],
+        [201, undefined],
+      ],
+    );
+    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    assert.deepEqual(
+      [nodes[0]?.fault, nodes[0]?.because],
+      ["wait 2 ms (request:2)", "somebody called; scripted: wait 2 ms (request:2)"],
     );
   });
 });
