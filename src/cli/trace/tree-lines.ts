@@ -60,8 +60,12 @@ function nodeText(node: TraceNode): (string | Styled)[] {
     error === null ? what : red(what),
     ...(outcome === null ? [] : ["  ", paintedState(outcome)]),
     dim(`  ${because}`),
-    ...(wall_at === null || wall_at === at ? [] : [dim(`  [wall ${wall_at}]`)]),
+    ...(wall_at === null || isNear(wall_at, at) ? [] : [dim(`  [wall ${wall_at}]`)]),
   ];
 }
+
+/** On a real clock what takes place is noted a few milliseconds after the time that it has. */
+const nearMs = 1_000;
+const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
 
 const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);

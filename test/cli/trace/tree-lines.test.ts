@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { treeLines } from "../../../src/cli/trace/tree-lines.ts";
+
+const at = "2031-01-02T03:04:05.000Z";
+const node = {
+  kind: "request",
+  ...{ id: "request:1", parent: null, trace: "", span: "", parent_span: null, at },
+  ...{ duration_ms: null, what: "contracts.create", because: "somebody called", moved_by: null, fault: null },
+  ...{ contract: null, webhook_id: null, outcome: null, status: null, error: null },
+} as const;
+
+function printed(wallAt: string): string {
+  const lines = treeLines({ nodes: [{ ...node, wall_at: wallAt }], planned: [], more: false });
+  return lines
+    .flat()
+    .map((part) => (typeof part === "string" ? part : part.text))
+    .join("");
+}
+
+describe("a line of a trace", () => {
+  it("has the time on the wall behind it where that differs by a second or more", () => {
+    assert.equal(printed("2026-11-23T10:00:00.000Z").endsWith("  [wall 2026-11-23T10:00:00.000Z]"), true);
+    assert.equal(printed("2031-01-02T03:04:06.000Z").includes("wall"), true);
+  });
+
+  it("spares it where a real clock only noted it a little later", () => {
+    assert.equal(printed("2031-01-02T03:04:05.999Z").includes("wall"), false);
+    assert.equal(printed("2031-01-02T03:04:04.997Z").includes("wall"), false);
+  });
+});
