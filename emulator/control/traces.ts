@@ -4,7 +4,6 @@ import type { Runner } from "../clock/runner.ts";
 import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
-import { answersIn, type FindAnswer } from "../trace/answers.ts";
 import { gather } from "../trace/gather.ts";
 import { shown } from "../trace/node.ts";
 import { type Ref, readRef } from "../trace/ref.ts";
@@ -14,11 +13,10 @@ import { dropExpired } from "../webhooks/log.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const traceHandlers = {
-  "traces.show": async ({ params }, { store, clock, runner, requestLog, settings, fail }) => {
+  "traces.show": async ({ params }, { store, clock, runner, fail }) => {
     const ref = named(params.ref, fail);
     await dropExpired(store, clock.now());
-    const found =
-      (await look(store, runner, ref, answersIn(requestLog, settings))) ?? fail("no-such-trace", { ref: params.ref });
+    const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
       nodes: found.nodes.map(shown),
@@ -37,11 +35,11 @@ export const traceHandlers = {
 
 const named = (ref: string, fail: Fail<"malformed-ref">): Ref => readRef(ref) ?? fail("malformed-ref", { ref });
 
-async function look(store: Store, runner: Runner, ref: Ref, findAnswer?: FindAnswer) {
+async function look(store: Store, runner: Runner, ref: Ref) {
   const rows = await store.read((view) => gather(view, ref));
   if (!rows) return undefined;
   const only = ref.by === "trace" ? ref.id : undefined;
-  return { ...traceOf(rows, { only, findAnswer, does: (kind) => runner.does(kind) }), more: rows.more };
+  return { ...traceOf(rows, { only, does: (kind) => runner.does(kind) }), more: rows.more };
 }
 
 /** What is there, then whatever is new or has changed, until the signal is aborted. */

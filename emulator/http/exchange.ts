@@ -80,7 +80,7 @@ export class Exchange implements Cause {
     const { what, caller } = requestCause(this.received, this.#operation);
     return this.#running.causeRow({
       id: this.id,
-      what,
+      what: this.#fault === undefined ? what : `${what}; scripted: ${this.#fault}`,
       at: this.#at,
       wallAt: this.#wallAt,
       // Who called the first of them is not who called this one.

@@ -17,8 +17,8 @@ export class AnswersToCome {
   constructor(log: RequestLog, tell: (name: string, answered: Answered | undefined) => void) {
     this.#tell = tell;
     this.#longAgo = log.lastNumber;
-    this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs, fault }) =>
-      this.#came({ id, at, wallAt, status, durationMs, fault }),
+    this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
+      this.#came({ id, at, wallAt, status, durationMs }),
     );
   }
 

@@ -56,13 +56,9 @@ class Nodes {
       at: row.at,
       wall_at: row.wall_at,
       what: row.what,
-      because: `${whyCause(row)}${answered?.fault === undefined ? "" : `; scripted: ${answered.fault}`}`,
+      because: whyCause(row),
       moved_by: row.moved_by,
-      ...(answered && {
-        duration_ms: answered.durationMs,
-        status: answered.status,
-        fault: answered.fault ?? null,
-      }),
+      ...(answered && { duration_ms: answered.durationMs, status: answered.status }),
     };
   }
 

@@ -22,12 +22,7 @@ const TraceNode = z.strictObject({
   parent_span: z.string().nullable().describe("The span that it follows from, which may be the caller's own"),
   at: timestamp.describe("Virtual time"),
   wall_at: timestamp.nullable().describe("Wall time, virtual under --deterministic; null where it was not kept"),
-  duration_ms: z
-    .number()
-    .nullable()
-    .describe(
-      "On the wall clock, of a request as long as the request log has it; null where it takes no time or that is not kept",
-    ),
+  duration_ms: z.number().nullable().describe("On the wall clock; null where it takes no time or that is not kept"),
   what: z.string(),
   because: z.string().describe("Why it happened, in plain words"),
   moved_by: z.string().nullable().describe("The move of time by which it came due; null: nobody moved time"),
@@ -35,12 +30,7 @@ const TraceNode = z.strictObject({
   contract: z.string().nullable().describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),
   outcome: DeliveryOutcome.nullable().describe("Of a delivery, until now"),
-  status: z
-    .int()
-    .nullable()
-    .describe(
-      "Of the receiver's answer to an attempt; of the answer to a request (0: none was sent), as long as the request log has it",
-    ),
+  status: z.int().nullable().describe("Of the receiver's answer to an attempt"),
   error: z.string().nullable().describe("Code of what kept an attempt from being answered"),
 });
 

@@ -102,7 +102,6 @@ describe("svc emulator trace", () => {
         { key: "svc.kind", value: { stringValue: "request" } },
         { key: "svc.virtual_time", value: { stringValue: "2031-01-02T03:04:05.000Z" } },
         { key: "svc.because", value: { stringValue: "somebody called" } },
-        { key: "http.response.status_code", value: { intValue: "201" } },
       ],
     });
     const refused = { code: 2, message: "connection_refused" };

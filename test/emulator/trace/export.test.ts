@@ -17,6 +17,12 @@ const spansOf = (document: ReturnType<typeof otlpDocument>) => document.resource
 const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
   spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
 
+interface Logged {
+  readonly id: number;
+  readonly status: number;
+  readonly duration_ms: number;
+}
+
 describe("what happens", () => {
   it("is sent as spans that equal the nodes of all traces, each once, and no parent is missing", async (t) => {
     const sink = await collector(t);
@@ -24,9 +30,13 @@ describe("what happens", () => {
     await eventful(t, on);
     await quiet(on);
     const nodes = await allNodes(on);
+    const { items } = (await on.ask("GET", "requests")).body as { items: readonly Logged[] };
+    const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
     await on.close();
     const spans = sink.spans();
-    assert.deepEqual(sorted(spans), sorted(spansOf(otlpDocument(nodes.map(spanOf), {}, { name: "svc", version: "" }))));
+    // A node is what is kept of a request; how it was answered, its span alone tells.
+    const told = nodes.map((node) => spanOf({ ...node, ...answers.get(node.id) }));
+    assert.deepEqual(sorted(spans), sorted(spansOf(otlpDocument(told, {}, { name: "svc", version: "" }))));
     assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
       "attempt",
       "delivery",
