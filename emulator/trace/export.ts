@@ -61,8 +61,8 @@ interface Options {
 }
 
 /**
- * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Whoever writes only puts a name into a queue that does not
- * grow; what a span says is read when it is sent. A delivery is sent when it begins: what became of it stand its attempts for.
+ * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Whoever writes
+ * only puts a name into a queue that does not grow; what a span says is read when it is sent. A delivery is sent when it begins: what became of it stand its attempts for.
  */
 export function exportTraces(options: Options): TraceExport {
   return new Exporter(options);

@@ -34,3 +34,16 @@ export async function quiet({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
 
 /** Shape A with the words for what a path does not name (DECISIONS.md, C1). */
 export const notFound = { status: 404, body: { detail: "Not found." } } as const;
+
+/** What the control plane says to a token that it does not know. */
+export const unknownToken = {
+  status: 401,
+  body: {
+    error: {
+      code: "unknown_token",
+      message:
+        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
+      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
+    },
+  },
+};

@@ -1,9 +1,10 @@
-import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { live, type Readiness, ready } from "../../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../../src/base/clock.ts";
+import { sameSecret } from "../../../src/base/hmac.ts";
 import { fieldsOf } from "../../../src/base/object.ts";
 import type { Listener, Reader } from "../../http/listener.ts";
+import { answerJson } from "../../http/pass-on/answer-json.ts";
 import { answerMessage, sendMessage } from "../../http/pass-on/between.ts";
 import { refuseMoved } from "../../http/pass-on/not-leading.ts";
 import { passOn, wasPassed } from "../../http/pass-on/pass-on.ts";
@@ -209,10 +210,8 @@ export class Following {
 
   /** Whether a request that came to this very process brings the token; one without it the leader refuses. */
   #isAllowed(request: IncomingMessage): boolean {
-    const given = Buffer.from(request.headers.authorization ?? "");
-    const wanted = Buffer.from(`Bearer ${this.#token}`);
-    const isHeld = given.length === wanted.length && timingSafeEqual(given, wanted);
-    return this.#token !== undefined && isHeld && !wasPassed(request);
+    if (this.#token === undefined || wasPassed(request)) return false;
+    return sameSecret(request.headers.authorization ?? "", `Bearer ${this.#token}`);
   }
 
   #passing(name: string, leader: () => string | undefined): RequestListener {
@@ -222,15 +221,7 @@ export class Following {
       if (request.method === "GET" && ofItself.has(request.url ?? "") && !wasPassed(request)) {
         const at = this.#leader?.router_url;
         const readiness: Readiness = { ...aboutItself, role: "follower", leader: at ?? null };
-        const body = JSON.stringify(readiness);
-        const head = [
-          ...noSniffing,
-          "content-type",
-          "application/json",
-          "content-length",
-          String(Buffer.byteLength(body)),
-        ];
-        response.writeHead(at === undefined && request.url !== live.path ? 503 : 200, head).end(body);
+        answerJson(response, at === undefined && request.url !== live.path ? 503 : 200, readiness);
         return;
       }
       if (request.method === "POST" && request.url === "/_emulator/stop" && this.#isAllowed(request)) {

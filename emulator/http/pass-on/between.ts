@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
-import { noSniffing } from "../sending/send.ts";
+import { type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
+import { answerJson } from "./answer-json.ts";
+import { agent } from "./pass-on.ts";
 
 /*
  * What processes that share a state say to each other, beside what they pass on: a document each way, on a path that
@@ -12,8 +13,6 @@ export const betweenPath = "/_emulator/between";
 /** How long an answer may take: whoever waits for it goes on without. */
 const patienceMs = 1_000;
 const mostBytes = 8 << 20;
-
-const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
 /** What the process at that address answers; undefined: nothing that is of use. */
 export function sendMessage(origin: string, token: string, document: unknown): Promise<unknown> {
@@ -46,9 +45,7 @@ export async function answerMessage(
   answer: (message: unknown) => unknown,
 ): Promise<void> {
   const message = await documentIn(request).catch(() => undefined);
-  const body = JSON.stringify(answer(message) ?? null);
-  const length = String(Buffer.byteLength(body));
-  response.writeHead(200, [...noSniffing, "content-type", "application/json", "content-length", length]).end(body);
+  answerJson(response, 200, answer(message) ?? null);
 }
 
 async function documentIn(from: IncomingMessage): Promise<unknown> {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { noSniffing } from "../sending/send.ts";
+import { answerJson } from "./answer-json.ts";
 
 /** Says in an answer that the one who gives it does not lead, and has done nothing. */
 export const notLeading = "x-svc-not-leading";
@@ -26,8 +26,5 @@ interface Refusal {
 /** In the words in which the listener tells of failures: both services have them in one form, the control plane in its own. */
 function refuse(request: IncomingMessage, response: ServerResponse, { name, code, message, headers }: Refusal): void {
   const isControl = name === "router" && request.url?.startsWith("/_emulator/");
-  const body = JSON.stringify(isControl ? { error: { code, message } } : { detail: message });
-  const length = String(Buffer.byteLength(body));
-  const json = ["content-type", "application/json", "content-length", length];
-  response.writeHead(503, [...noSniffing, ...headers, ...json]).end(request.method === "HEAD" ? undefined : body);
+  answerJson(response, 503, isControl ? { error: { code, message } } : { detail: message }, headers);
 }

@@ -19,7 +19,7 @@ const lookMs = 50;
 const replayBytes = 1 << 20;
 
 /** Shorter than a listener keeps idle connections open, so that none ends just when it is used. */
-const agent = new Agent({ keepAlive: true, timeout: 30_000 });
+export const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",

@@ -1,4 +1,4 @@
-import { StateRefused } from "../port.ts";
+import { StateRefused, type StoreFailed } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -79,6 +79,26 @@ export class Documents {
     }
   }
 
+  /** `write` for what others bring: what their pieces fail with stays as it is, all else is what `failure` makes of it. */
+  async writeGiven(
+    pieces: AsyncIterable<Uint8Array>,
+    writing: Writing,
+    failure: (cause: unknown) => StoreFailed,
+  ): Promise<void> {
+    let broken: { readonly cause: unknown } | undefined;
+    async function* noting(): AsyncGenerator<Uint8Array, void> {
+      try {
+        yield* pieces;
+      } catch (cause) {
+        broken = { cause };
+        throw cause;
+      }
+    }
+    await this.write(noting(), writing).catch((cause) => {
+      throw broken ? broken.cause : failure(cause);
+    });
+  }
+
   /** Its bytes. Fails where it goes away meanwhile. */
   read(id: string): AsyncIterable<Buffer> {
     return documentBytes(this.#database.pool, id);
@@ -157,17 +177,4 @@ async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGe
     length = bytes.byteLength - until;
   }
   if (length > 0) yield Buffer.concat(waiting);
-}
-
-/** The same pieces; what they themselves fail with is told, for that is not the trouble of who writes them. */
-export async function* noting(
-  pieces: AsyncIterable<Uint8Array>,
-  broken: (cause: unknown) => void,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* pieces;
-  } catch (cause) {
-    broken(cause);
-    throw cause;
-  }
 }

@@ -106,8 +106,8 @@ export class Leadership {
   }
 
   /**
-   * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with NoLongerWanted when the
-   * signal is aborted, and as PostgreSQL fails where it was never reached.
+   * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with
+   * NoLongerWanted when the signal is aborted, and as PostgreSQL fails where it was never reached.
    */
   static async take(options: Options, signal: AbortSignal, tell: Seen): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
@@ -176,14 +176,14 @@ export class Leadership {
    */
   fencedOff(): StoreFailed {
     void this.#ask(this.#options.wall.now()).catch(() => {});
-    return new StoreFailed("Another process leads this store now");
+    return anotherLeads();
   }
 
   #deposed(): StoreFailed {
     this.#isLost = true;
     this.#ended.abort();
     this.#lose();
-    return new StoreFailed("Another process leads this store now");
+    return anotherLeads();
   }
 
   /**
@@ -283,6 +283,8 @@ export class Leadership {
     }
   }
 }
+
+const anotherLeads = (): StoreFailed => new StoreFailed("Another process leads this store now");
 
 async function tryLock({ session, schema }: Database): Promise<boolean> {
   const [row] =

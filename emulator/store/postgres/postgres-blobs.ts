@@ -2,7 +2,7 @@ import type { Blobs } from "../blobs.ts";
 import { measuring } from "../measured-blob.ts";
 import { StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
-import { type Documents, noting } from "./documents.ts";
+import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
 import { historyTexts } from "./postgres-history.ts";
 
@@ -25,14 +25,12 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
   return {
     async put(bytes, maxBytes) {
       const { pieces, measured } = measuring(bytes, maxBytes);
-      let broken: { readonly cause: unknown } | undefined;
-      const noted = noting(pieces, (cause) => {
-        broken = { cause };
-      });
       // The same content again replaces itself.
-      await documents.write(noted, { kind: "blob", name: () => measured().sha256 }).catch((cause) => {
-        throw broken ? broken.cause : new StoreFailed(`The upload cannot be written: ${cause.message}`, { cause });
-      });
+      await documents.writeGiven(
+        pieces,
+        { kind: "blob", name: () => measured().sha256 },
+        (cause) => new StoreFailed(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
+      );
       return measured();
     },
     async open(sha256) {

@@ -1,5 +1,6 @@
+import { headLength } from "../file/base/base-head.ts";
 import type { Segment } from "../file/history/kept-history.ts";
-import { headLength, segmentHead } from "../file/history/kept-history.ts";
+import { segmentHead } from "../file/history/kept-history.ts";
 import type { Database } from "./database.ts";
 import { documentBytes } from "./documents.ts";
 import { JournalLines, journalLines, replayJournal } from "./journal-table.ts";

@@ -1,7 +1,7 @@
 import { StoreFailed } from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import type { Database } from "./database.ts";
-import { type Documents, noting } from "./documents.ts";
+import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** Named documents in the database. */
@@ -17,16 +17,7 @@ export function postgresSnapshotStore(
     return found?.id as string | undefined;
   };
   return {
-    async put(name, document) {
-      // What the document itself fails with is not the database's trouble.
-      let broken: { readonly cause: unknown } | undefined;
-      const pieces = noting(document, (cause) => {
-        broken = { cause };
-      });
-      await documents.write(pieces, { kind: "snapshot", name: () => name }).catch((cause) => {
-        throw broken ? broken.cause : failure(cause);
-      });
-    },
+    put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, failure),
     async open(name) {
       const id = await idOf(name);
       return id === undefined ? undefined : documents.read(id);

@@ -1,4 +1,4 @@
-import { headIn, headOf } from "../file/base/base-head.ts";
+import { headIn, headLength, headOf } from "../file/base/base-head.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import { format } from "../file/format.ts";
 import { readSealedInto } from "../file/sealed.ts";
@@ -71,9 +71,6 @@ export async function recover(
   }
 }
 
-/** So much of a base holds what it says of itself. */
-const headLength = 32_768;
-
 /**
  * Whether a state goes on in the lines of the journal, though another base may have taken the place of the one that it came
  * from: that one is of the same state, and holds no line that is not in this one.
@@ -86,7 +83,7 @@ export async function goesOn(
   if (now.lineage !== base?.lineage) return false;
   if (now.id === base.id) return true;
   const [piece] = await sql`
-    select substr(lines, 1, ${headLength}) as head from pieces where document = ${now.id} and piece = 0`;
+    select left(lines, ${headLength}) as head from pieces where document = ${now.id} and piece = 0`;
   const head = headIn((piece?.head as string | undefined) ?? "");
   return head?.position !== undefined && head.position.number <= lines.position.number;
 }

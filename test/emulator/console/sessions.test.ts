@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
 import { seededIds } from "../../../src/base/ids.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { unknownToken } from "../../support/refused.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 const refused = {
@@ -23,18 +24,6 @@ const stranger = {
       code: "unauthorized",
       message: "The control plane needs `authorization: Bearer <token>`.",
       hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
-    },
-  },
-};
-
-const signedOut = {
-  status: 401,
-  body: {
-    error: {
-      code: "unknown_token",
-      message:
-        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
-      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
     },
   },
 };
@@ -132,7 +121,7 @@ describe("a session of the console", () => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), signedOut);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownToken);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
@@ -140,7 +129,7 @@ describe("a session of the console", () => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), signedOut);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownToken);
     assert.deepEqual(await begin(world, code).then(plain), refused);
   });
 
@@ -152,7 +141,7 @@ describe("a session of the console", () => {
     await first.close();
     const next = await emulator(t, { token });
     const ask = sender(next.controlUrl, { authorization: `Bearer ${browser.token}` });
-    assert.deepEqual(await ask("GET", "clock").then(plain), signedOut);
+    assert.deepEqual(await ask("GET", "clock").then(plain), unknownToken);
     assert.deepEqual(await begin(next, code).then(plain), refused);
   });
 

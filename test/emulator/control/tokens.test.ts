@@ -8,6 +8,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { unknownToken } from "../../support/refused.ts";
 
 type Role = "read" | "operate" | "admin";
 
@@ -29,18 +30,6 @@ const refusal = (token: string, role: Role, needs: Role) => ({
     },
   },
 });
-
-const unknown = {
-  status: 401,
-  body: {
-    error: {
-      code: "unknown_token",
-      message:
-        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
-      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
-    },
-  },
-};
 
 const callersOf = async ({ ask }: TestEmulator, method: string, path: string) => {
   const { items } = (await ask("GET", "requests")).body as {
@@ -119,9 +108,9 @@ describe("named tokens of the control plane", () => {
 
     assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
     const answers = async () => [plain(await ask("GET", "clock")), plain(await browser("GET", "clock"))];
-    assert.deepEqual(await answers(), [unknown, unknown]);
+    assert.deepEqual(await answers(), [unknownToken, unknownToken]);
     await made(world, "ci", "admin");
-    assert.deepEqual(await answers(), [unknown, unknown]);
+    assert.deepEqual(await answers(), [unknownToken, unknownToken]);
   });
 
   it("are told from none where they are wrong", async (t) => {

@@ -48,6 +48,9 @@ export function headOf(members: Readonly<Record<string, unknown>>): BaseHead {
   };
 }
 
+/** How much of a base is looked at for what it says of itself. */
+export const headLength = 64 * 1024;
+
 /** What the first lines of a base say of it, without reading the rest; undefined where they are none. */
 export function headIn(firstBlock: string): BaseHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));

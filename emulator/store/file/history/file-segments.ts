@@ -2,10 +2,11 @@ import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { readLog } from "../../../../src/files/read-log.ts";
 import { StateRefused } from "../../port.ts";
+import { headLength } from "../base/base-head.ts";
 import { journalGenerations, journalPath } from "../journal/journal-file.ts";
 import { Replay } from "../journal/replay.ts";
 import type { HistoryFiles } from "./history-files.ts";
-import { headLength, type Segment, type SegmentHead, segmentHead } from "./kept-history.ts";
+import { type Segment, type SegmentHead, segmentHead } from "./kept-history.ts";
 
 interface StateFiles {
   readonly disk: Disk;

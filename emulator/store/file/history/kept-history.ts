@@ -99,9 +99,6 @@ export class KeptHistory implements History {
 /** The first format whose bases are the state of one moment. */
 const firstExact = 3;
 
-/** How much of a base is looked at for what it says of itself. */
-export const headLength = 64 * 1024;
-
 /** What the beginning of a base says of it; undefined where history cannot be made of it. */
 export function segmentHead(beginning: string): SegmentHead | undefined {
   const head = headIn(beginning);
