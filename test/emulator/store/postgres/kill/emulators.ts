@@ -13,7 +13,8 @@ type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;
 
 interface Running {
   readonly routerUrl: string;
-  readonly leads: Promise<Leader>;
+  /** Resolves once it leads; another one once it has lost that. */
+  leads: Promise<Leader>;
   kill(): Promise<void>;
 }
 
@@ -21,8 +22,12 @@ const program = `
 const { startEmulator } = await import(process.argv[1]);
 const tell = (about) => console.log(JSON.stringify(about));
 const following = ({ routerUrl }) => tell({ routerUrl });
-const { routerUrl, token, clusters } = await startEmulator({ ...JSON.parse(process.argv[2]), following });
-tell({ routerUrl, token, clusters });
+let lead;
+const leading = () => tell(lead);
+const emulator = await startEmulator({ ...JSON.parse(process.argv[2]), following, leading });
+const { routerUrl, token, clusters } = emulator;
+lead = { routerUrl, token, clusters };
+leading();
 `;
 
 /** Whole emulators, each a process of its own, that share one store; and writers that go to any of them over HTTP. */
@@ -30,8 +35,10 @@ export class Emulators {
   /** What was asked for, whatever became of it, and what was answered: e-mails, and deliveries by what they carry. */
   readonly asked = { emails: new Set<string>(), events: new Set<string>() };
   readonly answered = { emails: new Set<string>(), events: new Map<string, number>() };
-  /** Answers that are neither a success nor a 503. */
+  /** Answers that are neither a success nor a 503, and ends that nobody brought about. */
   readonly strange: string[] = [];
+  /** How often one found that another one leads that nobody had killed: it stood still for longer than its lease. */
+  leadsLost = 0;
   readonly #options: object;
   readonly #running: Running[] = [];
   #next = 0;
@@ -53,15 +60,25 @@ export class Emulators {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const gone = once(child, "close");
-    let lead: (leader: Leader) => void = () => {};
-    const leads = new Promise<Leader>((resolve) => {
-      lead = resolve;
-    });
+    void gone.then(() => child.killed || this.strange.push("an emulator ended by itself"));
     const lines = createInterface({ input: child.stdout });
     const first = once(lines, "line");
+    let lead: ((leader: Leader) => void) | undefined;
+    const toLead = () =>
+      new Promise<Leader>((resolve) => {
+        lead = resolve;
+      });
+    const leads = toLead();
+    let running: Running | undefined;
     lines.on("line", (line: string) => {
       const told = JSON.parse(line);
-      if (told.token !== undefined) lead(told);
+      if (told.token !== undefined) {
+        lead?.(told);
+        lead = undefined;
+      } else if (lead === undefined) {
+        this.leadsLost += 1;
+        running!.leads = toLead();
+      }
     });
     const [line] = await Promise.race([first, gone]);
     if (typeof line !== "string") throw new Error("An emulator ended before it was up");
@@ -70,7 +87,7 @@ export class Emulators {
       child.kill("SIGKILL");
       await gone;
     };
-    const running = { routerUrl, leads, kill };
+    running = { routerUrl, leads, kill };
     this.#running.push(running);
     return running;
   }
@@ -109,8 +126,8 @@ export class Emulators {
       const name = `w${this.#next}`;
       const one = this.#running[Math.floor(Math.random() * this.#running.length)];
       const isTold = one && (await (this.#next % 4 ? this.#map(one, name) : this.#fire(one, name, token)));
-      // Nobody leads at the moment.
-      if (!isTold) await sleep(20);
+      // What starts needs the processors, too; and where it was not told, nobody leads at the moment.
+      await sleep(isTold ? Math.random() * 20 : 100);
     }
   }
 

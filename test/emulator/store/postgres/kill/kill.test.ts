@@ -49,6 +49,8 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
       await writers.killAll();
       assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
       assert.equal(new Set(writers.acknowledged).size, writers.acknowledged.length);
+      const figures = `${Math.ceil(kills / 3)} kills, ${writers.acknowledged.length} writes acknowledged`;
+      t.diagnostic(`${figures}: none lost, none doubled, none half there, counts exact`);
     });
   }
 
