@@ -9,7 +9,7 @@ import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
-import { incomingFaults } from "../faults/incoming.ts";
+import { incomingFaults, keptFaults } from "../faults/incoming.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import type { Blobs } from "../store/blobs.ts";
 import { lastNumberIn } from "../store/causes.ts";
@@ -24,6 +24,7 @@ import { clusterParts } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
 import { startEngine } from "./engine.ts";
 import { addressFor } from "./followers/following.ts";
+import { HandedOn } from "./followers/handed-on.ts";
 import type { Premises } from "./followers/premises.ts";
 import { Reading } from "./followers/reading.ts";
 import { startOf } from "./options.ts";
@@ -51,7 +52,7 @@ export interface Beginning {
   /** Ends the waiting for leadership. */
   readonly unwanted: AbortSignal;
   /** Told as soon as this process leads. */
-  readonly leads: (leadership: Leadership | undefined) => void;
+  readonly leads: (leadership: Leadership) => void;
 }
 
 /** What there is while this process serves the state: from when it leads to when another one does, or to its end. */
@@ -106,7 +107,6 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   });
   const { store, blobs, snapshotStore, kept, leadership, settled } = state;
   closing.push(() => store.close());
-  beginning.leads(leadership);
   const token = leadership?.token ?? beginning.token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
@@ -124,6 +124,10 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   if (stale !== undefined) log(stale);
 
   const faults = new Faults();
+  const sessions = new Sessions(randomIds(), wall);
+  const { memory } = state;
+  const handedOn = memory && (await HandedOn.take({ memory, faults, sessions, token, log }));
+  closing.push(() => handedOn?.end());
   let toldReads = false;
   let tellOthers: (() => Promise<void>) | undefined;
   if (kept) faults.takeOver(kept.beside.faults);
@@ -141,8 +145,12 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
 
   const world = { store, clock, wall, ids, settings };
   // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
-  const beforeAnswer = settings.deterministic ? (cause: string) => runner.hasten(cause, isReport) : undefined;
-  const served = { clock, faultFor: incomingFaults(faults, forwarder.isOwn), beforeAnswer: beforeAnswer ?? telling };
+  const reported = async (cause: string) => {
+    await runner.hasten(cause, isReport);
+    await telling();
+  };
+  const faultFor = keptFaults(incomingFaults(faults, forwarder.isOwn), () => handedOn?.written());
+  const served = { clock, faultFor, beforeAnswer: settings.deterministic ? reported : telling };
   const inboxes = new Map<string, Inbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
@@ -195,7 +203,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     faults,
     inboxes,
     instance,
-    sessions: new Sessions(randomIds(), wall),
+    sessions,
     tokens,
     readConsole: consoleReader(),
   };
@@ -233,9 +241,13 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     return faults.list().length === 0 && !settings.deterministic && settings.rateLimit === 0;
   }
 
-  /** Before it is answered that trouble is scripted, or none any more, the others know whether they may answer. */
+  /**
+   * Before it is answered that trouble is scripted, or none any more, it is kept for whoever leads next, and the others know
+   * whether they may answer.
+   */
   function telling(): Promise<void> | undefined {
-    return tellOthers && toldReads !== mayOthersRead() ? tellOthers() : undefined;
+    const told = tellOthers && toldReads !== mayOthersRead() ? tellOthers() : undefined;
+    return told ? told.then(() => handedOn?.written()) : handedOn?.written();
   }
 
   /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
@@ -273,6 +285,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
       ...(reading && { changed: reading.changed }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
       signal: beginning.unwanted,
+      leads: beginning.leads,
     };
   }
 }

@@ -119,6 +119,7 @@ export class Dispatch {
       const fault = this.#setup.faultFor?.(received, match?.bound.operation);
       if (fault) {
         exchange.meets(fault);
+        if (fault.kept) await fault.kept;
         if (await isEndedBy(fault, exchange)) return;
       }
       const answer = match

@@ -1,3 +1,4 @@
+import { within } from "../../../src/base/within.ts";
 import { StateRefused, StoreFailed } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { Origin } from "../origin.ts";
@@ -14,7 +15,7 @@ interface Options {
   /** Aborted: it is no longer to lead. */
   readonly unwanted: AbortSignal;
   /** Told as soon as this process leads, before it serves anything. */
-  readonly leads: (leadership: Leadership | undefined) => void;
+  readonly leads: (leadership: Leadership) => void;
   /** Told once it serves a state again that another process led meanwhile. */
   readonly again: () => void;
   /** Told why this process can lead no more. */
@@ -92,13 +93,20 @@ export class Terms {
     const { following, wall, log } = premises;
     const isAgain = this.#latest !== undefined;
     for (let told: string | undefined; ; ) {
+      let led: Leadership | undefined;
+      const toldLeads = (now: Leadership) => {
+        led = now;
+        leads(now);
+      };
       try {
-        const term = await beginTerm(premises, { origin, token, unwanted, isAgain, leads });
+        const term = await beginTerm(premises, { origin, token, unwanted, isAgain, leads: toldLeads });
         this.#is(term);
         return term;
       } catch (error) {
-        const isLasting = error instanceof StateRefused || !following?.hasSeen;
-        if (isLasting || unwanted.aborted) throw error;
+        // That another one leads is known as soon as the database has answered.
+        if (led && error instanceof StoreFailed) await within(wall, againMs, led.lost);
+        const isLasting = error instanceof StateRefused || !(following?.hasSeen || led?.isLost);
+        if (!following || isLasting || unwanted.aborted) throw error;
         following.follow();
         if (told !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
         told = String(error);

@@ -60,4 +60,11 @@ export const migrations: readonly string[] = [
   -- The svc that wrote them: rows in lines of this very version need no look when they are gone back to.
   alter table journal add column written_by text;
   `,
+  `
+  -- What the one that leads has in memory alone, for the next one to go on with: scripted faults, sessions of the console.
+  create table memory (
+    name text primary key,
+    value jsonb not null
+  );
+  `,
 ];

@@ -8,6 +8,7 @@ import { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
 import { FollowedState } from "./followed-state.ts";
 import { replayJournal } from "./journal-table.ts";
+import { type LeadersMemory, leadersMemory } from "./leaders-memory.ts";
 import { type Candidate, Leadership, type Seen, usualLeaseMs } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog, type Settled } from "./postgres-log.ts";
@@ -27,6 +28,8 @@ export interface PostgresStoreOptions {
   readonly candidate: Candidate;
   /** Ends the waiting for leadership. */
   readonly signal?: AbortSignal;
+  /** Told as soon as this process leads, before it has read the state. */
+  readonly leads?: (leadership: Leadership) => void;
   /** Told again and again while another process leads, and this one waits. */
   readonly seen?: Seen;
   /** Given the state as long as another process leads, for who answers from it. */
@@ -52,6 +55,7 @@ export interface PostgresStore {
   readonly blobs: PostgresBlobs;
   readonly snapshotStore: SnapshotStore;
   readonly leadership: Leadership;
+  readonly memory: LeadersMemory;
   /** What others may count on that follow. */
   readonly settled: () => Settled;
 }
@@ -80,6 +84,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       void followed.fresh();
     };
     leadership = await Leadership.take({ database, wall: leaseWall, candidate, leaseMs }, wanted, seen);
+    options.leads?.(leadership);
     const opened = await openAs(database, leadership, await followed?.retire(), options);
     await leadership.whenAlone();
     return opened;
@@ -137,6 +142,7 @@ async function openAs(
     blobs: postgresBlobs(database, leadership, documents),
     snapshotStore: postgresSnapshotStore(database, leadership, documents),
     leadership,
+    memory: leadersMemory(database, leadership),
     settled: () => log.settled,
   };
 }

@@ -15,7 +15,7 @@ describe("tables of an earlier version", { skip: noPostgres }, () => {
     await before.close();
     await server().sql((sql) =>
       sql.unsafe(`set search_path = ${place.schema}; alter table documents drop column last_line, drop column followed_by;
-        alter table journal drop column written_by; update svc_store set version = 1`),
+        alter table journal drop column written_by; drop table memory; update svc_store set version = 1`),
     );
     const { store } = await openStore(place);
     assert.deepEqual(await contentOf(store), content);

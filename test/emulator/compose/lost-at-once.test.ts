@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, sender } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { sharing } from "../../support/postgres/sharing.ts";
+
+/** Another process leads as soon as one has begun to, once, and is gone: what stands still for its lease is told so. */
+const usurped = (schema: string) => `
+  set search_path = ${schema};
+  create table usurpation (done boolean);
+  create function usurp() returns trigger language plpgsql set search_path = ${schema} as $$ begin
+    if not exists (select from usurpation) then
+      insert into usurpation values (true);
+      update leadership set epoch = epoch + 1, leader = 'another', address = null;
+    end if;
+    return null;
+  end $$;
+  create trigger usurp after update on leadership for each row
+  when (new.epoch <> old.epoch and new.leader <> 'another') execute function usurp()`;
+
+describe("a process that loses its first lead while it opens the state", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  it("goes on to wait, and leads when it may", async (t) => {
+    const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
+    const first = await emulator(t, { ...options, ephemeral: false });
+    await first.close();
+    await server().sql((sql) => sql.unsafe(usurped(options.schema)));
+    const [one] = await sharing(t, 1, options);
+    assert.equal((await sender(one!.url)("GET", "/_emulator/ready")).status, 200);
+    assert.equal((await one!.map("e1")).status, 200);
+  });
+});
