@@ -49,6 +49,14 @@ async function callerOf(given: string, { token, tokens, sessions }: Known): Prom
   return found && { token: found, session: undefined };
 }
 
+/** Whether who was let in would be again. */
+export async function isStillIn(
+  { token, session }: ControlCaller,
+  { tokens, sessions }: Pick<Known, "tokens" | "sessions">,
+): Promise<boolean> {
+  return (session === undefined || sessions.openerOf(session) !== undefined) && isValid(token, tokens);
+}
+
 /** A session ends with the token that it was opened with, also when another got its name. */
 const isValid = async ({ name, hash }: Bearer, tokens: ControlTokens): Promise<boolean> =>
   hash === undefined || tokens.isThere({ name, hash });

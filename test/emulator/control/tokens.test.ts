@@ -43,7 +43,38 @@ const callersOf = async ({ ask }: TestEmulator, method: string, path: string) =>
 const names = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
 
+/** A stream of what goes on, once it has begun; `ended` resolves once it has ended. */
+async function streamOf(world: TestEmulator, token: string) {
+  const { body } = await fetch(`${world.controlUrl}/events`, { headers: { authorization: `Bearer ${token}` } });
+  const reader = body!.getReader();
+  assert.match(Buffer.from((await reader.read()).value!).toString(), /begin/);
+  const toItsEnd = async () => {
+    while (!(await reader.read()).done);
+  };
+  return { ended: toItsEnd(), leave: () => reader.cancel() };
+}
+
 describe("named tokens of the control plane", () => {
+  it("end what is followed with them when they are revoked, and so do sessions that are ended", async (t) => {
+    const world = await emulator(t);
+    const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
+    const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
+    const { token: browser } = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body as {
+      token: string;
+    };
+    const [followed, kept, page] = [
+      await streamOf(world, one.token),
+      await streamOf(world, other.token),
+      await streamOf(world, browser),
+    ];
+    await world.ask("DELETE", "tokens/one");
+    await followed.ended;
+    await sender(world.controlUrl, { authorization: `Bearer ${browser}` })("DELETE", "sessions");
+    await page.ended;
+    assert.equal(await Promise.race([kept.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
+    await kept.leave();
+  });
+
   it("let in by their role: who reads sees, who operates moves time, an admin resets and makes tokens", async (t) => {
     const world = await emulator(t);
     const [reader, ci, boss] = [
