@@ -208,7 +208,7 @@ export function explanationJson({
   requestId,
   retryable,
   exitCode,
-}: Explanation): unknown {
+}: Explanation): object {
   const steps = next ? [{ argv: ["svc", ...next] }] : [];
   return {
     error: {

@@ -1,3 +1,4 @@
+import { isoMillis, systemWall } from "../base/clock.ts";
 import { type Explanation, explanationJson, explanationLines, stackLines, withoutSecrets } from "./exit.ts";
 import { CommandFailed } from "./failure.ts";
 import type { Host } from "./host.ts";
@@ -18,6 +19,12 @@ export async function reported(
   const explanation = withoutSecrets({ ...found, next: next && nextArgv(next, placeGiven(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = printerOn(host, false);
+  if (logsJson(own)) {
+    // Whoever collects the log of an emulator reads a document on a line, also of what ended it.
+    const about = { time: isoMillis(systemWall.now()), level: "error", event: "fatal" };
+    await printer.json("stderr", { ...about, ...explanationJson(explanation) });
+    return explanation.exitCode;
+  }
   if (wantsJson) {
     await printer.json("stderr", explanationJson(explanation));
     return explanation.exitCode;
@@ -27,6 +34,10 @@ export async function reported(
   if (annotates(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }
+
+/** `svc emulator start --log json`. */
+const logsJson = (argv: readonly string[]): boolean =>
+  argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
 /** Standard output takes nothing any more, for another reason than a reader that went away. */
 export const lost = (cause: NodeJS.ErrnoException): CommandFailed =>

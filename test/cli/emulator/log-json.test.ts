@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { systemWall } from "../../../src/base/clock.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { sender } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -67,6 +68,18 @@ describe("svc emulator start --log json", () => {
         ["info", "stopped"],
       ],
     );
+  });
+});
+
+describe("svc emulator start --log json that cannot start", () => {
+  it("ends with a document, too", async (t) => {
+    const cwd = await testFolder(t);
+    for (const argv of [["--seed", "missing.json"], ["--no-such-flag"]]) {
+      const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--log", "json", ...argv], { cwd });
+      const { time, level, event, error } = JSON.parse(err) as Line & { error: { code: string; message: string } };
+      assert.deepEqual([exit, new Date(time).toISOString(), level, event], [2, time, "error", "fatal"]);
+      assert.match(error.message, /missing\.json|no-such-flag/);
+    }
   });
 });
 
