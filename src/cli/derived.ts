@@ -46,6 +46,8 @@ export interface CallChanges {
   readonly credentials?: Credentials;
   /** Its fields are read: throws UnreadableAnswer where they are not there. */
   readonly reads?: boolean;
+  /** Members of the answer that a runner masks in its log before they are printed. */
+  readonly secrets?: readonly string[];
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
 }
@@ -58,7 +60,7 @@ export async function call<Value = unknown>(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { query, sign, credentials, reads, confirm }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -101,6 +103,7 @@ export async function call<Value = unknown>(
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       if (reads) readable(answer);
+      if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       await show(spec, operation, answer, input, context);
       if (spec.paged && isObject(answer.value))
@@ -108,6 +111,15 @@ export async function call<Value = unknown>(
       return answer as Answer<Value>;
     },
   };
+}
+
+async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
+  const fields = isObject(value) ? value : {};
+  const { maskSecrets } = await import("./output/github-actions.ts");
+  await maskSecrets(
+    host,
+    members.map((member) => fields[member]).filter((one) => typeof one === "string"),
+  );
 }
 
 /** The answer with the rows of all parts. */

@@ -42,6 +42,16 @@ describe("svc emulator tokens", () => {
       ["ci"],
     );
 
+    const run = { env: { GITHUB_ACTIONS: "true" } };
+    for (const [line, member] of [
+      ["emulator tokens create run --role read", "token"],
+      ["emulator workspaces create --name Run", "client_secret"],
+    ] as const) {
+      const { out, err } = await svc(`${line} --json`, run);
+      const secret = (JSON.parse(out) as Record<string, string>)[member]!;
+      assert.ok(err.includes(`::add-mask::${secret}\n`), member);
+    }
+    assert.equal((await svc("emulator tokens revoke run --yes")).exit, 0);
     assert.equal((await svc("emulator tokens revoke ci")).exit, 2);
     assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
     assert.equal((await svc("emulator clock", asCi)).exit, 4);

@@ -2,6 +2,7 @@ import type { Command } from "../../command.ts";
 import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
+import { tokensCreate, workspacesCreate } from "./masked.ts";
 import { emulatorOpen } from "./open-console.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
@@ -26,6 +27,8 @@ export const commands: readonly Command[] = [
   emulatorWaitFor,
   emulatorTrace,
   emulatorWorkspaces,
+  workspacesCreate,
+  tokensCreate,
   emulatorRequests,
   emulatorDeliveries,
   deliveriesResend,

@@ -1,0 +1,22 @@
+import { command } from "../../command.ts";
+import { runDerived } from "../../derived.ts";
+
+/** A derived command that shows secrets which nobody knew before: a runner masks them, as it does those of `env`. */
+const masked = (words: readonly string[], summary: string, secrets: readonly string[]) =>
+  command({
+    words,
+    summary,
+    extendsDerived: true,
+    positionals: [],
+    flags: [],
+    examples: [],
+    run: (input, context, spec) => runDerived(spec!, input, context, { secrets }),
+  });
+
+export const tokensCreate = masked(["emulator", "tokens", "create"], "Make a token of the control plane", ["token"]);
+
+export const workspacesCreate = masked(
+  ["emulator", "workspaces", "create"],
+  "Give a team a workspace, with keys and templates of its own",
+  ["client_secret", "hmac_key"],
+);
