@@ -22,6 +22,7 @@ import { providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
 import { snapshotHandlers } from "./state/snapshots.ts";
 import { stateHandlers } from "./state/state.ts";
+import { workspaceHandlers } from "./state/workspaces.ts";
 import { traceHandlers } from "./traces.ts";
 import { trialListHandlers } from "./trials.ts";
 import { userTaskListHandlers } from "./user-tasks.ts";
@@ -53,6 +54,7 @@ export const controlHandlers = {
   ...inboxHandlers,
   ...traceHandlers,
   ...stateHandlers,
+  ...workspaceHandlers,
   ...snapshotHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,

@@ -29,6 +29,7 @@ const offersOfGroups = lookupTable<Fetch>({
   "contracts contract_id": contractNumbers,
   "webhooks contract_ids": contractNumbers,
   "webhooks webhook_id": webhooks,
+  "emulator workspace_id": workspaces,
   "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
 });
 
@@ -121,7 +122,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
 
 /** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
 async function listed<O extends Operation>(
-  service: "router" | "contracts",
+  service: "router" | "contracts" | "emulator",
   operation: O,
   args: CallArguments,
   context: Context,
@@ -198,6 +199,14 @@ async function workflowsOfEmulator(context: Context) {
   const client = await context.client("emulator");
   const all = await client.call(listWorkspaces, {}, { signal: context.signal, retries: 0 });
   return all.find(({ client_id: id }) => id === credentials.clientId)?.intake_workflows;
+}
+
+async function workspaces(context: Context): Promise<Choice[]> {
+  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+  return (await listed("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
+    value: String(id),
+    name: `${id}  ${name}  ${cluster_id}`,
+  }));
 }
 
 async function newestIntakes(context: Context) {

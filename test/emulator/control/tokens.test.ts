@@ -114,6 +114,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(answered, needs);
     assert.deepEqual(needs.admin?.sort(), [
       "emulator.create-workspace",
+      "emulator.remove-workspace",
       "emulator.stop",
       "requests.clear",
       "snapshots.remove",

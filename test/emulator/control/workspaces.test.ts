@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import * as z from "zod";
+import { collections } from "../../../emulator/compose/state/collections.ts";
+import { longRowsOfWorkspace, rowsOfWorkspace } from "../../../emulator/control/state/remove-workspace.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { request } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
@@ -98,6 +103,111 @@ describe("POST /_emulator/workspaces", () => {
         },
       },
     });
+  });
+});
+
+interface Exported {
+  readonly rows: Readonly<Record<string, readonly object[]>>;
+  readonly mappings: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+const exported = async ({ ask }: TestEmulator) => (await ask("GET", "state")).body as Exported;
+
+/** What a team leaves behind that has done a bit of everything. */
+async function atWork(world: TestEmulator, inbox: string) {
+  const one = await team(world, { name: "Team A" });
+  const { api, templates } = one;
+  const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
+  assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
+  const [first] = await templates();
+  const made = await api("POST", "/contracts/", { body: request({ contract_template_id: first!.id }) });
+  assert.equal(made.status, 201);
+  const { id } = made.body as { id: string };
+  const number = id.replace(/\D/g, "");
+  assert.equal((await api("POST", `/contracts/${number}/comments/`, { body: { comment: "ours" } })).status, 201);
+  assert.equal((await api("POST", `/contracts/${id}/send_to_counterparties`)).status, 200);
+  // What the cluster reports to the router is there; the e-mails are not delivered yet.
+  await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+  return one;
+}
+
+describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
+  it("takes all that is a team's own, and nothing of anybody else's", async (t) => {
+    const world = await emulator(t);
+    const inbox = await receiver(t);
+    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
+    const before = await exported(world);
+    const { workspace, api } = await atWork(world, inbox.url);
+    const { status, body } = await world.ask("DELETE", `workspaces/${workspace.id}`);
+    const counts = { contracts: 1, webhooks: 1, deliveries: 1 };
+    assert.deepEqual([status, body], [200, { id: workspace.id, cluster_id: "eu-1", name: "Team A", ...counts }]);
+    assert.equal((await api("GET", "/templates/")).status, 401);
+    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
+    const after = await exported(world);
+    const own = (state: Exported) => {
+      // Who signs somewhere stays known to the router: no cluster reports that somebody does no more.
+      const { causes, clock, signatories, ...rows } = state.rows;
+      return { rows, mappings: state.mappings };
+    };
+    assert.deepEqual(own(after), own(before));
+  });
+
+  it("is taken back by a rewind of one step", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const world = await emulator(t, { file });
+    const inbox = await receiver(t);
+    const { workspace, api } = await atWork(world, inbox.url);
+    const { rows, mappings } = await exported(world);
+    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    assert.equal((await world.ask("POST", "rewind", { body: { steps: 1 } })).status, 200);
+    const back = await exported(world);
+    assert.deepEqual([back.rows.contracts, back.mappings], [rows.contracts, mappings]);
+    assert.equal((await api("GET", "/templates/")).status, 200);
+  });
+
+  it("is refused for the last workspace of a cluster, and for none", async (t) => {
+    const world = await emulator(t);
+    const all = (await world.ask("GET", "workspaces")).body as Workspace[];
+    const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
+    for (const { id } of others) assert.equal((await world.ask("DELETE", `workspaces/${id}`)).status, 200);
+    await assertRefused(world, () => world.ask("DELETE", `workspaces/${last!.id}`), {
+      status: 409,
+      body: {
+        error: {
+          code: "last_workspace",
+          message: `${last!.name} is the only workspace of eu-1, and its API key stands for that cluster.`,
+          hint: "Make another one first, with `svc emulator workspaces create`.",
+        },
+      },
+    });
+    await assertRefused(world, () => world.ask("DELETE", "workspaces/4711"), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_workspace",
+          message: "No workspace has the id 4711.",
+          hint: "List them with `svc emulator workspaces`.",
+        },
+      },
+    });
+  });
+
+  it("knows every collection that can name a workspace, a contract or a person", () => {
+    const fields = ["workspace_id", "contract_id", "user_id"] as const;
+    const naming = (field: string) =>
+      collections.filter(
+        (one) =>
+          one.kind === "rows" && field in (z.toJSONSchema(one.schema, { unrepresentable: "any" }).properties ?? {}),
+      );
+    const known = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
+    // Whatever names its workspace is found by that.
+    for (const name of known.workspace_id!) known.contract_id!.delete(name);
+    for (const name of [...known.workspace_id!, ...known.contract_id!]) known.user_id!.delete(name);
+    const { workspace_id, ...rest } = rowsOfWorkspace;
+    const listed = { workspace_id: [...workspace_id, ...longRowsOfWorkspace], ...rest };
+    for (const field of fields) {
+      assert.deepEqual([...known[field]!].sort(), listed[field].map(({ name }) => name).sort(), field);
+    }
   });
 });
 

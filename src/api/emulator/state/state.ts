@@ -76,6 +76,35 @@ export const createWorkspace = operation({
   examples: [{ title: "For a team", body: { name: "Team A" } }],
 });
 
+export const removeWorkspace = operation({
+  id: "emulator.remove-workspace",
+  service: emulator,
+  summary: "Remove the workspace of a team, with all that is its own",
+  description:
+    "Its API key, people, templates, webhooks, contracts, e-mails and deliveries, what of them waits to happen, and the routing data that leads to them; uploads go once nothing has named them for 30 days. The last workspace of a cluster stays. svc emulator rewind --steps 1 takes it back.",
+  method: "DELETE",
+  path: "/_emulator/workspaces/{workspace_id}",
+  auth: "control-token",
+  role: "admin",
+  request: { params: z.object({ workspace_id: z.int().describe("As svc emulator workspaces lists it") }) },
+  responses: {
+    200: json(
+      z.strictObject({
+        id: z.int(),
+        cluster_id: z.string(),
+        name: z.string(),
+        contracts: z.int().describe("How many went with it, as are the following"),
+        webhooks: z.int(),
+        deliveries: z.int(),
+      }),
+    ),
+  },
+  failures: ["no-such-workspace", "last-workspace"],
+  cli: { command: "emulator workspaces remove", confirm: "yes" },
+  basis: assumed("The control plane is the emulator's own (DECISIONS.md, E20)."),
+  examples: [{ title: "The team has moved on", params: { workspace_id: 104 } }],
+});
+
 export const exportState = operation({
   id: "state.export",
   service: emulator,
