@@ -34,6 +34,23 @@ const bin = binaries();
 export const noPostgres: string | false =
   bin === undefined ? "PostgreSQL is not installed here (Debian: apt-get install postgresql)" : false;
 
+type User = ReturnType<typeof serverUser>;
+
+let fresh: string | undefined;
+
+/** The data of a server that was never started; made once in a process, since a copy takes a twentieth of the time. */
+function freshData(user: User): string {
+  if (fresh !== undefined) return fresh;
+  const folder = mkdtempSync(join(tmpdir(), "svc-pg-fresh-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  if (user) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, "data");
+  const words = ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  execFileSync(join(bin!, "initdb"), words, { ...user, cwd: folder, stdio: "pipe" });
+  fresh = data;
+  return fresh;
+}
+
 /** A server of the tests' own, in a temporary folder, on a Unix socket alone. */
 export class PostgresServer {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-pg-"));
@@ -46,8 +63,7 @@ export class PostgresServer {
   constructor(settings: readonly string[] = ["fsync=off"]) {
     this.#settings = settings;
     if (this.#user) chownSync(this.folder, this.#user.uid, this.#user.gid);
-    const words = ["-D", this.#data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-    execFileSync(join(bin!, "initdb"), words, { ...this.#user, cwd: this.folder, stdio: "pipe" });
+    execFileSync("cp", ["-a", freshData(this.#user), this.#data], { ...this.#user, cwd: this.folder });
   }
 
   get #data(): string {
