@@ -1,4 +1,4 @@
-import { deflateSync } from "node:zlib";
+import { constants, deflateRawSync, deflateSync } from "node:zlib";
 
 /** The bytes of one object; a string is its text in Latin-1. */
 type Body = string | Buffer;
@@ -70,9 +70,23 @@ export const doubling = (depth: number): Buffer =>
 
 /** A page whose contents inflate to this many blanks, packed twice: a gigabyte comes of a few kilobytes. */
 export function inflatesTo(bytes: number): Buffer {
-  const once = deflateSync(Buffer.alloc(bytes, 0x20), { level: 9 });
-  const twice = deflateSync(once, { level: 9 });
+  const twice = deflateSync(packedBlanks(bytes), { level: 9 });
   return drawing(stream("/Filter [/FlateDecode /FlateDecode]", twice));
+}
+
+/** So many blanks, a power of two from 2^20 on, as zlib packs them: one packed megabyte again and again. */
+function packedBlanks(count: number): Buffer {
+  const megabyte = 2 ** 20;
+  const blanks = Buffer.alloc(megabyte, " ");
+  const packed = deflateRawSync(blanks, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+  const head = Buffer.from([0x78, 0xda]);
+  const end = deflateRawSync("");
+  const sum = Buffer.alloc(4);
+  // Adler-32: the sum of all bytes, and the sum of all sums.
+  const [n, base] = [BigInt(count), 65_521n];
+  sum.writeUInt16BE(Number((n + 32n * ((n * (n + 1n)) / 2n)) % base));
+  sum.writeUInt16BE(Number((1n + 32n * n) % base), 2);
+  return Buffer.concat([head, ...Array.from({ length: count / megabyte }, () => packed), end, sum]);
 }
 
 /** A page with this many operators. */
