@@ -84,17 +84,17 @@ describe("the packed tarball, installed into an empty folder", () => {
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, CI: "true", npm_config_offline: "true", npm_config_yes: "true" };
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const shown = async (way: string, program: string) => {
+    const shown = async (way: string, ...programs: readonly string[]) => {
       const empty = await mkdtemp(join(folder, "empty-"));
       // Not published here: the tarball stands where the registry's package would. Nothing above is seen.
       await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
-      const line = `${way.replace("svc-toolkit", `"file:${tarball}"`)} > log 2>&1 && ${program} --version`;
+      const installing = `${way.replace("svc-toolkit", `"file:${tarball}"`)} > log 2>&1`;
+      const line = [installing, ...programs.map((program) => `${program} --version`)].join(" && ");
       const options = { cwd: empty, env: { ...env, npm_config_prefix: join(empty, "global") } };
       return (await run("bash", ["-c", line], options)).stdout;
     };
     const [dev, global, checkout, once] = ways as [string, string, string, string];
-    assert.equal(await shown(dev, "npx svc"), `${version}\n`);
-    assert.equal(await shown(dev, "npx svc-toolkit"), `${version}\n`);
+    assert.equal(await shown(dev, "npx svc", "npx svc-toolkit"), `${version}\n${version}\n`);
     assert.equal(await shown(global, "global/bin/svc"), `${version}\n`);
     assert.equal(await shown(once, `npx "file:${tarball}"`), `${version}\n`);
     // A link is made of this very checkout, by its name: what it leads to is run above.
