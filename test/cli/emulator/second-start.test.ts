@@ -20,6 +20,9 @@ async function started(t: TestContext, line: string) {
   return { cwd, run, url: ready!.router_url, port: new URL(ready!.router_url).port };
 }
 
+const inUse =
+  'An emulator is running on this state (RUN FILE). Use it, stop it with "svc emulator stop", or name another file with --file.';
+
 describe("a second svc emulator start", () => {
   it("in the same folder says that one runs, where, and how to look at it", async (t) => {
     const { cwd, url, port } = await started(t, "emulator start --port 0");
@@ -33,7 +36,22 @@ describe("a second svc emulator start", () => {
         `  try: svc emulator status --file ${state}\n`,
     );
     const elsewhere = await runCli("emulator start --port 0", { cwd });
-    assert.match(elsewhere.err, /^error: An emulator is running on this state /);
+    assert.equal(elsewhere.err.replace(/\(.*\)/, "(RUN FILE)"), `error: ${inUse}\n`);
+  });
+
+  it("of a store says what two processes of it need in one folder", async (t) => {
+    const { cwd } = await started(t, "emulator start --port 0 --run-file svc.run");
+    const { exit, err } = await runCli(
+      "emulator start --port 0 --run-file svc.run --store postgres://a@127.0.0.1:9/db",
+      {
+        cwd,
+      },
+    );
+    assert.equal(exit, 1);
+    assert.equal(
+      err.replace(/\(.*\)/, "(RUN FILE)"),
+      `error: ${inUse}\n  A second one of the same store and folder needs a place of its own: --run-file.\n`,
+    );
   });
 
   it("on the ports of another folder's says that it is another's", async (t) => {
