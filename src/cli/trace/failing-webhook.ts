@@ -15,7 +15,7 @@ export type Findings = ReturnType<typeof findings>;
 /** So many of each are shown to people. */
 const shownAttempts = 12;
 const shownCauses = 5;
-const shownSkipped = 5;
+const shownDeliveries = 5;
 
 /**
  * What the deliveries of a webhook say, newest first, and their traces, which reach less far back: times are virtual, and
@@ -27,7 +27,7 @@ export function findings(webhook: Webhook, deliveries: readonly Delivery[], trac
   const failed = attempts.slice(lastGood + 1);
   const last = failed.at(-1);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
-  const skipped = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
+  const skipped = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_")).map(unsent);
   const { id, title, url, status, failure_count } = webhook;
   const neverReached = deliveries.some(({ outcome }) => outcome === "skipped_not_allowed");
   return {
@@ -39,13 +39,8 @@ export function findings(webhook: Webhook, deliveries: readonly Delivery[], trac
     last_delivered_at: attempts[lastGood]?.at ?? null,
     last_error: last ? (last.error?.message ?? `status ${last.status}`) : null,
     skipped: skipped.length,
-    skipped_deliveries: skipped.map(({ id, activity, composite_id, created_at, outcome }) => ({
-      id,
-      activity,
-      composite_id,
-      created_at,
-      outcome,
-    })),
+    skipped_deliveries: skipped,
+    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
     not_allowed: neverReached,
     next_attempt_at: next,
     next_because:
@@ -53,6 +48,30 @@ export function findings(webhook: Webhook, deliveries: readonly Delivery[], trac
     enable: status === "ACTIVE" ? null : `svc emulator webhooks enable ${id}`,
     attempts,
   };
+}
+
+const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
+  id,
+  activity,
+  composite_id,
+  created_at,
+  outcome,
+  attempts: attempts.length,
+});
+
+/** Those that nothing reaches any more first, then those that fail still, those that nothing came to, and the others. */
+export const worstFirst = (all: readonly Findings[]): Findings[] =>
+  all.toSorted(
+    (a, b) =>
+      badness(b) - badness(a) || b.webhook.failure_count - a.webhook.failure_count || a.webhook.id - b.webhook.id,
+  );
+
+function badness({ webhook: { status }, failing, not_allowed: forbidden, since }: Findings): number {
+  if (status === "DISABLED_BY_ERROR") return 5;
+  if (forbidden) return 4;
+  if (status === "DISABLED_BY_USER") return 3;
+  if (since !== null) return 2;
+  return failing ? 1 : 0;
 }
 
 /** All of them, in the order in which they were made. */
@@ -90,7 +109,7 @@ function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
 
 /** The same for people. */
 export function findingLines(found: Findings): Line[] {
-  const { webhook, since, last_delivered_at: good, last_error: error, attempts, enable, next_attempt_at: next } = found;
+  const { webhook, since, last_delivered_at: good, last_error: error, attempts } = found;
   const heading: Line = [
     bold(`Webhook ${webhook.id}`),
     `  ${webhook.title}  ${webhook.url}  `,
@@ -108,13 +127,29 @@ export function findingLines(found: Findings): Line[] {
       ? []
       : ["", omitted > 0 ? `The last ${shownAttempts} of ${attempts.length} attempts:` : "Attempts:"]),
     ...attempts.slice(-shownAttempts).map(attemptLine),
-    ...skippedLines(found),
-    ...(next === null && enable === null ? [] : [""]),
-    ...(next === null ? [] : [nextLine(next, found)]),
-    ...(enable === null ? [] : [`To enable it again, once the receiver is repaired: ${enable}`]),
-    ...(found.skipped === 0 ? [] : [`To send what was passed over: ${resendLine(found)}`]),
+    ...deliveryLines("Passed over while it was disabled or not allowed", found.skipped_deliveries),
+    ...deliveryLines("Given up after the last retry", found.given_up_deliveries),
+    ...whatNow(found),
   ];
 }
+
+/** What happens by itself, then what somebody may do, in the order in which to do it. */
+function whatNow(found: Findings): Line[] {
+  const { enable, next_attempt_at: next, failing, given_up_deliveries: givenUp, skipped_deliveries: skipped } = found;
+  const lines: Line[] = [];
+  if (next !== null) lines.push(nextLine(next, found));
+  else if (failing && givenUp.length > 0) lines.push("Nothing is sent again by itself: no retry is left.");
+  if (enable !== null) lines.push(`To enable it again, once the receiver is repaired: ${enable}`);
+  const toSend = [...skipped, ...givenUp].sort((a, b) => a.created_at.localeCompare(b.created_at) || a.id - b.id);
+  if (toSend.length > 0) lines.push(resendLine(toSend.map(({ id }) => id)));
+  return lines.length === 0 ? [] : ["", ...lines];
+}
+
+const resendLine = ([first, ...others]: readonly number[]): string => {
+  const shown = others.slice(0, shownDeliveries - 1).map((id) => `, then ${id}`);
+  const more = others.length >= shownDeliveries ? ", and so on" : "";
+  return `To send what did not arrive, oldest first: svc emulator deliveries resend ${first}${shown.join("")}${more}`;
+};
 
 function because({ because_of: causes }: Findings): Line[] {
   const more = causes.length - shownCauses;
@@ -124,14 +159,15 @@ function because({ because_of: causes }: Findings): Line[] {
   ];
 }
 
-function skippedLines({ skipped, skipped_deliveries: all }: Findings): Line[] {
-  if (skipped === 0) return [];
-  const more = skipped - shownSkipped;
+/** The newest of them, under a heading that counts all. */
+function deliveryLines(heading: string, all: Findings["skipped_deliveries"]): Line[] {
+  if (all.length === 0) return [];
+  const more = all.length - shownDeliveries;
   return [
     "",
-    `Passed over while it was disabled or not allowed: ${skipped}`,
+    `${heading}: ${all.length}`,
     ...all
-      .slice(0, shownSkipped)
+      .slice(0, shownDeliveries)
       .map(
         ({ id, activity, composite_id: contract, created_at: at }): Line =>
           `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
@@ -139,9 +175,6 @@ function skippedLines({ skipped, skipped_deliveries: all }: Findings): Line[] {
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
-
-const resendLine = ({ skipped_deliveries: [first, ...others] }: Findings): string =>
-  `svc emulator deliveries resend ${first?.id}${others.length === 0 ? "" : ", and so on"}`;
 
 /** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
 const nextLine = (at: string, { enable, next_because: why }: Findings): Line => [

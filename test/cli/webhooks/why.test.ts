@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
 import { draft, executed, made } from "../../support/contracts.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -101,7 +100,7 @@ describe("svc webhooks why", () => {
       "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
       "",
       "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
-      "To send what was passed over: svc emulator deliveries resend 2, and so on",
+      "To send what did not arrive, oldest first: svc emulator deliveries resend 1, then 2",
       "",
     ]);
     const found = await svc("webhooks why --json");
@@ -129,7 +128,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("takes the one that fails, or that of a workspace; asks where several may be meant", async (t) => {
+  it("tells of each that fails, or of each of a workspace, the worst first", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const good = await receiver(t);
     await svc(create("Good", good.url));
@@ -145,11 +144,57 @@ describe("svc webhooks why", () => {
     await svc(create("Third", `${dead}/3`));
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    const unasked = await svc("webhooks why");
-    assert.deepEqual([unasked.exit, unasked.err.includes("several"), unasked.err.includes("Third")], [2, true, true]);
-    const someone = person(["Which webhook?", enter]);
-    assert.match((await svc("webhooks why", someone)).out, /Webhook.* 1/);
-    assert.deepEqual(someone.waiting(), []);
+    const headings = (out: string) => [...out.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
+    const failing = await svc("webhooks why");
+    assert.deepEqual([failing.exit, headings(failing.out)], [1, ["Webhook 2  Bad", "Webhook 3  Third"]]);
+    await svc("emulator webhooks disable 3");
+    const ofWorkspace = await svc(["webhooks", "why", first!.name]);
+    const worstFirst = ["Webhook 3  Third", "Webhook 2  Bad", "Webhook 1  Good"];
+    assert.deepEqual([ofWorkspace.exit, headings(ofWorkspace.out)], [1, worstFirst]);
+    const lines = (await svc(["webhooks", "why", first!.name, "--json"])).out.trimEnd().split("\n");
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).webhook.id),
+      [3, 2, 1],
+    );
+    const [, second] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
+    const none = await svc(["webhooks", "why", second!.name]);
+    assert.deepEqual(
+      [none.exit, none.err.split("\n")[0]],
+      [5, `error: The workspace "${second!.name}" has no webhook.`],
+    );
+  });
+
+  it("says that nothing is sent again once all retries are used up, and what to send, oldest first", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 155 * 60_000 });
+    await svc("emulator webhooks enable 1");
+    await emulator.clock.advance({ by: 160 * 60_000 });
+    const [row] = await json<object[]>("emulator deliveries --fields outcome,next_attempt_at");
+    assert.deepEqual(row, { outcome: "failed", next_attempt_at: null });
+    const { exit, out } = await svc("webhooks why");
+    assert.equal(exit, 1);
+    assert.deepEqual(out.split("\n").slice(-7), [
+      "",
+      "Given up after the last retry: 1",
+      "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
+      "",
+      "Nothing is sent again by itself: no retry is left.",
+      "To send what did not arrive, oldest first: svc emulator deliveries resend 1",
+      "",
+    ]);
+    const { given_up_deliveries } = JSON.parse((await svc("webhooks why --json")).out);
+    assert.deepEqual(given_up_deliveries, [
+      {
+        id: 1,
+        activity: "CONTRACT_CREATED",
+        composite_id: "T-1",
+        created_at: "2031-01-02T03:04:05.000Z",
+        outcome: "failed",
+        attempts: 7,
+      },
+    ]);
   });
 
   it("says what there is where there is no such webhook, and what to do where there is none", async (t) => {

@@ -2,51 +2,66 @@ import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import { type Context, command } from "../../command.ts";
-import { mayAsk } from "../../context.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailed } from "../../failure.ts";
 import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
 
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-/** So many of the newest deliveries are looked at. */
+/** So many of the newest deliveries of each are looked at. */
 const looked = 500;
+/** So many webhooks are told of. */
+const mostTold = 20;
 
 export const webhooksWhy = command({
   words: ["webhooks", "why"],
   summary: "Say why a webhook does not arrive: since when, because of what, what came back, what comes next",
   description:
-    "Reads the deliveries of the running emulator. Without an argument it takes the one webhook that fails, or asks. Exits 1 where it fails, is disabled or nothing was delivered, 0 where the last delivery arrived.",
+    "Reads the deliveries of the running emulator. Without an argument it tells of those that fail, or of all where none does; of several the worst comes first. Exits 1 where one fails, is disabled or nothing was delivered, 0 where the last delivery of each arrived.",
   positionals: [
     { name: "webhook", optional: true, description: "Its id or URL, or the id or name of a workspace that has one" },
   ],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [
-    { title: "The one that fails", argv: ["webhooks", "why"] },
+    { title: "Those that fail", argv: ["webhooks", "why"] },
     { title: "A certain one", argv: ["webhooks", "why", "1"] },
   ],
   async run({ positionals, flags }, context) {
     await refuseRealService(flags.file, context);
-    const [{ listControlWebhooks }, { listDeliveries }, { findings, findingLines }] = await Promise.all([
+    const [{ listControlWebhooks }, { findingLines, worstFirst }] = await Promise.all([
       import("../../../api/emulator/webhooks.ts"),
-      import("../../../api/emulator/deliveries.ts"),
       import("../../trace/failing-webhook.ts"),
     ]);
     const client = await context.client("emulator", { file: flags.file });
     const { signal, output } = context;
-    const all = await client.call(listControlWebhooks, {}, { signal });
-    const webhook = await chosen(positionals.webhook, all, client, context);
-    const query = { webhook: webhook.id, limit: looked };
-    const { items } = await client.call(listDeliveries, { query }, { signal });
-    const found = findings(webhook, items, items.length === 0 ? nothing : await traceOf(webhook, client, context));
-    await output.event(found, ...findingLines(found));
-    return found.failing ? "failed" : undefined;
+    const wanted = await chosen(positionals.webhook, await client.call(listControlWebhooks, {}, { signal }), {
+      client,
+      signal,
+    });
+    const all = worstFirst(await Promise.all(wanted.map((webhook) => foundOf(webhook, { client, signal }))));
+    for (const [i, found] of all.slice(0, mostTold).entries()) {
+      await output.event(found, ...(i === 0 ? [] : [""]), ...findingLines(found));
+    }
+    if (all.length > mostTold) await output.note(`${all.length - mostTold} more: svc webhooks list`);
+    return all.some(({ failing }) => failing) ? "failed" : undefined;
   },
 });
 
+type Asking = Pick<Context, "signal"> & { readonly client: Client };
+
 const nothing = { nodes: [], planned: [] };
 
+async function foundOf(webhook: Webhook, asking: Asking) {
+  const [{ listDeliveries }, { findings }] = await Promise.all([
+    import("../../../api/emulator/deliveries.ts"),
+    import("../../trace/failing-webhook.ts"),
+  ]);
+  const query = { webhook: webhook.id, limit: looked };
+  const { items } = await asking.client.call(listDeliveries, { query }, { signal: asking.signal });
+  return findings(webhook, items, items.length === 0 ? nothing : await traceOf(webhook, asking));
+}
+
 /** Of the newest deliveries: why each attempt was made, and what led to them. */
-async function traceOf({ id }: Webhook, client: Client, { signal }: Context) {
+async function traceOf({ id }: Webhook, { client, signal }: Asking) {
   const { showTrace } = await import("../../../api/emulator/traces.ts");
   return client.call(showTrace, { params: { ref: `webhook:${id}` } }, { signal });
 }
@@ -64,41 +79,28 @@ export async function refuseRealService(file: string | undefined, { globals, hos
   });
 }
 
-/** The webhook that is meant: by the argument, else the only one that fails, else the one that a person chooses. */
-async function chosen(
-  asked: string | undefined,
-  all: readonly Webhook[],
-  client: Client,
-  context: Context,
-): Promise<Webhook> {
+/** The webhooks that are meant: by the argument, else those that fail, else all. */
+async function chosen(asked: string | undefined, all: readonly Webhook[], asking: Asking): Promise<readonly Webhook[]> {
   if (all.length === 0) {
     throw new CommandFailed("not-found", "no_webhook", "There are no webhooks.", { next: ["webhooks", "listen"] });
   }
-  const found = asked === undefined ? all : await named(asked, all, client, context);
-  const failing = found.filter((one) => one.status !== "ACTIVE" || one.failure_count > 0);
-  const [only] = found.length === 1 ? found : failing.length === 1 ? failing : [];
-  if (only) return only;
-  if (found.length === 0) {
-    throw new CommandFailed("not-found", "no_webhook", `There is no webhook "${asked}".`, { hint: offer(all) });
-  }
-  if (!mayAsk(context.host, context.globals)) {
-    throw new UsageError("<webhook> required: there are several", {
-      hint: offer(failing.length > 0 ? failing : found),
-    });
-  }
-  const { askChoice } = await import("../../terminal/ask.ts");
-  const choices = found.map((value) => ({ value, name: described(value) }));
-  return askChoice("Which webhook?", choices, context.host, context.signal);
+  if (asked !== undefined) return named(asked, all, asking);
+  const failing = all.filter((one) => one.status !== "ACTIVE" || one.failure_count > 0);
+  return failing.length > 0 ? failing : all;
 }
 
-async function named(asked: string, all: readonly Webhook[], client: Client, { signal }: Context) {
+async function named(asked: string, all: readonly Webhook[], { client, signal }: Asking) {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
   const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
   const owners = (await client.call(listWorkspaces, {}, { signal })).filter(
     ({ id, name }) => String(id) === asked || name.toLowerCase() === asked.toLowerCase(),
   );
-  return all.filter(({ workspace_id }) => owners.some(({ id }) => id === workspace_id));
+  const found = all.filter(({ workspace_id }) => owners.some(({ id }) => id === workspace_id));
+  if (found.length > 0) return found;
+  const [owner] = owners;
+  const missing = owner ? `The workspace "${owner.name}" has no webhook.` : `There is no webhook "${asked}".`;
+  throw new CommandFailed("not-found", "no_webhook", missing, { hint: offer(all) });
 }
 
 const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
